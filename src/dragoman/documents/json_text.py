@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -71,16 +70,6 @@ def read_json(text: str) -> JsonNode:
 def json_string(text: str, *, ascii_only: bool = False) -> str:
     """A string as JSON writes it."""
     return json.dumps(text, ensure_ascii=ascii_only)
-
-
-def strings_of(node: JsonNode) -> Iterator[JsonNode]:
-    """All strings that are values, in order."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if one.kind == "string":
-            yield one
-        waiting.extend(reversed([*(member.node for member in one.members), *one.items]))
 
 
 class _Reading:

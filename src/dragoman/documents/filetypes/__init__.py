@@ -6,7 +6,10 @@ from pathlib import PurePosixPath
 
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.filetypes.json_files import JsonFile
+from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
+from dragoman.documents.filetypes.yaml_files import YamlFile
 
 __all__ = [
     "DOCUMENT_FORMATS",
@@ -20,6 +23,9 @@ __all__ = [
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     PlainTextFile(),
     HtmlFile(),
+    PoFile(),
+    JsonFile(),
+    YamlFile(),
 )
 """All formats."""
 

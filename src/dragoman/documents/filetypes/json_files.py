@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from dragoman.documents.character_encoding import decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
@@ -15,9 +16,9 @@ from dragoman.documents.filetypes.spliced_document import (
     replacement,
 )
 from dragoman.documents.icu_messages import read_message
-from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json, strings_of
-from dragoman.documents.plural_rules import CATEGORIES, choose_source, plural_forms
-from dragoman.documents.string_values import PlainValue
+from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json
+from dragoman.documents.plural_rules import CATEGORIES
+from dragoman.documents.plural_strings import translated_forms, unused_forms
 from dragoman.text.language_codes import is_language_tag
 
 _ESCAPED = re.compile(r"\\u(?!00[01])", re.IGNORECASE)
@@ -109,24 +110,18 @@ class _Strings:
     def _plural(self, group: dict[str, JsonMember]) -> Iterator[Slot]:
         """The forms that the target language has; those that it lacks stay, and are not used."""
         given = {name: one.node.value for name, one in group.items()}
-        other = group["other"]
-        kind = "ordinal" if "_ordinal_" in other.name else "cardinal"
-        forms = plural_forms(self._languages.target, "ordinal" if kind == "ordinal" else "cardinal")
-        for name, member in group.items():
-            number = forms[name].sample() if name in forms else _SAMPLES.get(name, 5)
-            chosen = name
-            if name in forms:
-                chosen = choose_source(
-                    forms[name], name, given, has_number=_has_number(given[name])
-                )
-                if chosen != name:
-                    number = forms[name].sample(writes_number=False)
-            value = PlainValue(given[chosen], number)
-            node = member.node
-            yield replacement(node.start, node.stop, value, self._raw)
-        added = [name for name in forms if name not in group]
+        other, target = group["other"], self._languages.target
+        kind: Literal["cardinal", "ordinal"] = "cardinal"
+        if "_ordinal_" in other.name:
+            kind = "ordinal"
+        wanted = translated_forms(given, target, kind)
+        for name, value in (unused_forms(given, target) | wanted).items():
+            if name in group:
+                node = group[name].node
+                yield replacement(node.start, node.stop, value, self._raw, given[name])
+        added = [name for name in wanted if name not in group]
         if added:
-            values = [PlainValue(given["other"], forms[name].sample()) for name in added]
+            values = [wanted[name] for name in added]
             base = other.name.removesuffix("other")
             # As the member "other" is written, from the comma or bracket in front of it.
             lead = re.search(r"\s*$", self._text[: other.key_start])
@@ -143,13 +138,6 @@ class _Strings:
 
     def _raw(self, text: str) -> str:
         return json_string(text, ascii_only=self._ascii_only)
-
-
-_SAMPLES = {"zero": 0, "one": 1, "two": 2}
-
-
-def _has_number(text: str) -> bool:
-    return "{" in text or "%" in text
 
 
 def _is_chrome(root: JsonNode) -> bool:
@@ -182,7 +170,8 @@ def _plurals(members: Sequence[JsonMember]) -> list[dict[str, JsonMember]]:
         found = _FORM.fullmatch(member.name)
         if found and member.node.kind == "string":
             groups.setdefault(found[1] + (found[2] or ""), {})[found[3]] = member
-    return [one for one in groups.values() if "other" in one and len(one) > 1]
-
-
-__all__ = ["JsonFile", "strings_of"]
+    return [
+        one
+        for one in groups.values()
+        if "other" in one and (len(one) > 1 or "{{count}}" in one["other"].node.value)
+    ]

@@ -23,11 +23,28 @@ class Slot:
     """What is translated."""
     write: Callable[[Sequence[str]], str]
     """How the translated values are written there."""
+    current: str | None = None
+    """The value that is there; if it is the translation, the slot stays as it is."""
 
 
-def replacement(start: int, stop: int, value: StringValue, write: Callable[[str], str]) -> Slot:
-    """The slot of a value that is written in place of itself."""
-    return Slot(start, stop, [value], lambda found: write(found[0]))
+def replacement(
+    start: int,
+    stop: int,
+    value: StringValue,
+    write: Callable[[str], str],
+    current: str | None = None,
+) -> Slot:
+    """The slot of one value.
+
+    Args:
+        start: in characters of the file.
+        stop: after its last character.
+        value: what is translated.
+        write: how it is written.
+        current: the value that is there; None: the source of ``value``.
+    """
+    current = value.source if current is None else current
+    return Slot(start, stop, [value], lambda found: write(found[0]), current)
 
 
 def fixed(start: int, stop: int, raw: str) -> Slot:
@@ -82,8 +99,7 @@ class SplicedDocument(OpenDocument):
         end = 0
         for slot in self._slots:
             found = [one.joined([next(waiting) for _ in one.texts]) for one in slot.values]
-            old = [one.source for one in slot.values]
-            if slot.values and found == old and slot.start < slot.stop:
+            if found == [slot.current]:
                 continue
             parts.append(self._text[end : slot.start])
             parts.append(slot.write(found))
