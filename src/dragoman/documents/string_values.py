@@ -284,7 +284,7 @@ class _Writing:
         return text if self.is_html else html.escape(text, quote=False)
 
     def write(self, text: str) -> str:
-        text = _without_stray(text, self.plain)
+        text = without_stray(text, self.plain)
         return self.writing(html.escape(text, quote=False) if self.is_html else text)
 
 
@@ -299,8 +299,13 @@ def _marked(line: Sequence[MarkupPiece], how: _Writing) -> Iterator[str | Marked
         yield WrittenText(**vars(marked), writing=how.write)
 
 
-def _without_stray(text: str, plain: str) -> str:
-    """A part of a translation without what a program would take for a placeholder or tag."""
+def without_stray(text: str, plain: str) -> str:
+    """A part of a translation without what a program would take for a placeholder or tag.
+
+    Args:
+        text: of the translation, between placeholders.
+        plain: the source without its placeholders.
+    """
     for start, stop in reversed(filled_in(text)):
         text = text[:start] + text[stop:]
     for sign in "{}<>":

@@ -9,6 +9,8 @@ from dragoman.documents.filetypes.document_format import DocumentFormat, FileLan
 from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
+from dragoman.documents.filetypes.tmx_files import TmxFile
+from dragoman.documents.filetypes.xliff_files import XliffFile
 from dragoman.documents.filetypes.yaml_files import YamlFile
 
 __all__ = [
@@ -24,6 +26,8 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     PlainTextFile(),
     HtmlFile(),
     PoFile(),
+    XliffFile(),
+    TmxFile(),
     JsonFile(),
     YamlFile(),
 )
