@@ -1,4 +1,4 @@
-"""Messages of ICU: sentences with arguments, of which some choose a branch (``plural``, ``select``).
+"""Messages of ICU: sentences with arguments, some of which choose a branch (``plural``).
 
 Each branch is translated within the whole sentence that it is in, and a target language gets the
 branches that its grammar has.  Syntax: ICU User Guide, Formatting Messages.
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dragoman.core.errors import DataError
-from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.plural_rules import choose_source, plural_forms
@@ -20,11 +19,11 @@ from dragoman.documents.string_values import (
     KeptValue,
     PlainValue,
     StringValue,
+    are_unchanged,
     filled_in,
     mark_string,
     same_tags,
 )
-from dragoman.translation.service.interface import TranslatedText
 
 _CHOOSES = re.compile(r"\{\s*[\w.-]+\s*,\s*(plural|select|selectordinal)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
@@ -116,7 +115,7 @@ class MessageValue(StringValue):
                 written.append(part)
                 continue
             found = [next(waiting) for _ in part.texts]
-            same = same and found == [_unchanged(text) for text in part.texts]
+            same = same and are_unchanged(part.texts, found)
             written.append(part.joined(found))
         return self.source if same and not self._has_more_forms() else "".join(written)
 
@@ -162,17 +161,11 @@ class _Leaf:
         return text if found == wanted and same_tags(self.source, text) else self.source
 
 
-def _unchanged(text: MarkedText) -> str:
-    return place_marks(text, TranslatedText(text.text, "", "", None, ()))
-
-
 def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
     return any(start <= span[0] and span[1] <= stop for start, stop in others)
 
 
-def _prepared(
-    message: _Message, language: str, number: int | None
-) -> Iterator[str | _Leaf]:
+def _prepared(message: _Message, language: str, number: int | None) -> Iterator[str | _Leaf]:
     """What stays of a message, and its sentences."""
     for part in message:
         if isinstance(part, str):
@@ -228,7 +221,10 @@ def _whole(message: _Message) -> _Message:
         choice.kind != "select" and "#" in around
     )
     branches = tuple(
-        replace(one, message=_whole(_joined((*before, *one.message, *after) if spreads else one.message)))
+        replace(
+            one,
+            message=_whole(_joined((*before, *one.message, *after) if spreads else one.message)),
+        )
         for one in choice.branches
     )
     changed = replace(choice, branches=branches)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument, find_elements
 from dragoman.documents.marked_text import MarkedText, escaped, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.string_values import StringValue, WrittenText, filled_in, without_stray
+from dragoman.documents.string_values import (
+    StringValue,
+    WrittenText,
+    filled_in,
+    in_order,
+    same_placeholders,
+    string_pieces,
+    without_stray,
+)
 
 # Codes with what they stand for in them, or no content.
 _CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
@@ -33,7 +42,11 @@ class CodedValue(StringValue):
 
     def joined(self, translations: Sequence[str]) -> str:
         """See :meth:`StringValue.joined`."""
-        return self._document.joined(translations)
+        joined = self._document.joined(translations)
+        source, written = html.unescape(self.source), html.unescape(joined)
+        if not same_placeholders(source, written):
+            return self.source
+        return in_order(self.source, joined, "none")
 
 
 def text_pieces(
@@ -41,7 +54,7 @@ def text_pieces(
     reading: Callable[[str], str] = html.unescape,
     writing: Callable[[str], str] = escaped,
 ) -> Iterator[MarkupPiece]:
-    """Text as it is written in markup, in pieces, with its placeholders as atoms.
+    """Text as it is written in markup, in pieces: placeholders and escaped tags are apart.
 
     Args:
         raw: as it is written.
@@ -49,12 +62,9 @@ def text_pieces(
         writing: the reverse.
     """
     text = reading(raw)
-    end = 0
-    for start, stop in filled_in(text):
-        yield MarkupPiece("text", escaped(text[end:start]))
-        yield MarkupPiece("atom", writing(text[start:stop]), content=text[start:stop])
-        end = stop
-    yield MarkupPiece("text", escaped(text[end:]) if end else escaped(text))
+    atoms = {span: text[slice(*span)] for span in filled_in(text)}
+    for piece in string_pieces(text, atoms):
+        yield replace(piece, raw=(escaped if piece.kind == "text" else writing)(piece.raw))
 
 
 def written_text(

@@ -54,7 +54,8 @@ def plural_forms(
         MissingExtraError: Babel is missing.
     """
     rule, names = _rule(language, kind)
-    return {name: _form(lambda number: rule(number) == name) for name in names}
+    found = {number: rule(number) for number in _NUMBERS}
+    return {name: _form(found, name) for name in names}
 
 
 def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
@@ -74,7 +75,7 @@ def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
         raise DataError(f"plural={expression[:80]!r} is no plural rule: {error}") from error
     if not all(0 <= form < count for form in found.values()):
         raise DataError(f"plural={expression[:80]!r} gives numbers beyond nplurals={count}")
-    return [_form(lambda number, at=at: found[number] == at) for at in range(count)]  # type: ignore[misc]
+    return [_form(found, at) for at in range(count)]
 
 
 def catalogue_rule(language: str) -> tuple[int, str]:
@@ -109,8 +110,8 @@ def choose_source(
     return "one" if form.is_singular and "one" in given else "other"
 
 
-def _form(fits: Callable[[int], bool]) -> PluralForm:
-    return PluralForm(tuple(dict.fromkeys(number for number in _NUMBERS if fits(number))))
+def _form(forms: Mapping[int, object], wanted: object) -> PluralForm:
+    return PluralForm(tuple(number for number, form in forms.items() if form == wanted))
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,13 @@ from dragoman.documents.plural_rules import (
     choose_source,
     plural_forms,
 )
-from dragoman.documents.string_values import Numbering, PlainValue, StringValue, count_span, filled_in
+from dragoman.documents.string_values import (
+    Numbering,
+    PlainValue,
+    StringValue,
+    count_span,
+    filled_in,
+)
 
 _SAMPLES = {"zero": 0, "one": 1, "two": 2}
 
@@ -34,11 +40,29 @@ def translated_forms(
         DataError: the language is unknown.
         MissingExtraError: Babel is missing.
     """
-    found: dict[str, StringValue] = {}
+    forms = source_forms(given, language, kind)
+    return {name: PlainValue(given[one], at, numbering) for name, (one, at) in forms.items()}
+
+
+def source_forms(
+    given: Mapping[str, str], language: str, kind: Literal["cardinal", "ordinal"] = "cardinal"
+) -> dict[str, tuple[str, int]]:
+    """The forms that a target language has: from which of the source, and with which number.
+
+    Args:
+        given: texts of the source by the names of their forms; one is ``other``.
+        language: the target language.
+        kind: of numbers.
+
+    Raises:
+        DataError: the language is unknown.
+        MissingExtraError: Babel is missing.
+    """
+    found: dict[str, tuple[str, int]] = {}
     for name, form in plural_forms(language, kind).items():
         chosen = choose_source(form, name, given, has_number=has_count(given.get(name, "")))
         number = form.sample(writes_number=chosen == name or form.is_singular)
-        found[name] = PlainValue(given[chosen], number, numbering)
+        found[name] = chosen, number
     return found
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import html
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument
 from dragoman.documents.marked_text import MarkedText, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.text.terminology import Terminology
 from dragoman.text.word_edges import Span
+from dragoman.translation.service.interface import TranslatedText
 from dragoman.translation.service.placeholders import PLACEHOLDER
 
 Numbering = Literal["none", "printf", "braces"]
@@ -42,6 +45,10 @@ _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
 _COUNT = re.compile(r"[%{(<\s]*(?:count|n|num|number|total)[})>\s]*(?:,\s*number\s*\}|[ds])?|%n")
 # One word with a sign within: a name of a file, a key, a colour, an address.
 _CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@]\S*\w\S*", re.DOTALL)
+_MOST_TAGS = 20 * MOST_MARKS
+"""Of a string; one with more is a page, and stays as it is."""
+_SPACE = re.compile(r"\s")
+_LONGEST_WORD = 200
 _DATE = re.compile(r"%[-_0^#]?[A-Za-z]")
 
 
@@ -53,7 +60,8 @@ def filled_in(text: str) -> list[Span]:
 def is_code(text: str) -> bool:
     """Whether a string is no text: a single word such as ``main_menu`` or ``a.png``, or a date."""
     text = text.strip()
-    if _CODE.fullmatch(text) and " " not in text and "{" not in text:
+    is_word = text.isascii() and not _SPACE.search(text) and "{" not in text
+    if is_word and (len(text) > _LONGEST_WORD or _CODE.fullmatch(text)):
         return True
     return not any(map(str.isalpha, _DATE.sub("", text)))
 
@@ -109,11 +117,14 @@ class PlainValue(StringValue):
         self, source: str, number: int | None = None, numbering: Numbering = "none"
     ) -> None:
         self.source, self._numbering = source, numbering
+        self._document = MarkedDocument([source])
+        self.texts = []
+        if is_code(source):
+            return
         spans = filled_in(source)
         count = None if number is None else count_span(source, spans)
         atoms = {span: str(number) if span == count else source[slice(*span)] for span in spans}
-        parts = [source] if is_code(source) else list(mark_string(source, atoms))
-        self._document = MarkedDocument(parts)
+        self._document = MarkedDocument(list(mark_string(source, atoms)))
         self.texts = self._document.texts
 
     def joined(self, translations: Sequence[str]) -> str:
@@ -122,9 +133,22 @@ class PlainValue(StringValue):
         If placeholders were not the same in spite of all, the string stays as it is.
         """
         text = self._document.joined(translations)
-        if not _is_same(self.source, text):
+        if self.texts and not same_placeholders(self.source, text):
             return self.source
         return in_order(self.source, text, self._numbering)
+
+
+def are_unchanged(texts: Sequence[MarkedText], translations: Sequence[str]) -> bool:
+    """Whether all texts are translated by themselves, so that they keep the way they are written.
+
+    Args:
+        texts: the texts.
+        translations: of them, with their marks.
+    """
+    return all(
+        found == place_marks(text, TranslatedText(text.text, "", "", None, ()))
+        for text, found in zip(texts, translations, strict=True)
+    )
 
 
 def mark_string(
@@ -142,7 +166,10 @@ def mark_string(
         writing: the reverse.
     """
     line: list[MarkupPiece] = []
-    pieces = _pieces(source, atoms)
+    if len(_TAG.findall(source)) > _MOST_TAGS:
+        yield source
+        return
+    pieces = string_pieces(source, atoms)
     plain = "".join(piece.raw for piece in pieces if piece.kind == "text")
     again = html.escape(html.unescape(plain), quote=False)
     is_html = _ENTITY.search(plain) is not None and again == plain
@@ -215,13 +242,19 @@ def _positional(text: str) -> list[Span]:
     return [one for one in filled_in(text) if _POSITIONAL.fullmatch(text[slice(*one)])]
 
 
-def _is_same(source: str, translation: str) -> bool:
+def same_placeholders(source: str, translation: str) -> bool:
+    """Whether two strings have the same placeholders and tags, in whatever order."""
     one, other = (wanted_names(text, filled_in(text)) for text in (source, translation))
     return Counter(one) == Counter(other) and same_tags(source, translation)
 
 
-def _pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
-    """A string as texts, tags and atoms; tags without a partner are atoms."""
+def string_pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
+    """A string as texts, tags and atoms; tags without a partner are atoms.
+
+    Args:
+        source: the string.
+        atoms: where it has placeholders, in order, and what is translated instead of each.
+    """
     found: list[MarkupPiece] = []
     opened: list[int] = []
     end = 0
@@ -244,14 +277,14 @@ def _pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
     return found
 
 
-def _atoms(
-    source: str, start: int, stop: int, atoms: Mapping[Span, str]
-) -> Iterator[MarkupPiece]:
+def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Iterator[MarkupPiece]:
     """A part of a string without tags."""
-    for (begin, end), content in atoms.items():
+    spans = list(atoms)
+    spans = spans[bisect_left(spans, (start, start)) : bisect_left(spans, (stop, stop))]
+    for begin, end in spans:
         if start <= begin and end <= stop:
             yield MarkupPiece("text", source[start:begin])
-            yield MarkupPiece("atom", source[begin:end], content=content)
+            yield MarkupPiece("atom", source[begin:end], content=atoms[begin, end])
             start = end
     yield MarkupPiece("text", source[start:stop])
 
@@ -289,9 +322,7 @@ class _Writing:
 
 
 def _marked(line: Sequence[MarkupPiece], how: _Writing) -> Iterator[str | MarkedText]:
-    as_markup = [
-        replace(one, raw=how.read(one.raw)) if one.kind == "text" else one for one in line
-    ]
+    as_markup = [replace(one, raw=how.read(one.raw)) if one.kind == "text" else one for one in line]
     marked = mark_pieces(as_markup, collapses=False)
     if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
         yield from (one.raw for one in line)

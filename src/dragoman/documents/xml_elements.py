@@ -33,8 +33,15 @@ class XmlElement:
     stop: int = 0
     """After its end tag; all the same if it is one tag that ends itself."""
     children: list[XmlElement] = field(default_factory=list)
-    tokens: Sequence[MarkupToken] = ()
-    """Of its content."""
+    document: Sequence[MarkupToken] = ()
+    """The tokens of the whole document."""
+    place: tuple[int, int] = (0, 0)
+    """Indices of the first token of its content, and after the last one."""
+
+    @property
+    def tokens(self) -> Sequence[MarkupToken]:
+        """Of its content."""
+        return self.document[slice(*self.place)]
 
     @property
     def local_name(self) -> str:
@@ -111,7 +118,7 @@ def read_elements(text: str) -> XmlElement:
         elif token.kind == "close":
             element, first = opened.pop()
             element.end, element.stop = place, after
-            element.tokens = tokens[first:index]
+            element.document, element.place = tokens, (first, index)
         place = after
     if root is None:
         raise DataError("the file has no elements of XML")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from dragoman.core.errors import DataError
+from dragoman.documents.filetypes.android_files import AndroidFile
+from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.po_files import PoFile
@@ -30,6 +32,9 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     TmxFile(),
     JsonFile(),
     YamlFile(),
+    AndroidFile(),
+    StringsFile(),
+    StringsdictFile(),
 )
 """All formats."""
 

@@ -14,6 +14,7 @@ from dragoman.documents.filetypes.spliced_document import (
     SplicedDocument,
     fixed,
     replacement,
+    space_before,
 )
 from dragoman.documents.icu_messages import read_message
 from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json
@@ -124,9 +125,8 @@ class _Strings:
             values = [wanted[name] for name in added]
             base = other.name.removesuffix("other")
             # As the member "other" is written, from the comma or bracket in front of it.
-            lead = re.search(r"\s*$", self._text[: other.key_start])
             between = self._text[other.key_stop : other.node.start]
-            before = lead[0] if lead else ""
+            before = space_before(self._text, other.key_start)
 
             def write(found: Sequence[str]) -> str:
                 return "".join(

@@ -107,6 +107,14 @@ class SplicedDocument(OpenDocument):
         return "".join([*parts, self._text[end:]])
 
 
+def space_before(text: str, place: int) -> str:
+    """The white space in front of a place of a text, such as the indentation of an element."""
+    start = place
+    while start and text[start - 1].isspace():
+        start -= 1
+    return text[start:place]
+
+
 def line_of(text: str, place: int) -> int:
     """The number of the line at a place of a text."""
     return text.count("\n", 0, place) + 1

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterator
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import best_match
-from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument
+from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
 from dragoman.documents.inline_codes import CodedValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
 
 _ANY = "*all*"
-_SPACE = re.compile(r"\s*$")
 
 
 class TmxFile(DocumentFormat):
@@ -45,9 +43,7 @@ def _source(root: XmlElement, languages: FileLanguages) -> str:
     header = root.first("header")
     said = "" if header is None else header.attributes.get("srclang", "")
     if not said or said.lower() == _ANY:
-        raise DataError(
-            "the file does not say which of its languages is the source; ask for one"
-        )
+        raise DataError("the file does not say which of its languages is the source; ask for one")
     return said
 
 
@@ -65,8 +61,7 @@ def _slots(text: str, unit: XmlElement, source: str, target: str) -> Iterator[Sl
     if not value.texts:
         return
     last = variants[-1]
-    space = _SPACE.search(text, 0, last.start)
-    lead = space[0] if space else ""
+    lead = space_before(text, last.start)
     if found is None:
         head = f'<{last.prefix}tuv xml:lang="{html.escape(target.replace("_", "-"))}"'
         tag = f'{head} creationtool="Dragoman"><{segment.name}>'

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
-from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
+from dragoman.documents.filetypes.spliced_document import (
+    Slot,
+    SplicedDocument,
+    fixed,
+    space_before,
+)
 from dragoman.documents.inline_codes import CodedValue
+from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_values import StringValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 
 _MADE_1 = "needs-review-translation"
 _MADE_2 = "translated"
 _UNDONE = ("new", "needs-translation")
-_SPACE = re.compile(r"\s*$")
+_INDENTED = re.compile(r"\n[ \t]+\S")
 
 
 class XliffFile(DocumentFormat):
@@ -41,6 +48,15 @@ class XliffFile(DocumentFormat):
         return SplicedDocument(
             text, encoding, found.slots(), source_language=found.source_language, is_markup=True
         )
+
+
+class _Filling(NamedTuple):
+    """What is in a target."""
+
+    values: Sequence[StringValue]
+    write: Callable[[Sequence[str]], str]
+    state: str = ""
+    """Of the target; empty: it has none of its own."""
 
 
 class _Xliff:
@@ -71,34 +87,23 @@ class _Xliff:
             yield fixed(element.start, element.inner, changed)
 
     def _target(
-        self,
-        source: XmlElement,
-        target: XmlElement | None,
-        after: XmlElement,
-        values: Sequence[StringValue],
-        write: Callable[[Sequence[str]], str],
-        attribute: str = "",
+        self, source: XmlElement, target: XmlElement | None, filling: _Filling, place: int
     ) -> Slot:
-        """A target with its translation, in its place or after another element."""
+        """A target with its translation, instead of an empty one or else at a place."""
         name = f"{source.prefix}target"
         if target is None:
-            space = _SPACE.search(self._text, 0, source.start)
-            lead = space[0] if space else ""
-            tag = f"<{name}{attribute}>"
-            return Slot(
-                after.stop,
-                after.stop,
-                values,
-                lambda found: f"{lead}{tag}{write(found)}</{name}>",
-            )
-        tag = self._text[target.start : target.inner]
-        if target.is_tag:
-            tag = f"{tag[:-2].rstrip()}>"
-        if attribute:
-            key, _, quoted = attribute.strip().partition("=")
-            tag = with_attribute(tag, key, quoted.strip('"'))
+            lead = space_before(self._text, source.start)
+            tag = f"{lead}<{name}>"
+            start = stop = place
+        else:
+            tag = self._text[target.start : target.inner]
+            name, start, stop = target.name, target.start, target.stop
+            if target.is_tag:
+                tag = f"{tag[:-2].rstrip()}>"
+        if filling.state:
+            tag = with_attribute(tag, "state", filling.state)
         return Slot(
-            target.start, target.stop, values, lambda found: f"{tag}{write(found)}</{target.name}>"
+            start, stop, filling.values, lambda found: f"{tag}{filling.write(found)}</{name}>"
         )
 
 
@@ -137,14 +142,25 @@ class _Version1(_Xliff):
         if target is not None and target.has_text and target.attributes.get("state") not in _UNDONE:
             return
         segmented = unit.first("seg-source")
-        after = segmented or source
-        value, write = _segments(self._text, segmented or source)
-        if any(one.texts for one in value):
-            yield self._target(source, target, after, value, write, f' state="{_MADE_1}"')
+        is_kept = "preserve" in (_space(unit), _space(source))
+        values, write = _segments(self._text, segmented or source, is_kept=is_kept)
+        if any(one.texts for one in values):
+            filling = _Filling(values, write, _MADE_1)
+            yield self._target(source, target, filling, (segmented or source).stop)
+
+
+def _space(element: XmlElement) -> str:
+    return element.attributes.get("xml:space", "")
+
+
+def _value(tokens: Sequence[MarkupToken], *, is_kept: bool) -> CodedValue:
+    """A segment; lines that are indented are no lines, unless it says that white space is kept."""
+    is_indented = any(one.kind == "text" and _INDENTED.search(one.raw) for one in tokens)
+    return CodedValue(tokens, collapses=is_indented and not is_kept)
 
 
 def _segments(
-    text: str, content: XmlElement
+    text: str, content: XmlElement, *, is_kept: bool
 ) -> tuple[list[StringValue], Callable[[Sequence[str]], str]]:
     """The segments of a source, and how the target with them is written."""
     marked = [
@@ -163,7 +179,7 @@ def _segments(
             place = end
         return "".join([*written, text[place : content.end]])
 
-    return [CodedValue(tokens) for _, _, tokens in parts], write
+    return [_value(tokens, is_kept=is_kept) for _, _, tokens in parts], write
 
 
 class _Version2(_Xliff):
@@ -193,10 +209,11 @@ class _Version2(_Xliff):
         source, target = segment.first("source"), segment.first("target")
         if source is None or not source.has_text or (target is not None and target.has_text):
             return
-        value = CodedValue(source.tokens)
+        value = _value(source.tokens, is_kept="preserve" in (_space(segment), _space(source)))
         if not value.texts:
             return
         tag = self._text[segment.start : segment.inner]
         changed = with_attribute(tag, "state", _MADE_2)
         yield fixed(segment.start, segment.inner, changed)
-        yield self._target(source, target, source, [value], lambda found: found[0])
+        filling = _Filling([value], lambda found: found[0])
+        yield self._target(source, target, filling, source.stop)
