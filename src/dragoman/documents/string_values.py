@@ -30,7 +30,7 @@ _PATTERNS = (
     r"\$t\([^()]*\)|\$\d+(?!\d|[.,]\d)|\$[A-Za-z0-9_@]+\$",
     r"\{\s*[\w.-]+\s*(?:,[^{}]*)?\}|\{\{\{[^{}]*\}\}\}",  # ICU arguments; Handlebars
     r"@:(?:\([^()]*\)|[\w.]+)",  # a message in another (vue-i18n)
-    r":[\w:+.-]+:`[^`]*`|``[^`]+``",
+    r"(?<![\w:]):[\w+.-]{1,40}(?::[\w+.-]{1,40}){0,2}:`[^`]{1,300}`|``[^`]{1,300}``",
     r"&(?!(?:amp|lt|gt);)(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
 )
 _FILLED_IN = Terminology(protect=("placeholders", "urls"), patterns=_PATTERNS)
@@ -209,6 +209,8 @@ def in_order(source: str, translation: str, numbering: Numbering) -> str:
     if names == wanted_names(source, wanted) or len(found) != len(wanted):
         return translation
     order = wanted_names(source, wanted)
+    if len(order) > MOST_MARKS:  # too many to be a sentence
+        return source
     written = []
     free = list(range(len(order)))
     for at, name in enumerate(names):
