@@ -13,6 +13,7 @@ from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_values import (
     StringValue,
     WrittenText,
+    are_unchanged,
     filled_in,
     in_order,
     same_placeholders,
@@ -42,6 +43,8 @@ class CodedValue(StringValue):
 
     def joined(self, translations: Sequence[str]) -> str:
         """See :meth:`StringValue.joined`."""
+        if are_unchanged(self.texts, translations):
+            return self.source
         joined = self._document.joined(translations)
         source, written = html.unescape(self.source), html.unescape(joined)
         if not same_placeholders(source, written):

@@ -132,8 +132,10 @@ class PlainValue(StringValue):
 
         If placeholders were not the same in spite of all, the string stays as it is.
         """
+        if are_unchanged(self.texts, translations):
+            return self.source
         text = self._document.joined(translations)
-        if self.texts and not same_placeholders(self.source, text):
+        if not same_placeholders(self.source, text):
             return self.source
         return in_order(self.source, text, self._numbering)
 
