@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.documents.icu_messages import read_message
@@ -89,6 +89,7 @@ SENTENCE = LEAF.map("".join)
 HOSTILE = st.sampled_from(["{}", "x", "{} {y} #", "'", "{} }", "{", "<b>{}", "'{'{}"])
 
 
+@settings(max_examples=40)
 @given(SENTENCE, SENTENCE, SENTENCE, HOSTILE)
 def test_arguments_come_out_as_they_went_in(one: str, other: str, rest: str, by: str) -> None:
     source = f"{{n, plural, one {{{one}}} other {{{other}}}}}{rest}"

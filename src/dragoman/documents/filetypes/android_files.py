@@ -127,7 +127,7 @@ class AndroidValue(StringValue):
         self.source = "".join(token.raw for token in tokens)
         self._document = MarkedDocument()
         self.texts: Sequence[MarkedText] = []
-        if _REFERENCE.fullmatch(self.source) or is_code(html.unescape(self.source)):
+        if _REFERENCE.fullmatch(self.source) or is_code(_read(html.unescape(self.source))):
             return
         self._document = MarkedDocument(list(_parts(tokens, number)))
         self.texts = self._document.texts
