@@ -63,10 +63,10 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
 
 
 def check_xml(text: str) -> None:
-    """Refuse what is not well-formed, or hostile; nothing that it names is opened.
+    """Refuse what is not well-formed, and what could expand or name files.
 
     Args:
-        text: a document, or a fragment of one.
+        text: a document or a fragment, decoded.
 
     Raises:
         DataError: it is not well-formed, declares entities, or names a document type elsewhere.
