@@ -120,3 +120,12 @@ def test_placeholders_come_out_as_they_went_in_whatever_the_translation(
     assert inside(found) == inside(source)
     assert found.count("<b>") == source.count("<b>")
     assert found.count("</b>") == source.count("</b>")
+
+
+def test_what_only_a_program_could_mean_is_left_out() -> None:
+    value = PlainValue("One {a} word")
+    assert joined(value, "Ein %s {a} Wort {b} <i>").split() == ["Ein", "{a}", "Wort"]
+
+
+def test_a_string_stays_if_its_placeholders_would_not() -> None:
+    assert joined(PlainValue("All of {name}"), "100%{name}") == "All of {name}"

@@ -18,23 +18,22 @@ from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.text.terminology import Terminology
 from dragoman.text.word_edges import Span
 from dragoman.translation.service.interface import TranslatedText
-from dragoman.translation.service.placeholders import PLACEHOLDER
+from dragoman.translation.service.placeholders import PROTECTED_PATTERNS
 
 Numbering = Literal["none", "printf", "braces"]
 """How placeholders in another order are written: as in the source; ``%2$s``; ``{1}``."""
 
 # What programs fill in, besides what the service itself protects.
 _PATTERNS = (
-    PLACEHOLDER.pattern,
+    *PROTECTED_PATTERNS,
     r"%%|%#@\w+@|%\{\w+\}|%<\w+>[-+0 #]*\d*(?:\.\d+)?[a-z]|%L?\d{1,2}(?![\d%$])|%n\b",
     r"\$t\([^()]*\)|\$\d+(?!\d|[.,]\d)|\$[A-Za-z0-9_@]+\$",
     r"\{\s*[\w.-]+\s*(?:,[^{}]*)?\}|\{\{\{[^{}]*\}\}\}",  # ICU arguments; Handlebars
     r"@:(?:\([^()]*\)|[\w.]+)",  # a message in another (vue-i18n)
-    r"(?<![\w:]):[\w+.-]{1,40}(?::[\w+.-]{1,40}){0,2}:`[^`]{1,300}`|``[^`]{1,300}``",
     r"&(?!(?:amp|lt|gt);)(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
 )
 _FILLED_IN = Terminology(protect=("placeholders", "urls"), patterns=_PATTERNS)
-_HINT = re.compile(r"[%{$@`&:\[]|www\.", re.IGNORECASE)
+_HINT = re.compile(r"[%{$@`&:\[/]|www\.", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|\d+)(?:\s[^<>]*?)?(?P<empty>/?)>")
 _VOID = frozenset(["br", "hr", "img", "input", "wbr"])
 _ENTITY = re.compile(r"&(?:amp|lt|gt);")
@@ -343,7 +342,8 @@ def without_stray(text: str, plain: str) -> str:
     """
     for start, stop in reversed(filled_in(text)):
         text = text[:start] + text[stop:]
+    text = _TAG.sub("", text)
     for sign in "{}<>":
         if sign not in plain:
             text = text.replace(sign, "")
-    return _TAG.sub("", text)
+    return text

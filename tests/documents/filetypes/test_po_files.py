@@ -92,7 +92,7 @@ def test_a_template_gets_its_language_encoding_and_plural_forms() -> None:
 
 
 def test_long_lines_are_wrapped_as_gettext_does_if_others_are() -> None:
-    entry = f'\nmsgid "word"\nmsgstr ""\n'
+    entry = '\nmsgid "word"\nmsgstr ""\n'
     long = "some words that go on " * 8
     found = translated("a.po", HEADER + entry, "pl", by=lambda _: long)
     assert max(map(len, found.splitlines())) < 80

@@ -11,7 +11,7 @@ from dragoman.core.errors import DataError
 
 UNITS = """
       <trans-unit id="1">
-        <source>Hello <g id="1">big %s</g> world<x id="2"/>, <x id="3" equiv-text="{{name}}"/>.</source>
+        <source>Hello <g id="1">big %s</g> all<x id="2"/>, <x id="3" equiv-text="{{name}}"/>.</source>
       </trans-unit>
       <trans-unit id="2" translate="no"><source>Keep</source></trans-unit>
       <group translate="no"><trans-unit id="3"><source>Keep</source></trans-unit></group>
@@ -32,7 +32,7 @@ FIRST = (
 )
 SECOND = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
  <file id="f"><unit id="1"><segment id="s1">
-   <source>Hi <pc id="1">bold</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>word<ec startRef="3"/></source>
+   <source>Hi <pc id="1">all</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>word<ec startRef="3"/></source>
   </segment><ignorable><source> </source></ignorable>
   <segment state="final"><source>Ok</source><target>Gut</target></segment>
   <segment state="initial"><source>Yes</source><target></target></segment>
@@ -41,7 +41,7 @@ SECOND = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:do
 
 def test_texts_of_version_1() -> None:
     assert texts("a.xlf", FIRST) == [
-        "Hello big %s world, {{name}}.",
+        "Hello big %s all, {{name}}.",
         "A & b",
         "A.",
         "B c.",
@@ -55,7 +55,7 @@ def test_targets_of_version_1() -> None:
     made = 'state="needs-review-translation"'
     assert 'datatype="html" target-language="de">' in found
     assert (
-        f'</source>\n        <target {made}>HELLO <g id="1">BIG %s</g> WORLD<x id="2"/>, '
+        f'</source>\n        <target {made}>HELLO <g id="1">BIG %s</g> ALL<x id="2"/>, '
         '<x id="3" equiv-text="{{name}}"/>.</target>\n' in found
     )
     assert f"<target {made}>A &amp; B</target>" in found
@@ -70,13 +70,13 @@ def test_targets_of_version_1() -> None:
 
 
 def test_targets_of_version_2() -> None:
-    assert texts("a.xliff", SECOND) == ["Hi bold {x} word", "Yes"]
+    assert texts("a.xliff", SECOND) == ["Hi all {x} word", "Yes"]
     found = translated("a.xliff", SECOND)
     assert 'trgLang="de">' in found
     assert (
-        '<segment id="s1" state="translated">\n   <source>Hi <pc id="1">bold</pc> <ph id="2" '
+        '<segment id="s1" state="translated">\n   <source>Hi <pc id="1">all</pc> <ph id="2" '
         'equiv="{x}"/> <sc id="3"/>word<ec startRef="3"/></source>\n   <target>HI <pc '
-        'id="1">BOLD</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>WORD<ec startRef="3"/></target>'
+        'id="1">ALL</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>WORD<ec startRef="3"/></target>'
         in found
     )
     assert '<segment state="final"><source>Ok</source><target>Gut</target>' in found

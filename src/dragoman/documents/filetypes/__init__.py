@@ -9,7 +9,9 @@ from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.json_files import JsonFile
+from dragoman.documents.filetypes.markdown_files import MarkdownFile
 from dragoman.documents.filetypes.po_files import PoFile
+from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 from dragoman.documents.filetypes.tmx_files import TmxFile
 from dragoman.documents.filetypes.xliff_files import XliffFile
@@ -27,6 +29,9 @@ __all__ = [
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     PlainTextFile(),
     HtmlFile(),
+    MarkdownFile(),
+    SubRipFile(),
+    WebVttFile(),
     PoFile(),
     XliffFile(),
     TmxFile(),
@@ -38,8 +43,10 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
 )
 """All formats."""
 
-FILE_FORMATS = tuple(suffix for one in DOCUMENT_FORMATS for suffix in one.suffixes)
-"""Suffixes of the files that can be translated."""
+FILE_FORMATS = tuple(
+    suffix for one in DOCUMENT_FORMATS if one.is_installed for suffix in one.suffixes
+)
+"""Suffixes of the files that can be translated here: formats that lack a package are left out."""
 
 
 def document_format(name: str) -> DocumentFormat:
