@@ -6,6 +6,7 @@ branches that its grammar has.  Syntax: ICU User Guide, Formatting Messages.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from typing import Literal
 
 from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import MarkedDocument
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marked_text import MarkedText, escaped
 from dragoman.documents.plural_rules import choose_source, plural_forms
 from dragoman.documents.string_values import (
     KeptValue,
@@ -41,12 +42,13 @@ def has_choice(text: str) -> bool:
     return _CHOOSES.search(text) is not None
 
 
-def read_message(source: str, language: str) -> StringValue:
+def read_message(source: str, language: str, *, is_markup: bool = False) -> StringValue:
     """A string, as a message if it has branches; one that is no valid message stays as it is.
 
     Args:
         source: the string.
         language: what it is translated into.
+        is_markup: whether it is written as in XML.
 
     Raises:
         DataError: the plural forms of the language are unknown, and needed.
@@ -55,7 +57,7 @@ def read_message(source: str, language: str) -> StringValue:
     if not has_choice(source):
         return PlainValue(source)
     try:
-        return MessageValue(source, language)
+        return MessageValue(source, language, is_markup=is_markup)
     except _NoMessageError:
         return KeptValue(source)
 
@@ -92,16 +94,17 @@ class MessageValue(StringValue):
     Args:
         source: the string.
         language: what it is translated into.
+        is_markup: whether it is written as in XML.
     """
 
-    def __init__(self, source: str, language: str) -> None:
+    def __init__(self, source: str, language: str, *, is_markup: bool = False) -> None:
         self.source = source
         message, end = _read(source, 0, 0)
         if end != len(source):
             raise _NoMessageError("a brace too many")
         if _size(message) > _MOST_BRANCHES:
             raise _NoMessageError("too many branches")
-        self._parts = list(_prepared(_whole(message), language, None))
+        self._parts = list(_prepared(_whole(message), language, None, is_markup=is_markup))
         self.texts = [
             text for part in self._parts if isinstance(part, _Leaf) for text in part.texts
         ]
@@ -129,7 +132,7 @@ class MessageValue(StringValue):
 class _Leaf:
     """A sentence of a message, for one choice of all its branches."""
 
-    def __init__(self, source: str, number: int | None) -> None:
+    def __init__(self, source: str, number: int | None, *, is_markup: bool) -> None:
         self.source = source
         quoted = [(one.start(), one.end()) for one in _QUOTED.finditer(source)]
         spans = dict.fromkeys(_arguments(source), "")
@@ -144,10 +147,14 @@ class _Leaf:
         doubles = "''" in source
         signs = "{}" if number is None else "{}#"
 
-        def writing(text: str) -> str:
-            return _quoted(text, signs, doubles=doubles)
+        def reading(raw: str) -> str:
+            return _unquoted(html.unescape(raw) if is_markup else raw)
 
-        parts = mark_string(source, ordered, _unquoted, writing)
+        def writing(text: str) -> str:
+            written = _quoted(text, signs, doubles=doubles)
+            return escaped(written) if is_markup else written
+
+        parts = mark_string(source, ordered, reading, writing, finds_entities=not is_markup)
         self._document = MarkedDocument(list(parts))
         self.texts: list[MarkedText] = self._document.texts
 
@@ -165,16 +172,19 @@ def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool
     return any(start <= span[0] and span[1] <= stop for start, stop in others)
 
 
-def _prepared(message: _Message, language: str, number: int | None) -> Iterator[str | _Leaf]:
+def _prepared(
+    message: _Message, language: str, number: int | None, *, is_markup: bool
+) -> Iterator[str | _Leaf]:
     """What stays of a message, and its sentences."""
     for part in message:
         if isinstance(part, str):
-            yield _Leaf(part, number)
+            yield _Leaf(part, number, is_markup=is_markup)
             continue
         yield part.head
         for branch, sample in _branches(part, language):
             yield branch.selector
-            yield from _prepared(branch.message, language, sample if sample is not None else number)
+            inner = number if sample is None else sample
+            yield from _prepared(branch.message, language, inner, is_markup=is_markup)
             yield "}"
         yield part.tail
 

@@ -157,6 +157,8 @@ def mark_string(
     atoms: Mapping[Span, str],
     reading: Callable[[str], str] = str,
     writing: Callable[[str], str] = str,
+    *,
+    finds_entities: bool = True,
 ) -> Iterator[str | MarkedText]:
     """The texts of a string, one a line, and what is between them.
 
@@ -165,6 +167,7 @@ def mark_string(
         atoms: where it has placeholders, in order, and what is translated instead of each.
         reading: what it writes between tags and atoms, to text.
         writing: the reverse.
+        finds_entities: whether ``&amp;`` and the like may be in it; False: ``reading`` reads them.
     """
     line: list[MarkupPiece] = []
     if len(_TAG.findall(source)) > _MOST_TAGS:
@@ -173,7 +176,7 @@ def mark_string(
     pieces = string_pieces(source, atoms)
     plain = "".join(piece.raw for piece in pieces if piece.kind == "text")
     again = html.escape(html.unescape(plain), quote=False)
-    is_html = _ENTITY.search(plain) is not None and again == plain
+    is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
     how = _Writing(plain, is_html, reading, writing)
     for piece in pieces:
         if piece.kind == "point" and _BREAK.fullmatch(piece.raw):

@@ -13,7 +13,7 @@ from dragoman.core.errors import DataError
 def test_strings_are_translated_and_keys_stay() -> None:
     content = (
         '{\n  "a b": {"c": "Hi {{name}}, you \\"x\\"", "n": 3, "u": "https://x.y"},\n'
-        '  "list": ["One", true, null, 1.50],\n  "p": "{n, plural, one {# dog} other {# dogs}}"\n}\n'
+        '  "list": ["One", true, 1.50],\n  "p": "{n, plural, one {# dog} other {# dogs}}"\n}\n'
     )
     expected = content.replace("Hi", "HI").replace(', you \\"x', ', YOU \\"X')
     expected = expected.replace("One", "ONE").replace("# dog", "# DOG").replace("DOGs", "DOGS")

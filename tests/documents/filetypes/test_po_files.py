@@ -25,7 +25,7 @@ msgstr ""
 
 #: b.c:2
 msgid   "done"
-msgstr   "zrobione"   
+msgstr   "zrobione"
 
 #, fuzzy
 #| msgid "old"
@@ -40,7 +40,7 @@ msgstr[2] ""
 
 #~ msgid "gone"
 #~ msgstr ""
-"""
+""".replace('"zrobione"', '"zrobione"   ')
 
 
 def test_what_is_missing_or_fuzzy_is_made_and_marked() -> None:
@@ -108,6 +108,12 @@ def test_an_encoding_that_lacks_the_translation_becomes_utf8() -> None:
     found = written(opened("a.po", content), lambda _: "\u017c\u00f3\u0142").decode()
     assert "charset=UTF-8" in found
     assert found.endswith('msgid "caf\u00e9"\nmsgstr "\u017c\u00f3\u0142"\n')
+
+
+def test_messages_of_icu() -> None:
+    entry = '\nmsgid "{n, plural, one {# file} other {# files}}"\nmsgstr ""\n'
+    found = translated("a.po", HEADER + entry, "pl")
+    assert polib.pofile(found)[0].msgstr.endswith("many {# FILES} other {# FILES}}")
 
 
 def test_line_ends_stay() -> None:

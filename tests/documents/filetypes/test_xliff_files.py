@@ -11,7 +11,7 @@ from dragoman.core.errors import DataError
 
 UNITS = """
       <trans-unit id="1">
-        <source>Hello <g id="1">big %s</g> all<x id="2"/>, <x id="3" equiv-text="{{name}}"/>.</source>
+        <source>Hello <g id="1">big %s</g> a<x id="2"/>, <x id="3" equiv-text="{{name}}"/>.</source>
       </trans-unit>
       <trans-unit id="2" translate="no"><source>Keep</source></trans-unit>
       <group translate="no"><trans-unit id="3"><source>Keep</source></trans-unit></group>
@@ -32,7 +32,7 @@ FIRST = (
 )
 SECOND = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
  <file id="f"><unit id="1"><segment id="s1">
-   <source>Hi <pc id="1">all</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>word<ec startRef="3"/></source>
+   <source>Hi <pc id="1">all</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>a<ec startRef="3"/></source>
   </segment><ignorable><source> </source></ignorable>
   <segment state="final"><source>Ok</source><target>Gut</target></segment>
   <segment state="initial"><source>Yes</source><target></target></segment>
@@ -41,7 +41,7 @@ SECOND = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:do
 
 def test_texts_of_version_1() -> None:
     assert texts("a.xlf", FIRST) == [
-        "Hello big %s all, {{name}}.",
+        "Hello big %s a, {{name}}.",
         "A & b",
         "A.",
         "B c.",
@@ -55,7 +55,7 @@ def test_targets_of_version_1() -> None:
     made = 'state="needs-review-translation"'
     assert 'datatype="html" target-language="de">' in found
     assert (
-        f'</source>\n        <target {made}>HELLO <g id="1">BIG %s</g> ALL<x id="2"/>, '
+        f'</source>\n        <target {made}>HELLO <g id="1">BIG %s</g> A<x id="2"/>, '
         '<x id="3" equiv-text="{{name}}"/>.</target>\n' in found
     )
     assert f"<target {made}>A &amp; B</target>" in found
@@ -70,18 +70,32 @@ def test_targets_of_version_1() -> None:
 
 
 def test_targets_of_version_2() -> None:
-    assert texts("a.xliff", SECOND) == ["Hi all {x} word", "Yes"]
+    assert texts("a.xliff", SECOND) == ["Hi all {x} a", "Yes"]
     found = translated("a.xliff", SECOND)
     assert 'trgLang="de">' in found
     assert (
         '<segment id="s1" state="translated">\n   <source>Hi <pc id="1">all</pc> <ph id="2" '
-        'equiv="{x}"/> <sc id="3"/>word<ec startRef="3"/></source>\n   <target>HI <pc '
-        'id="1">ALL</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>WORD<ec startRef="3"/></target>'
-        in found
+        'equiv="{x}"/> <sc id="3"/>a<ec startRef="3"/></source>\n   <target>HI <pc '
+        'id="1">ALL</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>A<ec startRef="3"/></target>' in found
     )
     assert '<segment state="final"><source>Ok</source><target>Gut</target>' in found
     assert '<segment state="translated"><source>Yes</source><target>YES</target>' in found
     assert texts("a.xliff", found) == []
+
+
+def test_messages_of_angular() -> None:
+    content = (
+        '<xliff version="1.2"><file source-language="en"><trans-unit id="1"><source>{VAR, plural, '
+        '=0 {just now} other {<x id="I" equiv-text="{{n}}"/> R&amp;D days}}</source></trans-unit>'
+        "</file></xliff>"
+    )
+    assert texts("a.xlf", content) == ["just now", "R&D days", "R&D days"]
+    found = translated("a.xlf", content, by=lambda text: f"{text} < &")
+    assert (
+        '{VAR, plural, =0 {just now  &amp;} one {<x id="I" equiv-text="{{n}}"/> R&amp;D days  '
+        '&amp;} other {<x id="I" equiv-text="{{n}}"/> R&amp;D days  &amp;}}</target>'
+    ) in found
+    fromstring(found)
 
 
 def test_codes_stay_whole_whatever_the_translation() -> None:

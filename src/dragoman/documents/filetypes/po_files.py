@@ -17,6 +17,7 @@ from dragoman.documents.filetypes.po_entries import (
     read_entries,
 )
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
+from dragoman.documents.icu_messages import has_choice, read_message
 from dragoman.documents.plural_rules import catalogue_rule
 from dragoman.documents.plural_strings import catalogue_values
 from dragoman.documents.string_values import Numbering, PlainValue, StringValue
@@ -98,7 +99,7 @@ class _Catalogue:
         numbering = _numbering(entry.flags)
         values: list[StringValue]
         if entry.msgid_plural is None:
-            values = [PlainValue(entry.msgid.value, None, numbering)]
+            values = [self._value(entry.msgid.value, numbering)]
         else:
             rule = self._plural_rule()
             plural = entry.msgid_plural.value
@@ -114,6 +115,11 @@ class _Catalogue:
 
         yield from self._fuzzy(entry)
         yield Slot(entry.msgstr[0].start, entry.msgstr[-1].stop, values, write)
+
+    def _value(self, text: str, numbering: Numbering) -> StringValue:
+        if has_choice(text):
+            return read_message(text, self._languages.target)
+        return PlainValue(text, None, numbering)
 
     def _field(self, keyword: str, value: str) -> str:
         return po_string(keyword, value, self._width, self._newline)

@@ -16,6 +16,7 @@ from dragoman.documents.filetypes.spliced_document import (
     fixed,
     space_before,
 )
+from dragoman.documents.icu_messages import has_choice, read_message
 from dragoman.documents.inline_codes import CodedValue
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_values import StringValue
@@ -143,7 +144,8 @@ class _Version1(_Xliff):
             return
         segmented = unit.first("seg-source")
         is_kept = "preserve" in (_space(unit), _space(source))
-        values, write = _segments(self._text, segmented or source, is_kept=is_kept)
+        content = segmented or source
+        values, write = _segments(self._text, content, self._languages.target, is_kept=is_kept)
         if any(one.texts for one in values):
             filling = _Filling(values, write, _MADE_1)
             yield self._target(source, target, filling, (segmented or source).stop)
@@ -153,14 +155,17 @@ def _space(element: XmlElement) -> str:
     return element.attributes.get("xml:space", "")
 
 
-def _value(tokens: Sequence[MarkupToken], *, is_kept: bool) -> CodedValue:
+def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> StringValue:
     """A segment; lines that are indented are no lines, unless it says that white space is kept."""
+    raw = "".join(one.raw for one in tokens)
+    if has_choice(raw):  # as Angular writes them
+        return read_message(raw, language, is_markup=True)
     is_indented = any(one.kind == "text" and _INDENTED.search(one.raw) for one in tokens)
     return CodedValue(tokens, collapses=is_indented and not is_kept)
 
 
 def _segments(
-    text: str, content: XmlElement, *, is_kept: bool
+    text: str, content: XmlElement, language: str, *, is_kept: bool
 ) -> tuple[list[StringValue], Callable[[Sequence[str]], str]]:
     """The segments of a source, and how the target with them is written."""
     marked = [
@@ -179,7 +184,7 @@ def _segments(
             place = end
         return "".join([*written, text[place : content.end]])
 
-    return [_value(tokens, is_kept=is_kept) for _, _, tokens in parts], write
+    return [_value(tokens, language, is_kept=is_kept) for _, _, tokens in parts], write
 
 
 class _Version2(_Xliff):
@@ -209,7 +214,8 @@ class _Version2(_Xliff):
         source, target = segment.first("source"), segment.first("target")
         if source is None or not source.has_text or (target is not None and target.has_text):
             return
-        value = _value(source.tokens, is_kept="preserve" in (_space(segment), _space(source)))
+        is_kept = "preserve" in (_space(segment), _space(source))
+        value = _value(source.tokens, self._languages.target, is_kept=is_kept)
         if not value.texts:
             return
         tag = self._text[segment.start : segment.inner]
