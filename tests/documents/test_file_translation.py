@@ -145,3 +145,27 @@ def test_a_file_that_takes_too_long_is_refused() -> None:
     request = TextRequest("", "de", "en")
     with pytest.raises(RefusedError, match="full"):
         asyncio.run(translate_file(Full(), "a.txt", b"one", request, seconds=5))
+
+
+def test_a_text_that_cannot_be_translated_stays_and_is_told() -> None:
+    class Refusing(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            if any("bad" in one.text for one in requests):
+                raise RefusedError("invalid", "too long")
+            return await super().translate(requests, seconds=seconds)
+
+    told: list[tuple[str, str]] = []
+    found = asyncio.run(
+        translate_file(
+            Refusing(),
+            "a.txt",
+            b"one\nbad\ntwo\n",
+            TextRequest("", "de", "en"),
+            untranslatable=lambda *one: told.append(one),
+        )
+    )
+    assert (found.content, told) == (b"ONEde\nbad\nTWOde\n", [("bad", "too long")])
+    with pytest.raises(RefusedError, match="too long"):
+        file("a.txt", b"one\nbad\n", Refusing())

@@ -1,0 +1,97 @@
+"""`dragoman translate MODEL FILE`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import call, one_error
+from tiny_model import save_tiny_model
+
+from dragoman.text.examples import Direction
+
+TEXT = "a b c\n\n{name} d e\n"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained model from English into German."""
+    folder = tmp_path_factory.mktemp("documents") / "model"
+    return save_tiny_model(folder, directions=(Direction("en", "de"),))
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    """A document to translate."""
+    path = tmp_path / "report.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_a_document_is_translated_beside_itself(model: Path, document: Path) -> None:
+    outcome = call("translate", model, document, "--json")
+    assert outcome.code == 0, outcome.err
+    output = document.with_name("report.de.txt")
+    (found,) = json.loads(outcome.out)["documents"]
+    assert (found["document"], found["output"]) == (str(document), str(output))
+    assert (found["source_language"], found["target_language"], found["texts"]) == ("en", "de", 2)
+    lines = output.read_text(encoding="utf-8").split("\n")
+    assert (len(lines), lines[1], lines[3]) == (4, "", "")
+    assert lines[2].count("{name}") == 1
+    assert document.read_text(encoding="utf-8") == TEXT
+    assert f"{output}: exists already" in one_error(call("translate", model, document), 2)
+    assert call("translate", model, document, "--force", "-q").code == 0
+    piped = call("translate", model, "-", "--format", "txt", stdin=TEXT.encode())
+    assert piped.out == output.read_text(encoding="utf-8")
+
+
+def test_several_documents_go_into_a_directory(model: Path, document: Path) -> None:
+    other = document.with_name("page.html")
+    other.write_text("<p>1</p>", encoding="utf-8")
+    folder = document.parent / "out"
+    folder.mkdir()
+    assert call("translate", model, document, other, "--output", folder, "-q").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["page.de.html", "report.de.txt"]
+    assert (folder / "page.de.html").read_text(encoding="utf-8") == "<p>1</p>"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["report.txt", "--nbest", "2"], 2, "--nbest is for lines, not for documents"),
+        (["report.txt", "--output", "report.txt", "--force"], 2, "this is an input"),
+        (["report.txt", "--output", "report.html"], 2, "the translation of a .txt file is one"),
+        (["report.txt", "--to", "fr"], 2, "no direction of the model fits"),
+        (["missing.txt"], 3, "missing.txt: no such file"),
+        (["notes.pdf"], 3, "neither a model, which is a directory, nor a document"),
+        (["bad.txt"], 3, "bad.txt: the file is not UTF-8 at byte 1"),
+        (["-"], 2, "say by --format"),
+        (["report.txt", "-", "--format", "txt"], 2, "- is for one document at a time"),
+        (["--force"], 2, "--force is for documents"),
+        (["report.txt", "--adapter", "ui=x"], 2, "a document is translated by one system"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_nothing_written(
+    model: Path,
+    document: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(document.parent)
+    Path("notes.pdf").write_bytes(b"x")
+    Path("bad.txt").write_bytes(b"\xff")
+    before = sorted(Path().iterdir())
+    assert message in one_error(call("translate", model, *arguments), code)
+    assert sorted(Path().iterdir()) == before
+    assert document.read_text(encoding="utf-8") == TEXT
+
+
+def test_a_model_without_names_of_languages_needs_them(tmp_path: Path, document: Path) -> None:
+    nameless = save_tiny_model(tmp_path / "nameless")
+    line = one_error(call("translate", nameless, document), 2)
+    assert "name them by --from and --to" in line
+    assert call("translate", nameless, document, "--from", "en", "--to", "fr", "-q").code == 0
+    assert document.with_name("report.fr.txt").exists()
