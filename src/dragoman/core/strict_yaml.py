@@ -34,6 +34,20 @@ def load_yaml(text: str) -> Any:
     return yaml.load(text, _StrictLoader)  # a safe loader: it makes plain values only
 
 
+def compose_yaml(text: str) -> yaml.Node | None:
+    """The nodes of a YAML document with their places; values and tags are not looked at.
+
+    Raises:
+        yaml.YAMLError: not YAML, several documents, or refused, as by :func:`load_yaml`; but keys
+            may occur twice.
+    """
+    loader = _StrictLoader(text)
+    try:
+        return loader.get_single_node()
+    finally:
+        loader.dispose()  # type: ignore[no-untyped-call]
+
+
 class _StrictLoader(yaml.SafeLoader):
     """PyYAML's safe loader with bounds, in which a key occurs once in its mapping."""
 

@@ -92,6 +92,40 @@ def decode(content: bytes, *, is_page: bool) -> tuple[str, CharacterEncoding]:
     return text, found
 
 
+def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
+    """The text of a file that names its encoding in its own way.
+
+    A byte order mark comes first; ASCII is read as UTF-8.
+
+    Args:
+        content: the file.
+        label: the encoding.
+
+    Raises:
+        DataError: it is not text in that encoding, or the encoding is unknown.
+    """
+    if content.startswith(tuple(_MARKS)):
+        return decode(content, is_page=False)
+    try:
+        name = codecs.lookup(label).name
+    except LookupError:
+        name = ""
+    if name not in _KNOWN:
+        raise DataError(
+            f"the file says that its encoding is {label[:40]!r}, which is not read; convert it "
+            "to UTF-8"
+        )
+    found = CharacterEncoding("utf-8" if name == "ascii" else name)
+    try:
+        return content.decode(found.name), found
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"line {line} is not {found.name.upper()}, as the file says; correct what it says, or "
+            "convert it"
+        ) from error
+
+
 def _encoding(content: bytes, *, is_page: bool) -> CharacterEncoding:
     for mark, name in _MARKS.items():
         if content.startswith(mark):

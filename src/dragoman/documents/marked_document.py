@@ -12,7 +12,7 @@ from dragoman.documents.marked_text import MarkedText, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
 
-_MOST_MARKS = 100
+MOST_MARKS = 100
 """In a text.  Placing marks takes time that grows with their number."""
 
 _WORDLESS = frozenset(["math", "svg"])
@@ -164,7 +164,7 @@ class _DocumentMarking:
         parts = self.document.parts
         if marked is None:
             parts.extend(piece.raw for piece in pieces)
-        elif sum(1 for _ in walk(marked.marks)) <= _MOST_MARKS:
+        elif sum(1 for _ in walk(marked.marks)) <= MOST_MARKS:
             parts.append(marked)
         else:
             for piece in pieces:

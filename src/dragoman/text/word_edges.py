@@ -6,6 +6,7 @@ spaces, but particles follow a word without one, so a word may end inside what s
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import count
 
@@ -71,11 +72,14 @@ def longest_apart(spans: Iterable[Span]) -> list[int]:
 
     The longest is taken first; of equally long ones the first in the text, then the first given.
     """
-    taken: list[Span] = []
+    taken: list[Span] = []  # in the order of the text
     chosen: list[tuple[Span, int]] = []
     order = sorted(zip(spans, count()), key=lambda one: (one[0][0] - one[0][1], one[0][0], one[1]))
     for span, index in order:
-        if all(span[1] <= start or end <= span[0] for start, end in taken):
-            taken.append(span)
+        at = bisect_left(taken, span)
+        if (not at or taken[at - 1][1] <= span[0]) and (
+            at == len(taken) or span[1] <= taken[at][0]
+        ):
+            taken.insert(at, span)
             chosen.append((span, index))
     return [index for _, index in sorted(chosen)]

@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from dragoman.core.errors import DataError
+from dragoman.documents.filetypes.android_files import AndroidFile
+from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.markdown_files import MarkdownFile
+from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
+from dragoman.documents.filetypes.tmx_files import TmxFile
+from dragoman.documents.filetypes.xliff_files import XliffFile
+from dragoman.documents.filetypes.yaml_files import YamlFile
 
 __all__ = [
     "DOCUMENT_FORMATS",
@@ -25,6 +32,14 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     MarkdownFile(),
     SubRipFile(),
     WebVttFile(),
+    PoFile(),
+    XliffFile(),
+    TmxFile(),
+    JsonFile(),
+    YamlFile(),
+    AndroidFile(),
+    StringsFile(),
+    StringsdictFile(),
 )
 """All formats."""
 

@@ -1,0 +1,261 @@
+"""Strings of Android apps: ``res/values/strings.xml``."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import decode_as
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.spliced_document import (
+    Slot,
+    SplicedDocument,
+    fixed,
+    replacement,
+    space_before,
+)
+from dragoman.documents.inline_codes import text_pieces, written_text
+from dragoman.documents.marked_document import MarkedDocument, find_elements
+from dragoman.documents.marked_text import MarkedText, escaped
+from dragoman.documents.marking import MarkupPiece
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.plural_rules import plural_forms
+from dragoman.documents.plural_strings import source_forms
+from dragoman.documents.string_values import (
+    StringValue,
+    are_unchanged,
+    count_span,
+    filled_in,
+    in_order,
+    is_code,
+    mark_string,
+    same_placeholders,
+)
+from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
+
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
+_LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
+_TAIL = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*$")
+_QUOTED = re.compile(r"(\s*\"(?:\s|\\[nt])*)[^\"].*?((?:\s|\\[nt])*(?<!\\)\"\s*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|(\s+)|\"", re.DOTALL)
+_SIGNS = {"n": "\n", "t": "\t"}
+_WRITTEN = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+
+
+class AndroidFile(DocumentFormat):
+    """Resources of Android: strings, arrays of strings, plurals."""
+
+    name = "Android"
+    suffixes = (".xml",)
+    media_type = "application/xml"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode_as(content, xml_label(content))
+        root = read_elements(text)
+        if root.name != "resources":
+            raise DataError(
+                f"the file begins with <{root.name}>; of XML, strings of Android are translated, "
+                "which begin with <resources>"
+            )
+        slots = [slot for one in root.children for slot in _slots(text, one, languages.target)]
+        return SplicedDocument(text, encoding, slots, is_markup=True)
+
+
+def _slots(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
+    if element.attributes.get("translatable") == "false" or element.is_tag:
+        return
+    if element.name == "string":
+        yield _slot(element)
+    elif element.name == "string-array":
+        yield from (_slot(one) for one in element.named("item") if not one.is_tag)
+    elif element.name == "plurals":
+        yield from _plural(text, element, target)
+
+
+def _slot(element: XmlElement) -> Slot:
+    value = AndroidValue(element.tokens)
+    return replacement(element.inner, element.end, value, str)
+
+
+def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
+    """Forms that the target language has; others are removed, as no number has them."""
+    items = {one.attributes.get("quantity", ""): one for one in element.named("item")}
+    if "other" not in items:
+        yield from (_slot(one) for one in items.values() if not one.is_tag)
+        return
+    contents = {name: text[one.inner : one.end] for name, one in items.items()}
+    if not AndroidValue(items["other"].tokens).texts:
+        return
+    forms = source_forms(contents, target)
+    wanted = {
+        name: AndroidValue(items[one].tokens, number) for name, (one, number) in forms.items()
+    }
+    other = items["other"]
+    for name, item in items.items():
+        if name in wanted:
+            yield replacement(item.inner, item.end, wanted[name], str, contents[name])
+        elif name in plural_forms("ar"):  # a name of a form, but of other languages
+            yield fixed(item.start - len(space_before(text, item.start)), item.stop, "")
+    tag = text[other.start : other.inner]
+    place = other.start
+    for name, value in wanted.items():
+        if name in items:
+            continue
+        head = with_attribute(tag, "quantity", name)
+        lead = space_before(text, other.start)
+        yield Slot(
+            place,
+            place,
+            [value],
+            lambda found, head=head, lead=lead: f"{head}{found[0]}</{other.name}>{lead}",  # type: ignore[misc]
+        )
+
+
+class AndroidValue(StringValue):
+    """A string with the escapes, tags and sections of a resource.
+
+    Args:
+        tokens: of its element.
+        number: written instead of the placeholder of a count while it is translated.
+    """
+
+    def __init__(self, tokens: Sequence[MarkupToken], number: int | None = None) -> None:
+        self.source = "".join(token.raw for token in tokens)
+        self._document = MarkedDocument()
+        self.texts: Sequence[MarkedText] = []
+        if _REFERENCE.fullmatch(self.source) or is_code(_read(html.unescape(self.source))):
+            return
+        self._document = MarkedDocument(list(_parts(tokens, number)))
+        self.texts = self._document.texts
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """See :meth:`StringValue.joined`."""
+        if are_unchanged(self.texts, translations):
+            return self.source
+        joined = self._document.joined(translations)
+        if not same_placeholders(html.unescape(self.source), html.unescape(joined)):
+            return self.source
+        return in_order(self.source, joined, "printf")
+
+
+def _parts(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | MarkedText]:
+    """What is translated of a string: sections of CDATA, and what is around them."""
+    part: list[MarkupToken] = []
+    for token in tokens:
+        if token.kind == "opaque" and token.raw.startswith(_CDATA):
+            yield from _run(part, number)
+            part = []
+            inner = token.raw[len(_CDATA) : -len(_CDATA_END)]
+            yield _CDATA
+            atoms = {span: inner[slice(*span)] for span in filled_in(inner)}
+            yield from mark_string(inner, atoms, _read, _write_section)
+            yield _CDATA_END
+        else:
+            part.append(token)
+    yield from _run(part, number)
+
+
+def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | MarkedText]:
+    raw = "".join(token.raw for token in tokens)
+    lead, tail = _around(tokens)
+    quoted = _QUOTED.fullmatch(raw)
+    if quoted:
+        lead, tail = quoted[1], quoted[2]
+    inner = list(tokens)
+    if inner and inner[0].kind == "text":
+        inner[0] = MarkupToken("text", inner[0].raw[len(lead) :])
+    else:
+        lead = ""
+    if inner and inner[-1].kind == "text" and (len(inner) > 1 or inner[0].raw):
+        inner[-1] = MarkupToken("text", inner[-1].raw[: len(inner[-1].raw) - len(tail)])
+    else:
+        tail = ""
+    reading = _read_quoted if quoted else _read
+    marked = written_text(list(_pieces(inner, number, reading)), _write, collapses=False)
+    if marked is None:
+        yield raw
+    else:
+        yield from (lead, marked, tail)
+
+
+def _around(tokens: Sequence[MarkupToken]) -> tuple[str, str]:
+    """White space at the ends of a string, as it is written."""
+    first = tokens[0].raw if tokens and tokens[0].kind == "text" else ""
+    last = tokens[-1].raw if tokens and tokens[-1].kind == "text" else ""
+    lead, tail = _LEAD.match(first), _TAIL.search(last)
+    return lead[0] if lead else "", tail[0] if tail else ""
+
+
+def _pieces(
+    tokens: Sequence[MarkupToken], number: int | None, reading: Callable[[str], str]
+) -> Iterator[MarkupPiece]:
+    def read(raw: str) -> str:
+        return reading(html.unescape(raw))
+
+    elements = find_elements(tokens)
+    index = 0
+    while index < len(tokens):
+        token, end = tokens[index], elements.ends.get(index, index)
+        if token.kind == "text":
+            yield from _numbered(text_pieces(token.raw, read, _write), number)
+        elif token.name.rpartition(":")[2] == "g" and token.kind in ("open", "empty"):
+            inside = tokens[index + 1 : end]
+            content = read("".join(one.raw for one in inside if one.kind == "text"))
+            raw = "".join(one.raw for one in tokens[index : end + 1])
+            yield from _numbered([MarkupPiece("atom", raw, content=content.strip())], number)
+            index = end
+        elif token.kind in ("open", "close"):
+            yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
+        else:
+            yield MarkupPiece("point", token.raw, token.name)
+        index += 1
+
+
+def _numbered(
+    pieces: Iterator[MarkupPiece] | list[MarkupPiece], number: int | None
+) -> Iterator[MarkupPiece]:
+    """The pieces with a number instead of the placeholder of a count."""
+    for piece in pieces:
+        content = piece.content
+        is_count = number is not None and piece.kind == "atom" and _is_count(content)
+        yield MarkupPiece(piece.kind, piece.raw, piece.name, str(number) if is_count else content)
+
+
+def _is_count(placeholder: str) -> bool:
+    return re.fullmatch(r"%(?:1\$)?,?d", placeholder) is not None and (
+        count_span(placeholder, [(0, len(placeholder))]) is not None
+    )
+
+
+def _read_quoted(raw: str) -> str:
+    """A string that keeps its white space."""
+    return _read(raw, keeps_space=True)
+
+
+def _read(raw: str, *, keeps_space: bool = False) -> str:
+    """A string as an app shows it."""
+
+    def plain(found: re.Match[str]) -> str:
+        code, sign, space = found.groups()
+        if code:
+            return chr(int(code, 16))
+        if space:
+            return str(space) if keeps_space else " "
+        return _SIGNS.get(sign, sign) if sign else ""
+
+    return _ESCAPE.sub(plain, raw)
+
+
+def _write(text: str) -> str:
+    return escaped(_write_section(text))
+
+
+def _write_section(text: str) -> str:
+    """Text with the escapes of Android, but not those of XML."""
+    text = text.replace(_CDATA_END, "] ]>")
+    written = "".join(_WRITTEN.get(sign, sign) for sign in text)
+    return f"\\{written}" if written[:1] in ("@", "?") else written

@@ -1,0 +1,195 @@
+"""Strings of apps for iOS and macOS: ``.strings`` and ``.stringsdict``."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import decode, decode_as
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.spliced_document import (
+    Slot,
+    SplicedDocument,
+    fixed,
+    line_of,
+    replacement,
+    space_before,
+)
+from dragoman.documents.marked_text import escaped
+from dragoman.documents.plural_rules import CATEGORIES
+from dragoman.documents.plural_strings import translated_forms
+from dragoman.documents.string_values import PlainValue
+from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
+
+_BETWEEN = re.compile(r"(?:\s+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|([\w.:/$-]+)', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_WRITTEN = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_BINARY = b"bplist"
+_RULE = "NSStringPluralRuleType"
+_SETTINGS = frozenset(["NSStringFormatSpecTypeKey", "NSStringFormatValueTypeKey"])
+
+
+class StringsFile(DocumentFormat):
+    """Strings of Apple's platforms, a key and a value each."""
+
+    name = "iOS"
+    suffixes = (".strings",)
+    media_type = "text/plain"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        _refuse_binary(content)
+        text, encoding = decode(content, is_page=False)
+        return SplicedDocument(text, encoding, list(_strings(text)))
+
+
+class StringsdictFile(DocumentFormat):
+    """Strings of Apple's platforms that depend on a number."""
+
+    name = "iOS plurals"
+    suffixes = (".stringsdict",)
+    media_type = "application/xml"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        _refuse_binary(content)
+        text, encoding = decode_as(content, xml_label(content))
+        root = read_elements(text)
+        if root.name != "plist":
+            raise DataError(f"the file is no property list: it begins with <{root.name}>")
+        slots: list[Slot] = []
+        waiting = [one for one in root.children if one.name == "dict"]
+        while waiting:
+            members = _members(text, waiting.pop())
+            if _text(text, members.get("NSStringFormatSpecTypeKey")) == _RULE:
+                slots += _plural(text, members, languages.target)
+                continue
+            for name, element in members.items():
+                if element.name == "dict":
+                    waiting.append(element)
+                elif element.name == "string" and name not in _SETTINGS and not element.is_tag:
+                    value = PlainValue(_content(text, element), None, "printf")
+                    slots.append(replacement(element.inner, element.end, value, escaped))
+        return SplicedDocument(text, encoding, slots, is_markup=True)
+
+
+def _refuse_binary(content: bytes) -> None:
+    if content.startswith(_BINARY):
+        raise DataError("the file is a binary property list; convert it (plutil -convert xml1)")
+
+
+def _strings(text: str) -> Iterator[Slot]:
+    """The values of a file of strings."""
+    place = _after(text, 0)
+    while place < len(text):
+        if text.startswith("/*", place):
+            raise DataError(f"line {line_of(text, place)}: a comment has no end")
+        key = _read_string(text, place, "a key")
+        place = _after(text, key.end())
+        if text[place : place + 1] == "=":
+            value = _read_string(text, _after(text, place + 1), "a value")
+            place = _after(text, value.end())
+            if value[1] is not None:
+                string = PlainValue(_unescaped(value[1]), None, "printf")
+                yield replacement(value.start() + 1, value.end() - 1, string, _escaped)
+        if text[place : place + 1] != ";":
+            raise DataError(f"line {line_of(text, key.start())}: no semicolon after a string")
+        place = _after(text, place + 1)
+
+
+def _after(text: str, place: int) -> int:
+    """Where what is neither white space nor a comment begins."""
+    found = _BETWEEN.match(text, place)
+    return found.end() if found else place
+
+
+def _read_string(text: str, place: int, what: str) -> re.Match[str]:
+    found = _STRING.match(text, place)
+    if found is None:
+        raise DataError(f"line {line_of(text, place)}: {what} is missing, or has no end")
+    return found
+
+
+def _unescaped(raw: str) -> str:
+    def plain(found: re.Match[str]) -> str:
+        code, octal, sign = found.groups()
+        if sign is None:
+            return chr(int(code, 16) if code else int(octal, 8))
+        return _ESCAPES.get(sign, sign)
+
+    if "\\" not in raw:
+        return raw
+    # Escapes are units of UTF-16, of which two can be a character.
+    return _ESCAPE.sub(plain, raw).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _escaped(text: str) -> str:
+    return "".join(_WRITTEN.get(sign, sign) for sign in text)
+
+
+def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
+    """The values of a dictionary by their keys."""
+    found: dict[str, XmlElement] = {}
+    key: str | None = None
+    for child in element.children:
+        if child.name == "key":
+            key = _content(text, child)
+            if key in found:
+                raise DataError(
+                    f"the key {key[:80]!r} occurs twice, again at line "
+                    f"{line_of(text, child.start)}; remove one"
+                )
+        elif key is not None:
+            found[key] = child
+            key = None
+    return found
+
+
+def _content(text: str, element: XmlElement) -> str:
+    return html.unescape(text[element.inner : element.end])
+
+
+def _text(text: str, element: XmlElement | None) -> str:
+    return "" if element is None else _content(text, element)
+
+
+def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[Slot]:
+    """Forms that the target language has; others are removed, but that for zero."""
+    forms = {name: members[name] for name in CATEGORIES if name in members}
+    given = {name: _content(text, one) for name, one in forms.items()}
+    if "other" not in given:
+        return
+    other = forms["other"]
+    wanted = translated_forms(given, target, numbering="printf")
+    if "zero" in given and "zero" not in wanted:
+        wanted["zero"] = PlainValue(given["zero"], 0, "printf")
+    keys = {name: _key_before(text, forms[name]) for name in forms}
+    for name, element in forms.items():
+        if name in wanted:
+            yield replacement(element.inner, element.end, wanted[name], escaped, given[name])
+        else:
+            start, _ = keys[name]
+            yield fixed(start, element.stop, "")
+    start, raw = keys["other"]
+    lead, place = raw[: len(raw) - len(raw.lstrip())], start + len(raw) - len(raw.lstrip())
+    between = raw.rpartition(">")[2]
+    for name, value in wanted.items():
+        if name not in forms:
+            head = f"<key>{name}</key>{between}<{other.name}>"
+            yield Slot(
+                place,
+                place,
+                [value],
+                lambda found, head=head: f"{head}{escaped(found[0])}</{other.name}>{lead}",  # type: ignore[misc]
+            )
+
+
+def _key_before(text: str, element: XmlElement) -> tuple[int, str]:
+    """Where the key of a value begins, with white space in front, and all that up to the value."""
+    start = text.rfind("<key", 0, element.start)
+    start -= len(space_before(text, start))
+    return start, text[start : element.start]

@@ -1,0 +1,177 @@
+"""Strings of programs in JSON: nested keys, i18next, Chrome's messages, ARB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from dragoman.documents.character_encoding import decode
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.languages_of_files import agreed_source, is_same_language
+from dragoman.documents.filetypes.spliced_document import (
+    Slot,
+    SplicedDocument,
+    fixed,
+    replacement,
+    space_before,
+)
+from dragoman.documents.icu_messages import read_message
+from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json
+from dragoman.documents.plural_rules import CATEGORIES
+from dragoman.documents.plural_strings import translated_forms, unused_forms
+from dragoman.text.language_codes import is_language_tag
+
+_ESCAPED = re.compile(r"\\u(?!00[01])", re.IGNORECASE)
+_FORM = re.compile(rf"(.+?)(_ordinal)?_({'|'.join(CATEGORIES)})")
+
+
+class JsonFile(DocumentFormat):
+    """JSON whose values are strings of a program; keys stay as they are.
+
+    Files of Chrome's extensions and of Flutter (ARB) are known by what is in them.
+    """
+
+    name = "JSON"
+    suffixes = (".json", ".arb")
+    media_type = "application/json"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode(content, is_page=False)
+        root = read_json(text)
+        strings = _Strings(text, root, languages)
+        return SplicedDocument(
+            text, encoding, list(strings.slots()), source_language=strings.source_language
+        )
+
+
+class _Strings:
+    """What is translated of a file."""
+
+    def __init__(self, text: str, root: JsonNode, languages: FileLanguages) -> None:
+        self._text, self._root, self._languages = text, root, languages
+        # Where all is escaped that is not ASCII, the translation is, too.
+        self._ascii_only = text.isascii() and _ESCAPED.search(text) is not None
+        self.source_language = agreed_source(self._language(), languages)
+
+    def slots(self) -> Iterator[Slot]:
+        if _is_chrome(self._root):
+            for member in self._root.members:
+                message = member.node.get("message")
+                assert message is not None
+                yield self._slot(message)
+            return
+        if _is_arb(self._root):
+            yield from self._arb()
+            return
+        wrapper = _wrapper(self._root)
+        if wrapper is not None and self.source_language == wrapper.name:
+            raw = json_string(self._languages.target)
+            yield fixed(wrapper.key_start, wrapper.key_stop, raw)
+        yield from self._all(self._root)
+
+    def _language(self) -> str | None:
+        if _is_arb(self._root):
+            return self._root.text("@@locale")
+        wrapper = _wrapper(self._root)
+        source = self._languages.source
+        if wrapper is None or (source and not is_same_language(wrapper.name, source)):
+            return None
+        return wrapper.name
+
+    def _arb(self) -> Iterator[Slot]:
+        for member in self._root.members:
+            if member.name == "@@locale":
+                raw = json_string(self._languages.target.replace("-", "_"))
+                yield fixed(member.node.start, member.node.stop, raw)
+            elif not member.name.startswith("@") and member.node.kind == "string":
+                yield self._slot(member.node)
+
+    def _all(self, root: JsonNode) -> Iterator[Slot]:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            plurals = _plurals(node.members)
+            done: set[str] = set()
+            for group in plurals:
+                yield from self._plural(group)
+                done.update(one.name for one in group.values())
+            members = [one.node for one in node.members if one.name not in done]
+            for one in [*members, *node.items]:
+                if one.kind == "string":
+                    yield self._slot(one)
+                elif one.kind != "other":
+                    waiting.append(one)
+
+    def _slot(self, node: JsonNode) -> Slot:
+        value = read_message(node.value, self._languages.target)
+        return replacement(node.start, node.stop, value, self._raw)
+
+    def _plural(self, group: dict[str, JsonMember]) -> Iterator[Slot]:
+        """The forms that the target language has; those that it lacks stay, and are not used."""
+        given = {name: one.node.value for name, one in group.items()}
+        other, target = group["other"], self._languages.target
+        kind: Literal["cardinal", "ordinal"] = "cardinal"
+        if "_ordinal_" in other.name:
+            kind = "ordinal"
+        wanted = translated_forms(given, target, kind)
+        for name, value in (unused_forms(given, target) | wanted).items():
+            if name in group:
+                node = group[name].node
+                yield replacement(node.start, node.stop, value, self._raw, given[name])
+        added = [name for name in wanted if name not in group]
+        if added:
+            values = [wanted[name] for name in added]
+            base = other.name.removesuffix("other")
+            # As the member "other" is written, from the comma or bracket in front of it.
+            between = self._text[other.key_stop : other.node.start]
+            before = space_before(self._text, other.key_start)
+
+            def write(found: Sequence[str]) -> str:
+                return "".join(
+                    f",{before}{json_string(base + name)}{between}{self._raw(one)}"
+                    for name, one in zip(added, found, strict=True)
+                )
+
+            yield Slot(other.node.stop, other.node.stop, values, write)
+
+    def _raw(self, text: str) -> str:
+        return json_string(text, ascii_only=self._ascii_only)
+
+
+def _is_chrome(root: JsonNode) -> bool:
+    """Whether each member has a message, as in ``_locales/en/messages.json``."""
+    return bool(root.members) and all(
+        one.node.text("message") is not None
+        and {key.name for key in one.node.members} <= {"message", "description", "placeholders"}
+        for one in root.members
+    )
+
+
+def _is_arb(root: JsonNode) -> bool:
+    return root.text("@@locale") is not None or any(
+        one.name.startswith("@") and one.node.kind == "object" for one in root.members
+    )
+
+
+def _wrapper(root: JsonNode) -> JsonMember | None:
+    """The only member of a document, if its name is a language."""
+    if len(root.members) != 1:
+        return None
+    (member,) = root.members
+    return member if member.node.kind == "object" and is_language_tag(member.name) else None
+
+
+def _plurals(members: Sequence[JsonMember]) -> list[dict[str, JsonMember]]:
+    """Members that are forms of a plural in i18next, such as ``file_one`` and ``file_other``."""
+    groups: dict[str, dict[str, JsonMember]] = {}
+    for member in members:
+        found = _FORM.fullmatch(member.name)
+        if found and member.node.kind == "string":
+            groups.setdefault(found[1] + (found[2] or ""), {})[found[3]] = member
+    return [
+        one
+        for one in groups.values()
+        if "other" in one and (len(one) > 1 or "{{count}}" in one["other"].node.value)
+    ]

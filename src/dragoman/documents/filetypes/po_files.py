@@ -1,0 +1,174 @@
+"""Gettext catalogues: what is missing or fuzzy is translated, and all else stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import CharacterEncoding, decode_as
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
+from dragoman.documents.filetypes.po_entries import (
+    PoEntry,
+    PoString,
+    header_fields,
+    po_string,
+    read_entries,
+)
+from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
+from dragoman.documents.icu_messages import has_choice, read_message
+from dragoman.documents.plural_rules import catalogue_rule
+from dragoman.documents.plural_strings import catalogue_values
+from dragoman.documents.string_values import Numbering, PlainValue, StringValue
+
+_CHARSET = re.compile(rb"charset=\s*([\w.:-]+)", re.IGNORECASE)
+_PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*(.+?)\s*;?\s*$", re.DOTALL)
+_MOST_FORMS = 10
+_NO_CHARSET = "CHARSET"
+"""In templates, where the encoding is not chosen yet."""
+_WIDTH = 80
+
+
+class PoFile(DocumentFormat):
+    """A gettext catalogue, or a template of one (``.pot``).
+
+    Translations that it has stay; those that it lacks and fuzzy ones are made, and marked fuzzy.
+    """
+
+    name = "PO"
+    suffixes = (".po", ".pot")
+    media_type = "text/x-gettext-translation"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        declared = _CHARSET.search(content[:5000])
+        label = declared[1].decode("ascii") if declared else "utf-8"
+        is_open = label.upper() == _NO_CHARSET
+        text, encoding = decode_as(content, "utf-8" if is_open else label)
+        entries = read_entries(text)
+        header = entries[0] if entries and not entries[0].msgid.value else None
+        fields = header_fields(header)
+        check_target(fields.get("language"), languages)
+        source = agreed_source(fields.get("x-source-language"), languages)
+        catalogue = _Catalogue(text, entries, header, fields, languages)
+        return _PoDocument(text, encoding, list(catalogue.slots()), source_language=source)
+
+
+class _PoDocument(SplicedDocument):
+    """A catalogue, which becomes UTF-8 if its encoding lacks characters of the translations."""
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        """See :meth:`OpenDocument.written`."""
+        joined = self.joined(translations)
+        try:
+            return self._encoding.mark + joined.encode(self._encoding.name)
+        except UnicodeEncodeError:
+            joined = re.sub(r"(?i)(charset=\s*)[\w.:-]+", r"\1UTF-8", joined, count=1)
+            return CharacterEncoding("utf-8").encode(joined, is_markup=False)
+
+
+class _Catalogue:
+    """What is translated of a catalogue."""
+
+    def __init__(
+        self,
+        text: str,
+        entries: Sequence[PoEntry],
+        header: PoEntry | None,
+        fields: dict[str, str],
+        languages: FileLanguages,
+    ) -> None:
+        self._text, self._entries, self._header = text, entries, header
+        self._fields, self._languages = fields, languages
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        # A catalogue with a line that gettext would have wrapped was written without wrapping.
+        lines = text.splitlines()
+        self._width = _WIDTH if all(len(one) <= _WIDTH or " " not in one for one in lines) else 0
+        self._rule: tuple[int, str] | None = None
+
+    def slots(self) -> Iterator[Slot]:
+        for entry in self._entries:
+            if entry is self._header or not entry.needs_translation:
+                continue
+            yield from self._entry(entry)
+        if self._header is not None:
+            yield from self._changed_header(self._header)
+
+    def _entry(self, entry: PoEntry) -> Iterator[Slot]:
+        numbering = _numbering(entry.flags)
+        values: list[StringValue]
+        if entry.msgid_plural is None:
+            values = [self._value(entry.msgid.value, numbering)]
+        else:
+            rule = self._plural_rule()
+            plural = entry.msgid_plural.value
+            values = catalogue_values(entry.msgid.value, plural, rule, numbering)
+        if not any(value.texts for value in values):
+            return
+
+        def write(found: Sequence[str]) -> str:
+            if entry.msgid_plural is None:
+                return self._field("msgstr", found[0])
+            lines = [self._field(f"msgstr[{at}]", one) for at, one in enumerate(found)]
+            return self._newline.join(lines)
+
+        yield from self._fuzzy(entry)
+        yield Slot(entry.msgstr[0].start, entry.msgstr[-1].stop, values, write)
+
+    def _value(self, text: str, numbering: Numbering) -> StringValue:
+        if has_choice(text):
+            return read_message(text, self._languages.target)
+        return PlainValue(text, None, numbering)
+
+    def _field(self, keyword: str, value: str) -> str:
+        return po_string(keyword, value, self._width, self._newline)
+
+    def _fuzzy(self, entry: PoEntry) -> Iterator[Slot]:
+        if "fuzzy" in entry.flags:
+            return
+        if entry.flags_start is not None:
+            place = entry.flags_start + 2  # after "#,"
+            yield fixed(place, place, " fuzzy,")
+        else:
+            yield fixed(entry.start, entry.start, f"#, fuzzy{self._newline}")
+
+    def _plural_rule(self) -> tuple[int, str]:
+        if self._rule is None:
+            found = _PLURALS.search(self._fields.get("plural-forms", ""))
+            if found is None:
+                self._rule = catalogue_rule(self._languages.target)
+            elif not 1 <= int(found[1]) <= _MOST_FORMS:
+                raise DataError(
+                    f"nplurals={found[1]} in the header is none of 1 to {_MOST_FORMS}; correct it"
+                )
+            else:
+                self._rule = int(found[1]), found[2]
+        return self._rule
+
+    def _changed_header(self, header: PoEntry) -> Iterator[Slot]:
+        """The header with what it lacks: language, plural forms, encoding."""
+        value = header.msgstr[0].value
+        if not self._fields.get("language"):
+            value = _with_field(value, "Language", self._languages.target.replace("-", "_"))
+        if self._rule and _PLURALS.search(self._fields.get("plural-forms", "")) is None:
+            count, rule = self._rule
+            value = _with_field(value, "Plural-Forms", f"nplurals={count}; plural={rule};")
+        value = re.sub(r"charset=CHARSET\b", "charset=UTF-8", value)
+        if value != header.msgstr[0].value:
+            string: PoString = header.msgstr[0]
+            yield fixed(string.start, string.stop, self._field("msgstr", value))
+
+
+def _with_field(value: str, name: str, content: str) -> str:
+    """A header with a field, in its place if it is there without content."""
+    line = f"{name}: {content}\n"
+    found, count = re.subn(rf"(?mi)^{name}:.*\n", lambda _: line, value, count=1)
+    return found if count else value.rstrip("\n") + ("\n" if value else "") + line
+
+
+def _numbering(flags: Sequence[str]) -> Numbering:
+    """How placeholders of a message may be numbered, in the language of its program."""
+    if any(one in flags for one in ("c-format", "objc-format", "php-format", "sh-printf-format")):
+        return "printf"
+    return "braces" if "python-brace-format" in flags else "none"

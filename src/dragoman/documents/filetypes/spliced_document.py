@@ -1,0 +1,120 @@
+"""Documents of which some parts are replaced, and all others stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dragoman.documents.character_encoding import CharacterEncoding
+from dragoman.documents.filetypes.document_format import OpenDocument
+from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.string_values import StringValue
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A part of a file that is written from translations."""
+
+    start: int
+    """In characters of the file."""
+    stop: int
+    """After its last character; if it is the start, something is put in."""
+    values: Sequence[StringValue]
+    """What is translated."""
+    write: Callable[[Sequence[str]], str]
+    """How the translated values are written there."""
+    current: str | None = None
+    """The value that is there; if it is the translation, the slot stays as it is."""
+
+
+def replacement(
+    start: int,
+    stop: int,
+    value: StringValue,
+    write: Callable[[str], str],
+    current: str | None = None,
+) -> Slot:
+    """The slot of one value.
+
+    Args:
+        start: in characters of the file.
+        stop: after its last character.
+        value: what is translated.
+        write: how it is written.
+        current: the value that is there; None: the source of ``value``.
+    """
+    current = value.source if current is None else current
+    return Slot(start, stop, [value], lambda found: write(found[0]), current)
+
+
+def fixed(start: int, stop: int, raw: str) -> Slot:
+    """A slot for something that is changed with the texts, such as the language of the file."""
+    return Slot(start, stop, (), lambda found: raw)
+
+
+class SplicedDocument(OpenDocument):
+    """A text with slots.
+
+    A value that its translation does not change is not written again, so that it keeps the way in
+    which it was written.
+
+    Args:
+        text: of the file.
+        encoding: of the file.
+        slots: what is replaced, none within another.
+        source_language: as the file says.
+        is_markup: whether characters that the encoding lacks can be written as references.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        encoding: CharacterEncoding,
+        slots: Sequence[Slot],
+        *,
+        source_language: str | None = None,
+        is_markup: bool = False,
+    ) -> None:
+        self._text, self._encoding, self._is_markup = text, encoding, is_markup
+        self._slots = sorted(slots, key=lambda one: (one.start, one.stop))
+        self._texts = [
+            text for slot in self._slots for value in slot.values for text in value.texts
+        ]
+        self.source_language = source_language
+
+    @property
+    def texts(self) -> Sequence[MarkedText]:
+        """See :attr:`OpenDocument.texts`."""
+        return self._texts
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        """See :meth:`OpenDocument.written`."""
+        joined = self.joined(translations)
+        return self._encoding.encode(joined, is_markup=self._is_markup)
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """The text of the file with its texts replaced."""
+        waiting = iter(translations)
+        parts: list[str] = []
+        end = 0
+        for slot in self._slots:
+            found = [one.joined([next(waiting) for _ in one.texts]) for one in slot.values]
+            if found == [slot.current]:
+                continue
+            parts.append(self._text[end : slot.start])
+            parts.append(slot.write(found))
+            end = slot.stop
+        return "".join([*parts, self._text[end:]])
+
+
+def space_before(text: str, place: int) -> str:
+    """The white space in front of a place of a text, such as the indentation of an element."""
+    start = place
+    while start and text[start - 1].isspace():
+        start -= 1
+    return text[start:place]
+
+
+def line_of(text: str, place: int) -> int:
+    """The number of the line at a place of a text."""
+    return text.count("\n", 0, place) + 1

@@ -1,0 +1,78 @@
+"""TMX: units without the target language get it, and all else stays as it is."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+
+from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import decode_as
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.languages_of_files import best_match
+from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
+from dragoman.documents.inline_codes import CodedValue
+from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
+
+_ANY = "*all*"
+
+
+class TmxFile(DocumentFormat):
+    """TMX 1.4b (LISA, 2005)."""
+
+    name = "TMX"
+    suffixes = (".tmx",)
+    media_type = "application/x-tmx+xml"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode_as(content, xml_label(content))
+        root = read_elements(text)
+        if root.local_name != "tmx":
+            raise DataError(f"the file is not TMX: it begins with <{root.name}>")
+        source = _source(root, languages)
+        body = root.first("body")
+        units = [] if body is None else body.named("tu")
+        slots = [slot for unit in units for slot in _slots(text, unit, source, languages.target)]
+        return SplicedDocument(text, encoding, slots, source_language=source, is_markup=True)
+
+
+def _source(root: XmlElement, languages: FileLanguages) -> str:
+    """The language of the sources, as the client says or else the file."""
+    if languages.source:
+        return languages.source
+    header = root.first("header")
+    said = "" if header is None else header.attributes.get("srclang", "")
+    if not said or said.lower() == _ANY:
+        raise DataError("the file does not say which of its languages is the source; ask for one")
+    return said
+
+
+def _slots(text: str, unit: XmlElement, source: str, target: str) -> Iterator[Slot]:
+    variants = unit.named("tuv")
+    codes = [one.attributes.get("xml:lang", one.attributes.get("lang", "")) for one in variants]
+    at = best_match(source, codes)
+    if at is None:
+        return
+    found = best_match(target, codes)
+    segment = variants[at].first("seg")
+    if segment is None:
+        return
+    value = CodedValue(segment.tokens)
+    if not value.texts:
+        return
+    last = variants[-1]
+    lead = space_before(text, last.start)
+    if found is None:
+        head = f'<{last.prefix}tuv xml:lang="{html.escape(target.replace("_", "-"))}"'
+        tag = f'{head} creationtool="Dragoman"><{segment.name}>'
+        tail = f"</{segment.name}></{last.prefix}tuv>"
+        yield Slot(last.stop, last.stop, [value], lambda one: f"{lead}{tag}{one[0]}{tail}")
+        return
+    empty = variants[found].first("seg")
+    if found != at and empty is not None and not empty.has_text:
+        yield Slot(
+            empty.start,
+            empty.stop,
+            [value],
+            lambda one: f"<{empty.name}>{one[0]}</{empty.name}>",
+        )

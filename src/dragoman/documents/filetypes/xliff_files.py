@@ -1,0 +1,225 @@
+"""XLIFF 1.2 and 2: targets that are missing are made, and all else stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import decode_as
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
+from dragoman.documents.filetypes.spliced_document import (
+    Slot,
+    SplicedDocument,
+    fixed,
+    space_before,
+)
+from dragoman.documents.icu_messages import has_choice, read_message
+from dragoman.documents.inline_codes import CodedValue
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.string_values import StringValue
+from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
+
+_MADE_1 = "needs-review-translation"
+_MADE_2 = "translated"
+_UNDONE = ("new", "needs-translation")
+_INDENTED = re.compile(r"\n[ \t]+\S")
+
+
+class XliffFile(DocumentFormat):
+    """XLIFF: OASIS Standard 1.2 (2008) and 2.1 (2018), and 2.0 and 2.2."""
+
+    name = "XLIFF"
+    suffixes = (".xlf", ".xliff")
+    media_type = "application/xliff+xml"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode_as(content, xml_label(content))
+        root = read_elements(text)
+        if root.local_name != "xliff":
+            raise DataError(f"the file is not XLIFF: it begins with <{root.name}>")
+        version = root.attributes.get("version", "")
+        if not version.startswith(("1.", "2.")):
+            raise DataError(f"XLIFF of version {version!r} is not read; give 1.2 or 2")
+        reading = _Version1 if version.startswith("1.") else _Version2
+        found = reading(text, root, languages)
+        return SplicedDocument(
+            text, encoding, found.slots(), source_language=found.source_language, is_markup=True
+        )
+
+
+class _Filling(NamedTuple):
+    """What is in a target."""
+
+    values: Sequence[StringValue]
+    write: Callable[[Sequence[str]], str]
+    state: str = ""
+    """Of the target; empty: it has none of its own."""
+
+
+class _Xliff:
+    """What is translated of a file.
+
+    Attributes:
+        source_language: that it says.
+    """
+
+    def __init__(self, text: str, root: XmlElement, languages: FileLanguages) -> None:
+        self._text, self._root, self._languages = text, root, languages
+        self.source_language: str | None = None
+
+    def _agree(self, element: XmlElement, source: str, target: str) -> None:
+        said = agreed_source(element.attributes.get(source), self._languages)
+        if self.source_language and said and said != self.source_language:
+            raise DataError(
+                f"the file has parts in {self.source_language!r} and in {said!r}; split it"
+            )
+        self.source_language = self.source_language or said
+        check_target(element.attributes.get(target), self._languages)
+
+    def _says_target(self, element: XmlElement, name: str) -> Iterator[Slot]:
+        """The target language, for an element that does not say it."""
+        if not element.attributes.get(name):
+            tag = self._text[element.start : element.inner]
+            changed = with_attribute(tag, name, self._languages.target.replace("_", "-"))
+            yield fixed(element.start, element.inner, changed)
+
+    def _target(
+        self, source: XmlElement, target: XmlElement | None, filling: _Filling, place: int
+    ) -> Slot:
+        """A target with its translation, instead of an empty one or else at a place."""
+        name = f"{source.prefix}target"
+        if target is None:
+            lead = space_before(self._text, source.start)
+            tag = f"{lead}<{name}>"
+            start = stop = place
+        else:
+            tag = self._text[target.start : target.inner]
+            name, start, stop = target.name, target.start, target.stop
+            if target.is_tag:
+                tag = f"{tag[:-2].rstrip()}>"
+        if filling.state:
+            tag = with_attribute(tag, "state", filling.state)
+        return Slot(
+            start, stop, filling.values, lambda found: f"{tag}{filling.write(found)}</{name}>"
+        )
+
+
+class _Version1(_Xliff):
+    """XLIFF 1.2."""
+
+    def slots(self) -> list[Slot]:
+        found: list[Slot] = []
+        for file in self._root.named("file"):
+            self._agree(file, "source-language", "target-language")
+            slots = list(self._units(file))
+            if slots:
+                found += [*self._says_target(file, "target-language"), *slots]
+        return found
+
+    def _units(self, file: XmlElement) -> Iterator[Slot]:
+        waiting = [(file, True)]
+        while waiting:
+            element, translates = waiting.pop()
+            said = element.attributes.get("translate")
+            translates = said != "no" if said else translates
+            if element.local_name == "trans-unit":
+                if translates and element.attributes.get("approved") != "yes":
+                    yield from self._unit(element)
+                continue
+            waiting += [
+                (one, translates)
+                for one in reversed(element.children)
+                if one.local_name in ("body", "group", "trans-unit")
+            ]
+
+    def _unit(self, unit: XmlElement) -> Iterator[Slot]:
+        source, target = unit.first("source"), unit.first("target")
+        if source is None or not source.has_text:
+            return
+        if target is not None and target.has_text and target.attributes.get("state") not in _UNDONE:
+            return
+        segmented = unit.first("seg-source")
+        is_kept = "preserve" in (_space(unit), _space(source))
+        content = segmented or source
+        values, write = _segments(self._text, content, self._languages.target, is_kept=is_kept)
+        if any(one.texts for one in values):
+            filling = _Filling(values, write, _MADE_1)
+            yield self._target(source, target, filling, (segmented or source).stop)
+
+
+def _space(element: XmlElement) -> str:
+    return element.attributes.get("xml:space", "")
+
+
+def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> StringValue:
+    """A segment; lines that are indented are no lines, unless it says that white space is kept."""
+    raw = "".join(one.raw for one in tokens)
+    if has_choice(raw):  # as Angular writes them
+        return read_message(raw, language, is_markup=True)
+    is_indented = any(one.kind == "text" and _INDENTED.search(one.raw) for one in tokens)
+    return CodedValue(tokens, collapses=is_indented and not is_kept)
+
+
+def _segments(
+    text: str, content: XmlElement, language: str, *, is_kept: bool
+) -> tuple[list[StringValue], Callable[[Sequence[str]], str]]:
+    """The segments of a source, and how the target with them is written."""
+    marked = [
+        one
+        for one in content.walk()
+        if one.local_name == "mrk" and one.attributes.get("mtype") == "seg"
+    ]
+    parts = [(one.inner, one.end, one.tokens) for one in marked if not one.is_tag]
+    if not parts:
+        parts = [(content.inner, content.end, content.tokens)]
+
+    def write(found: Sequence[str]) -> str:
+        written, place = [], content.inner
+        for (start, end, _), one in zip(parts, found, strict=True):
+            written += [text[place:start], one]
+            place = end
+        return "".join([*written, text[place : content.end]])
+
+    return [_value(tokens, language, is_kept=is_kept) for _, _, tokens in parts], write
+
+
+class _Version2(_Xliff):
+    """XLIFF 2."""
+
+    def slots(self) -> list[Slot]:
+        self._agree(self._root, "srcLang", "trgLang")
+        waiting = [(one, True) for one in reversed(self._root.named("file"))]
+        found: list[Slot] = []
+        while waiting:
+            element, translates = waiting.pop()
+            said = element.attributes.get("translate")
+            translates = said != "no" if said else translates
+            if element.local_name == "unit":
+                if translates:
+                    for segment in element.named("segment"):
+                        found += self._segment(segment)
+                continue
+            waiting += [
+                (one, translates)
+                for one in reversed(element.children)
+                if one.local_name in ("group", "unit")
+            ]
+        return [*self._says_target(self._root, "trgLang"), *found] if found else []
+
+    def _segment(self, segment: XmlElement) -> Iterator[Slot]:
+        source, target = segment.first("source"), segment.first("target")
+        if source is None or not source.has_text or (target is not None and target.has_text):
+            return
+        is_kept = "preserve" in (_space(segment), _space(source))
+        value = _value(source.tokens, self._languages.target, is_kept=is_kept)
+        if not value.texts:
+            return
+        tag = self._text[segment.start : segment.inner]
+        changed = with_attribute(tag, "state", _MADE_2)
+        yield fixed(segment.start, segment.inner, changed)
+        filling = _Filling([value], lambda found: found[0])
+        yield self._target(source, target, filling, source.stop)

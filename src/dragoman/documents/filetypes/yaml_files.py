@@ -1,0 +1,237 @@
+"""Strings of programs in YAML, as Rails has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeGuard
+
+import yaml
+
+from dragoman.core.errors import DataError
+from dragoman.core.strict_yaml import compose_yaml
+from dragoman.documents.character_encoding import decode
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.filetypes.languages_of_files import agreed_source, is_same_language
+from dragoman.documents.filetypes.spliced_document import (
+    Slot,
+    SplicedDocument,
+    fixed,
+    line_of,
+    replacement,
+)
+from dragoman.documents.icu_messages import read_message
+from dragoman.documents.json_text import json_string
+from dragoman.documents.plural_rules import CATEGORIES
+from dragoman.documents.plural_strings import has_count, translated_forms, unused_forms
+from dragoman.text.language_codes import is_language_tag
+
+_STRING = "tag:yaml.org,2002:str"
+_PYTHON = "tag:yaml.org,2002:python/"
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+class YamlFile(DocumentFormat):
+    """YAML whose values are strings of a program; keys, comments and anchors stay as they are.
+
+    The language at the top of a file of Rails becomes the target language.
+    """
+
+    name = "YAML"
+    suffixes = (".yml", ".yaml")
+    media_type = "application/yaml"
+
+    def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode(content, is_page=False)
+        strings = _Strings(text, _root(text), languages)
+        return SplicedDocument(
+            text, encoding, list(strings.slots()), source_language=strings.source_language
+        )
+
+
+def _root(text: str) -> yaml.Node | None:
+    try:
+        return compose_yaml(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise DataError(f"not YAML that is read: {error.problem}{place}; correct it") from error
+    except yaml.YAMLError as error:
+        raise DataError(f"not YAML: {' '.join(str(error).split())}; correct it") from error
+
+
+class _Strings:
+    """What is translated of a file."""
+
+    def __init__(self, text: str, root: yaml.Node | None, languages: FileLanguages) -> None:
+        self._text, self._root, self._languages = text, root, languages
+        self._wrapper = _wrapper(root, languages)
+        said = None if self._wrapper is None else str(self._wrapper.value)
+        self.source_language = agreed_source(said, languages)
+
+    def slots(self) -> Iterator[Slot]:
+        if self._wrapper is not None:
+            start, stop = self._place(self._wrapper)
+            target = self._languages.target
+            raw = target if _reads_as(target, target) else json_string(target)
+            yield fixed(start, stop, raw)
+        seen: set[int] = set()
+        waiting = [] if self._root is None else [self._root]
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            self._check_tag(node)
+            if isinstance(node, yaml.MappingNode):
+                self._check_keys(node)
+                if _is_plural(node):
+                    yield from self._plural(node)
+                else:
+                    waiting += [value for _, value in node.value]
+            elif isinstance(node, yaml.SequenceNode):
+                waiting += node.value
+            elif _is_string(node):
+                yield self._slot(node)
+
+    def _slot(self, node: yaml.ScalarNode) -> Slot:
+        value = read_message(node.value, self._languages.target)
+        start, stop = self._place(node)
+        return replacement(start, stop, value, lambda text: self._raw(node, text))
+
+    def _plural(self, node: yaml.MappingNode) -> Iterator[Slot]:
+        """Forms of a plural; those that the target language lacks stay, and are not used."""
+        given = {key.value: value.value for key, value in node.value}
+        members = {key.value: (key, value) for key, value in node.value}
+        wanted = translated_forms(given, self._languages.target)
+        for name, value in (wanted | unused_forms(given, self._languages.target)).items():
+            if name in members:
+                scalar = members[name][1]
+                start, stop = self._place(scalar)
+
+                def write(text: str, scalar: yaml.ScalarNode = scalar) -> str:
+                    return self._raw(scalar, text)
+
+                yield replacement(start, stop, value, write, given[name])
+        other = members["other"][0]
+        between = ", " if node.flow_style else f"\n{' ' * other.start_mark.column}"
+        place = other.start_mark.index
+        for name in wanted:
+            if name not in members:
+                yield Slot(
+                    place,
+                    place,
+                    [wanted[name]],
+                    lambda found, name=name: f"{name}: {_double(found[0])}{between}",  # type: ignore[misc]
+                )
+
+    def _place(self, node: yaml.ScalarNode) -> tuple[int, int]:
+        """Where a scalar is written, without its anchor and tag."""
+        start, stop = node.start_mark.index, node.end_mark.index
+        found = _PROPERTIES.match(self._text, start, stop)
+        return (found.end() if found else start), stop
+
+    def _raw(self, node: yaml.ScalarNode, text: str) -> str:
+        """A string in the style in which its source is written, if it can be."""
+        start, stop = self._place(node)
+        old = self._text[start:stop]
+        if node.style in ("|", ">"):
+            raw = _block(old, text, folded=node.style == ">")
+            return raw if raw is not None else _double(text) + "\n"
+        if node.style == "'" and "\n" not in text and not _UNSAFE.search(text):
+            return "'" + text.replace("'", "''") + "'"
+        if node.style is None and _reads_as(text, text):
+            return text
+        return _double(text)
+
+    def _check_tag(self, node: yaml.Node) -> None:
+        if str(node.tag).startswith(_PYTHON):
+            raise DataError(
+                f"the tag !!python at line {node.start_mark.line + 1} makes a program run; "
+                "remove it"
+            )
+
+    def _check_keys(self, node: yaml.MappingNode) -> None:
+        seen: dict[str, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
+                continue
+            if key.value in seen:
+                raise DataError(
+                    f"the key {key.value[:80]!r} occurs twice, at lines {seen[key.value] + 1} "
+                    f"and {line_of(self._text, key.start_mark.index)}; remove one"
+                )
+            seen[key.value] = key.start_mark.line
+
+
+def _wrapper(root: yaml.Node | None, languages: FileLanguages) -> yaml.ScalarNode | None:
+    """The only key of a document, if it is its language."""
+    if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
+        return None
+    key, value = root.value[0]
+    if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.MappingNode):
+        return None
+    name = str(key.value)
+    if not is_language_tag(name):
+        return None
+    return key if not languages.source or is_same_language(name, languages.source) else None
+
+
+def _is_string(node: yaml.Node) -> TypeGuard[yaml.ScalarNode]:
+    return isinstance(node, yaml.ScalarNode) and node.tag == _STRING
+
+
+def _is_plural(node: yaml.MappingNode) -> bool:
+    names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+    return (
+        len(names) == len(node.value)
+        and "other" in names
+        and set(names) <= set(CATEGORIES)
+        and all(_is_string(value) for _, value in node.value)
+        and (len(names) > 1 or has_count(node.value[0][1].value))
+    )
+
+
+def _reads_as(raw: str, text: str) -> bool:
+    """Whether something can be written as a plain scalar, wherever it is."""
+    if any(sign in raw for sign in "[]{},\n") or _UNSAFE.search(raw):
+        return False
+    try:
+        node = yaml.compose(f"- {raw}", yaml.SafeLoader)
+    except yaml.YAMLError:
+        return False
+    if not isinstance(node, yaml.SequenceNode) or len(node.value) != 1:
+        return False
+    (found,) = node.value
+    return _is_string(found) and found.style is None and bool(found.value == text)
+
+
+def _block(old: str, text: str, *, folded: bool) -> str | None:
+    """A string as a block, with the head of the old one; None if it cannot be written so."""
+    head, _, body = old.partition("\n")
+    lines = body.split("\n")
+    indents = [line[: len(line) - len(line.lstrip(" "))] for line in lines if line.strip()]
+    first = re.match(r"\s*", text)
+    starts_with_space = first is not None and bool(first[0])
+    if not indents or starts_with_space or _UNSAFE.search(text) or "\r" in old:
+        return None
+    indent = min(indents, key=len)
+    kept = text.rstrip("\n")
+    if folded and re.search(r"\n[ \t]", kept):
+        return None
+    parts = re.split(r"(\n+)", kept) if folded else kept.split("\n")
+    if folded:
+        joined = "".join(
+            f"{part}\n" if number % 2 else indent + part for number, part in enumerate(parts)
+        )
+    else:
+        joined = "\n".join(indent + line if line else "" for line in parts)
+    end = body[len(body.rstrip()) :]
+    return f"{head}\n{joined}{end}"
+
+
+def _double(text: str) -> str:
+    """A string in double quotation marks."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json_string(text))

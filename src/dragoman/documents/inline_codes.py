@@ -1,0 +1,165 @@
+"""Text with the inline codes of XLIFF and TMX, as texts to translate."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument, find_elements
+from dragoman.documents.marked_text import MarkedText, escaped, walk
+from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.string_values import (
+    StringValue,
+    WrittenText,
+    are_unchanged,
+    filled_in,
+    in_order,
+    same_placeholders,
+    string_pieces,
+    without_stray,
+)
+
+# Codes with what they stand for in them, or no content.
+_CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
+_BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
+_PARTNERS = ("rid", "i", "id", "startRef")
+_WORDS = ("equiv-text", "equiv", "disp")
+
+
+class CodedValue(StringValue):
+    """The content of a segment.
+
+    Args:
+        tokens: of it.
+        collapses: whether white space of any length is a space.
+    """
+
+    def __init__(self, tokens: Sequence[MarkupToken], *, collapses: bool = False) -> None:
+        self.source = "".join(token.raw for token in tokens)
+        self._document = MarkedDocument(list(_parts(tokens, collapses=collapses)))
+        self.texts = self._document.texts
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """See :meth:`StringValue.joined`."""
+        if are_unchanged(self.texts, translations):
+            return self.source
+        joined = self._document.joined(translations)
+        source, written = html.unescape(self.source), html.unescape(joined)
+        if not same_placeholders(source, written):
+            return self.source
+        return in_order(self.source, joined, "none")
+
+
+def text_pieces(
+    raw: str,
+    reading: Callable[[str], str] = html.unescape,
+    writing: Callable[[str], str] = escaped,
+) -> Iterator[MarkupPiece]:
+    """Text as it is written in markup, in pieces: placeholders and escaped tags are apart.
+
+    Args:
+        raw: as it is written.
+        reading: from that to text.
+        writing: the reverse.
+    """
+    text = reading(raw)
+    atoms = {span: text[slice(*span)] for span in filled_in(text)}
+    for piece in string_pieces(text, atoms):
+        yield replace(piece, raw=(escaped if piece.kind == "text" else writing)(piece.raw))
+
+
+def written_text(
+    pieces: Sequence[MarkupPiece], writing: Callable[[str], str] = escaped, *, collapses: bool
+) -> MarkedText | None:
+    """A text with marks; None if there is nothing to translate, or too much markup.
+
+    Args:
+        pieces: of it.
+        writing: how text is written.
+        collapses: whether white space of any length is a space.
+    """
+    marked = mark_pieces(pieces, collapses=collapses)
+    if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
+        return None
+    plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
+    return WrittenText(**vars(marked), writing=lambda text: writing(without_stray(text, plain)))
+
+
+def _parts(tokens: Sequence[MarkupToken], *, collapses: bool) -> Iterator[str | MarkedText]:
+    pieces = [piece for piece in coded_pieces(tokens) if piece.raw]
+    marked = written_text(pieces, collapses=collapses)
+    if marked is None:
+        yield "".join(token.raw for token in tokens)
+    else:
+        yield marked
+
+
+def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
+    """Tokens with inline codes as pieces; codes that begin and end something are pairs."""
+    elements = find_elements(tokens)
+    pairs = _pairs(tokens)
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        name = token.name.rpartition(":")[2]
+        if token.kind in ("open", "empty") and (name in _CODES or _is_kept(token)):
+            end = elements.ends.get(index, index)
+            raw = "".join(one.raw for one in tokens[index : end + 1])
+            if index in pairs:
+                kind, pair = pairs[index]
+                yield MarkupPiece("open" if kind else "close", raw, pair)
+            else:
+                yield _code(token, tokens[index + 1 : end], raw)
+            index = end + 1
+            continue
+        if token.kind == "text":
+            yield from text_pieces(token.raw)
+        elif token.kind == "opaque" and token.raw.startswith("<![CDATA["):
+            yield MarkupPiece("text", escaped(token.raw[9:-3]))
+        elif token.kind in ("open", "close"):
+            yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
+        else:
+            yield MarkupPiece("point", token.raw, token.name)
+        index += 1
+
+
+def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> MarkupPiece:
+    """A code: a word of the sentence if it stands for one, or else between words."""
+    inner = "".join(html.unescape(one.raw) for one in content if one.kind == "text")
+    if _is_kept(token):
+        return MarkupPiece("atom", raw, token.name, " ".join(inner.split()))
+    shown = (html.unescape(token.attributes.get(name, "")) for name in _WORDS)
+    for text in (*shown, inner):
+        if filled_in(text) == [(0, len(text))] and not text.startswith("&"):
+            return MarkupPiece("atom", raw, token.name, text)
+    return MarkupPiece("point", raw, token.name)
+
+
+def _is_kept(token: MarkupToken) -> bool:
+    """Whether an element is marked as not to be translated."""
+    attributes: Mapping[str, str] = token.attributes
+    return attributes.get("translate") == "no" or attributes.get("mtype") == "protected"
+
+
+def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
+    """Indices of codes that are the begin or end of something, with a name for both."""
+    begun: dict[tuple[str, str], int] = {}
+    found: dict[int, tuple[bool, str]] = {}
+    for index, token in enumerate(tokens):
+        name = token.name.rpartition(":")[2]
+        if token.kind not in ("open", "empty"):
+            continue
+        key = next((token.attributes[one] for one in _PARTNERS if one in token.attributes), "")
+        if name in ("ec", "em"):
+            key = token.attributes.get("startRef", "")
+        if name in ("sc", "sm"):
+            key = token.attributes.get("id", "")
+        if name in _BEGINS:
+            begun[_BEGINS[name], key] = index
+        elif (name, key) in begun:
+            begin = begun.pop((name, key))
+            label = f"{name} {key}"
+            found[begin], found[index] = (True, label), (False, label)
+    return found

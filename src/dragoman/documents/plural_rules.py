@@ -1,0 +1,132 @@
+"""Plural forms of languages: their names, the numbers they are for, and a sample of these.
+
+A form is translated with a number in it, such as "3 files" for Polish ``few``, because a sentence
+without a number does not show a model which form is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from gettext import c2py
+from typing import Literal
+
+from dragoman.core.errors import DataError, MissingExtraError
+
+CATEGORIES = ("zero", "one", "two", "few", "many", "other")
+"""Names of plural forms, in the order in which they are written (Unicode, UTS 35, part 3)."""
+
+# The first one that a form is for is its sample: small, and typical of the form.
+_NUMBERS = (3, 5, 2, 1, 0, 11, 100, *range(4, 201))
+
+
+@dataclass(frozen=True)
+class PluralForm:
+    """A form of a language."""
+
+    numbers: tuple[int, ...]
+    """Those up to 200 that it is for, the most typical first; empty if it is for fractions or
+    millions only."""
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether it is for 1 and nothing else, so that it need not write the number."""
+        return self.numbers == (1,)
+
+    def sample(self, *, writes_number: bool = True) -> int:
+        """A number that it is for.
+
+        Args:
+            writes_number: False: the text is for several numbers; not 1, if there is another.
+        """
+        fitting = [one for one in self.numbers if writes_number or one != 1]
+        return next(iter(fitting or self.numbers), 5)
+
+
+def plural_forms(
+    language: str, kind: Literal["cardinal", "ordinal"] = "cardinal"
+) -> dict[str, PluralForm]:
+    """The forms of a language, by name, in the order of :data:`CATEGORIES` (CLDR).
+
+    Raises:
+        DataError: the language is unknown.
+        MissingExtraError: Babel is missing.
+    """
+    rule, names = _rule(language, kind)
+    found = {number: rule(number) for number in _NUMBERS}
+    return {name: _form(found, name) for name in names}
+
+
+def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
+    """The forms that the header of a gettext catalogue describes.
+
+    Args:
+        expression: in C, of ``n``.
+        count: of forms.
+
+    Raises:
+        DataError: it is no such expression, or gives a number of a form that is not there.
+    """
+    try:
+        function = c2py(expression)
+        found = {number: int(function(number)) for number in _NUMBERS}
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise DataError(f"plural={expression[:80]!r} is no plural rule: {error}") from error
+    if not all(0 <= form < count for form in found.values()):
+        raise DataError(f"plural={expression[:80]!r} gives numbers beyond nplurals={count}")
+    return [_form(found, at) for at in range(count)]
+
+
+def catalogue_rule(language: str) -> tuple[int, str]:
+    """The number of plural forms of a language in gettext catalogues, and the rule.
+
+    Raises:
+        DataError: the language is unknown.
+        MissingExtraError: Babel is missing.
+    """
+    try:
+        from babel.messages.plurals import get_plural
+    except ImportError as error:
+        raise MissingExtraError.of("Babel", "babel") from error
+    _rule(language, "cardinal")  # an unknown language gets a rule of its own from Babel
+    found = get_plural(language.replace("-", "_"))
+    return int(found.num_plurals), str(found.plural_expr)
+
+
+def choose_source(
+    form: PluralForm, name: str, given: Mapping[str, object], *, has_number: bool
+) -> str:
+    """The form of the source that a form of the target is translated from.
+
+    Args:
+        form: of the target.
+        name: of it.
+        given: texts of the source by name; one is ``other``.
+        has_number: whether the text of that name writes the number.
+    """
+    if name in given and (has_number or name != "one" or form.is_singular):
+        return name
+    return "one" if form.is_singular and "one" in given else "other"
+
+
+def _form(forms: Mapping[int, object], wanted: object) -> PluralForm:
+    return PluralForm(tuple(number for number, form in forms.items() if form == wanted))
+
+
+@lru_cache(maxsize=32)
+def _rule(language: str, kind: str) -> tuple[Callable[[int], str], tuple[str, ...]]:
+    try:
+        from babel import Locale, UnknownLocaleError
+    except ImportError as error:
+        raise MissingExtraError.of("Babel", "babel") from error
+    for name in (language.replace("-", "_"), language.replace("-", "_").partition("_")[0]):
+        try:
+            locale = Locale.parse(name)
+            break
+        except (UnknownLocaleError, ValueError):
+            continue
+    else:
+        raise DataError(f"the plural forms of the language {language!r} are not known")
+    rule = locale.plural_form if kind == "cardinal" else locale.ordinal_form
+    return rule, tuple(one for one in CATEGORIES if one in rule.tags or one == "other")

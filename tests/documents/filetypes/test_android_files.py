@@ -1,0 +1,103 @@
+"""Strings of Android."""
+
+from __future__ import annotations
+
+import pytest
+from string_files import opened, texts, translated
+
+from dragoman.core.errors import DataError
+
+FILE = """<?xml version="1.0" encoding="utf-8"?>
+<!-- c -->
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <string name="a" translatable="false">My App</string>
+    <string name="b">Don\\'t stop\\nnow, %1$s &amp; you</string>
+    <string name="c">"  quoted it's  "</string>
+    <string name="d">Hi <xliff:g id="x" example="Bob">%1$s</xliff:g>, <b>bold</b>!</string>
+    <string name="e">@string/a</string>
+    <string name="f">?attr/foo</string>
+    <string name="g"><![CDATA[<a href="%s">Don\\'t</a> click<br/>here]]></string>
+    <string name="h">\\u0020Lead\\u0020</string>
+    <string name="i">%s of %d</string>
+    <string name="j">
+        Long text
+        over lines
+    </string>
+    <string name="k">&lt;b>Esc&lt;/b>aped</string>
+    <string name="l"/>
+    <string-array name="m"><item>One</item><item>@string/d</item></string-array>
+    <plurals name="n">
+        <item quantity="one">%d file</item>
+        <item quantity="other">%d files</item>
+    </plurals>
+</resources>
+"""
+
+
+def test_texts() -> None:
+    assert texts("strings.xml", FILE) == [
+        "Don't stop\nnow, %1$s & you",
+        "quoted it's",
+        "Hi %1$s, bold!",
+        "Don't click",
+        "here",
+        "Lead",
+        "%s of %d",
+        "Long text over lines",
+        "Escaped",
+        "One",
+        "1 file",
+        "3 files",
+    ]
+
+
+def test_escapes_and_tags_are_written() -> None:
+    found = translated("strings.xml", FILE, by=lambda text: f"@'\"< {text.upper()}")
+    for line in (
+        '"a" translatable="false">My App<',
+        '"b">\\@\\\'\\" DON\\\'T STOP\\nNOW, %1$s &amp; YOU<',
+        '"c">"  \\@\\\'\\" QUOTED IT\\\'S  "<',
+        '<xliff:g id="x" example="Bob">%1$s</xliff:g>, <b>BOLD</b>!<',
+        '"e">@string/a<',
+        '"f">?attr/foo<',
+        '<a href="%s">DON\\\'T</a> CLICK<br/>',
+        "HERE]]><",
+        "LEAD\\u0020<",
+    ):
+        assert line in found
+
+
+def test_placeholders_in_another_order_get_numbers() -> None:
+    found = translated("strings.xml", FILE, by=lambda text: text.replace("%s of %d", "%d %s"))
+    assert ">%2$d %1$s<" in found
+
+
+def test_plurals_are_those_of_the_target() -> None:
+    found = translated("strings.xml", FILE, "pl", by=str)
+    lead = "\n        "
+    assert found == FILE.replace(
+        f'{lead}<item quantity="other">',
+        f'{lead}<item quantity="few">%d files</item>{lead}<item quantity="many">%d files</item>'
+        f'{lead}<item quantity="other">',
+    )
+    found = translated("strings.xml", FILE, "ja", by=str)
+    assert found == FILE.replace(f'{lead}<item quantity="one">%d file</item>', "")
+
+
+def test_identity_gives_the_same_bytes() -> None:
+    assert translated("strings.xml", FILE, by=str) == FILE
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<html/>", "begins with <html>"),
+        ("<resources>", "mismatched tag"),
+        ('<!DOCTYPE r [<!ENTITY a "b">]><resources/>', "declarations"),
+        ('<!DOCTYPE r [<!ENTITY a SYSTEM "/etc/passwd">]><resources/>', "declarations"),
+        ('<resources><string name="a">&app;</string></resources>', "undefined entity"),
+    ],
+)
+def test_bad_files(content: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        opened("a.xml", content)

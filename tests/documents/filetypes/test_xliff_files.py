@@ -1,0 +1,143 @@
+"""XLIFF: targets that are missing are made."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from string_files import opened, texts, translated
+
+from dragoman.core.errors import DataError
+
+UNITS = """
+      <trans-unit id="1">
+        <source>Hello <g id="1">big %s</g> a<x id="2"/>, <x id="3" equiv-text="{{name}}"/>.</source>
+      </trans-unit>
+      <trans-unit id="2" translate="no"><source>Keep</source></trans-unit>
+      <group translate="no"><trans-unit id="3"><source>Keep</source></trans-unit></group>
+      <trans-unit id="4"><source>Done</source><target state="final">Fertig</target></trans-unit>
+      <trans-unit id="5" approved="yes"><source>Done</source><target/></trans-unit>
+      <trans-unit id="6"><source>A &amp; b</source><target state="new">A</target></trans-unit>
+      <trans-unit id="7"><source>A. B.</source><seg-source><mrk mtype="seg" mid="0">A.</mrk> <mrk
+        mtype="seg" mid="1">B <bpt id="1">&lt;b></bpt>c<ept id="1">&lt;/b></ept>.</mrk></seg-source>
+        <target/></trans-unit>
+      <trans-unit id="8"><source><mrk mtype="protected">Foo Bar</mrk> is new</source></trans-unit>
+      <trans-unit id="9"><source>Hi &lt;b>you&lt;/b>
+        there</source></trans-unit>
+"""
+FIRST = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<xliff version="1.2" '
+    'xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="x" source-language="en" '
+    f'datatype="html"><body>{UNITS}</body></file></xliff>'
+)
+SECOND = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+ <file id="f"><unit id="1"><segment id="s1">
+   <source>Hi <pc id="1">all</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>a<ec startRef="3"/></source>
+  </segment><ignorable><source> </source></ignorable>
+  <segment state="final"><source>Ok</source><target>Gut</target></segment>
+  <segment state="initial"><source>Yes</source><target></target></segment>
+ </unit><unit id="2" translate="no"><segment><source>No</source></segment></unit></file></xliff>"""
+
+
+def test_texts_of_version_1() -> None:
+    assert texts("a.xlf", FIRST) == [
+        "Hello big %s a, {{name}}.",
+        "A & b",
+        "A.",
+        "B c.",
+        "Foo Bar is new",
+        "Hi you there",
+    ]
+
+
+def test_targets_of_version_1() -> None:
+    found = translated("a.xlf", FIRST)
+    made = 'state="needs-review-translation"'
+    assert 'datatype="html" target-language="de">' in found
+    assert (
+        f'</source>\n        <target {made}>HELLO <g id="1">BIG %s</g> A<x id="2"/>, '
+        '<x id="3" equiv-text="{{name}}"/>.</target>\n' in found
+    )
+    assert f"<target {made}>A &amp; B</target>" in found
+    assert f'<target {made}><mrk mtype="seg" mid="0">A.</mrk> <mrk\n' in found
+    assert '<bpt id="1">&lt;b></bpt>C<ept id="1">&lt;/b></ept>.</mrk></target>' in found
+    assert f'<target {made}><mrk mtype="protected">Foo Bar</mrk> IS NEW</target>' in found
+    assert f"<target {made}>HI &lt;b&gt;YOU&lt;/b&gt; THERE</target>" in found
+    assert found.count("<target") == 7
+    assert 'state="final">Fertig</target>' in found
+    fromstring(found)
+    assert texts("a.xlf", found) == []
+
+
+def test_targets_of_version_2() -> None:
+    assert texts("a.xliff", SECOND) == ["Hi all {x} a", "Yes"]
+    found = translated("a.xliff", SECOND)
+    assert 'trgLang="de">' in found
+    assert (
+        '<segment id="s1" state="translated">\n   <source>Hi <pc id="1">all</pc> <ph id="2" '
+        'equiv="{x}"/> <sc id="3"/>a<ec startRef="3"/></source>\n   <target>HI <pc '
+        'id="1">ALL</pc> <ph id="2" equiv="{x}"/> <sc id="3"/>A<ec startRef="3"/></target>' in found
+    )
+    assert '<segment state="final"><source>Ok</source><target>Gut</target>' in found
+    assert '<segment state="translated"><source>Yes</source><target>YES</target>' in found
+    assert texts("a.xliff", found) == []
+
+
+def test_messages_of_angular() -> None:
+    content = (
+        '<xliff version="1.2"><file source-language="en"><trans-unit id="1"><source>{VAR, plural, '
+        '=0 {just now} other {<x id="I" equiv-text="{{n}}"/> R&amp;D days}}</source></trans-unit>'
+        "</file></xliff>"
+    )
+    assert texts("a.xlf", content) == ["just now", "R&D days", "R&D days"]
+    found = translated("a.xlf", content, by=lambda text: f"{text} < &")
+    assert (
+        '{VAR, plural, =0 {just now  &amp;} one {<x id="I" equiv-text="{{n}}"/> R&amp;D days  '
+        '&amp;} other {<x id="I" equiv-text="{{n}}"/> R&amp;D days  &amp;}}</target>'
+    ) in found
+    fromstring(found)
+
+
+def test_codes_stay_whole_whatever_the_translation() -> None:
+    found = translated("a.xlf", FIRST, by=lambda text: f"<g id='9'>{text[::-1]}</g> %d &")
+    root = fromstring(found)
+    for unit in root.iter("{*}trans-unit"):
+        source, target = unit.find("{*}source"), unit.find("{*}target")
+        if source is not None and target is not None and unit.get("id") not in ("4", "5", "6"):
+            codes = [
+                sorted((one.tag, one.get("id", "")) for one in each.iter())[1:]
+                for each in (source, target)
+            ]
+            if unit.get("id") != "7":
+                assert [one for one in codes[0] if "source" not in one[0]] == [
+                    one for one in codes[1] if "target" not in one[0]
+                ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no elements"),
+        ("<xliff", "not well-formed"),
+        ("<x/>", "not XLIFF"),
+        ('<xliff version="3"/>', "'3'"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><xliff>&a;</xliff>', "declarations"),
+        ("<a>" * 300 + "</a>" * 300, "200 levels"),
+        (
+            '<xliff version="1.2"><file source-language="en" target-language="fr"/></xliff>',
+            "into 'fr'",
+        ),
+        ('<xliff version="2.0" srcLang="fr"/>', "in 'fr', not 'en'"),
+        (
+            '<xliff version="1.2"><file source-language="en"/><file/></xliff>'.replace(
+                "<file/>", '<file source-language="en"/>\n<file source-language="fr"/>'
+            ),
+            "in 'fr', not 'en'",
+        ),
+        (b'<?xml version="1.0" encoding="utf-7"?><xliff/>', "utf-7"),
+        (b"<xliff>\n\xff</xliff>", "line 2 is not UTF-8"),
+    ],
+)
+def test_bad_files(content: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        opened("a.xlf", content, source="en")

@@ -1,0 +1,131 @@
+"""Strings of programs: what is translated of them, and what comes back."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.documents.mark_placement import place_marks
+from dragoman.documents.string_values import (
+    Numbering,
+    PlainValue,
+    StringValue,
+    filled_in,
+    in_order,
+    is_code,
+)
+from dragoman.translation.service.interface import TranslatedText
+
+
+def joined(value: StringValue, *translations: str) -> str:
+    found = translations or tuple(one.text for one in value.texts)
+    return value.joined(
+        [
+            place_marks(text, TranslatedText(one, "", "", None, ()))
+            for text, one in zip(value.texts, found, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("Hi %s", ["Hi %s"]),
+        ("one\n  two\n", ["one", "two"]),
+        ("one<br>two", ["one", "two"]),
+        ("a <b>bold</b> word", ["a bold word"]),
+        ("<a href='%s'>x</a> y", ["x y"]),
+        ("usage: do <file>", ["usage: do <file>"]),
+        ("Tom &amp; Jerry", ["Tom & Jerry"]),
+        ("<0>Hi</0> you <1/>", ["Hi you"]),
+        ("%s: {name}", []),
+        ("main_menu", []),
+        ("%Y-%m-%d", []),
+        ("https://a.example/b", []),
+        ("", []),
+    ],
+)
+def test_texts_of_a_string(source: str, expected: list[str]) -> None:
+    value = PlainValue(source)
+    assert [one.text for one in value.texts] == expected
+    assert joined(value) == source
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        "%s %1$d %@ %(name)s %-5.2f %% %lu %#@files@",
+        "{} {0} {name} {0:>5} {{ name }} {date, date, short} %{name} %<n>d ${x} $x",
+        "$t(key) $USER$ $1 @:message :ref:`foo <bar>` ``code`` [X7X] &nbsp; &#228;",
+        "https://a.example/b?c=%20 me@a.example %1 %L1 %n %PRODUCTNAME",
+    ],
+)
+def test_placeholders_are_found(placeholder: str) -> None:
+    covered = {at for start, stop in filled_in(placeholder) for at in range(start, stop)}
+    rest = "".join(sign for at, sign in enumerate(placeholder) if at not in covered)
+    assert not rest.strip()
+
+
+@pytest.mark.parametrize("text", ["50% off", "Yes/No", "A: B", "a {b", "a & b", "a < b"])
+def test_prose_has_none(text: str) -> None:
+    assert filled_in(text) == []
+    assert not is_code(text)
+
+
+def test_a_count_is_a_number_while_it_is_translated() -> None:
+    value = PlainValue("{count} files of {name}", 3)
+    assert [one.text for one in value.texts] == ["3 files of {name}"]
+    assert joined(value, "Von {name} 3 Dateien") == "Von {name} {count} Dateien"
+
+
+def test_entities_stay_entities() -> None:
+    assert joined(PlainValue("Tom &amp; J"), "X < Y & Z") == "X  Y &amp; Z"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "numbering", "expected"),
+    [
+        ("%s of %d", "von %d %s", "printf", "von %2$d %1$s"),
+        ("%s of %d", "von %d %s", "none", "von %s %d"),
+        ("%s of %d", "%s von %d", "printf", "%s von %d"),
+        ("{} {}", "{} {}", "braces", "{} {}"),
+        ("%(a)s %(b)s", "%(b)s %(a)s", "printf", "%(b)s %(a)s"),
+        ("%s %% %d", "%d %% %s", "printf", "%2$d %% %1$s"),
+    ],
+)
+def test_placeholders_that_changed_places(
+    source: str, translation: str, numbering: Numbering, expected: str
+) -> None:
+    assert in_order(source, translation, numbering) == expected
+
+
+PARTS = ["%s", "%d", "{name}", "{{x}}", "<b>", "</b>", "<br>", "%", "{", "}", "<", "&amp;", "&"]
+WORDS = st.lists(st.sampled_from([*PARTS, "word", "A.", " ", "\n", "'"]), max_size=12).map("".join)
+
+
+@given(WORDS, WORDS)
+def test_placeholders_come_out_as_they_went_in_whatever_the_translation(
+    source: str, translation: str
+) -> None:
+    value = PlainValue(source)
+    assert joined(value) == source
+    found = joined(PlainValue(source), *[translation] * len(value.texts))
+
+    def inside(text: str) -> Counter[str]:
+        return Counter(text[slice(*one)] for one in filled_in(text))
+
+    assert inside(found) == inside(source)
+    assert found.count("<b>") == source.count("<b>")
+    assert found.count("</b>") == source.count("</b>")
+
+
+def test_what_only_a_program_could_mean_is_left_out() -> None:
+    value = PlainValue("One {a} word")
+    assert joined(value, "Ein %s {a} Wort {b} <i>").split() == ["Ein", "{a}", "Wort"]
+
+
+def test_a_string_stays_if_its_placeholders_would_not() -> None:
+    assert joined(PlainValue("All of {name}"), "100%{name}") == "All of {name}"
