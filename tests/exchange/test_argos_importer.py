@@ -376,7 +376,7 @@ def normalise_embeddings(spec: Any) -> None:
         ({"adjust": lambda s: setattr(s.decoder, "alibi", True)}, "decoder.alibi"),
         ({"adjust": lambda s: setattr(s.decoder, "scale_embeddings", False)}, "only one side"),
         ({"adjust": lambda s: setattr(s.encoder, "num_heads", np.int16(3))}, "num_heads of the"),
-        ({"adjust": lambda s: setattr(s.decoder, "final_logit_softcapping", 2.0)}, "softcapping"),
+        ({"adjust": lambda s: setattr(s.decoder, "scale_outputs", True)}, "decoder.scale_outputs"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(

@@ -116,7 +116,7 @@ def test_pickle_that_would_run_something_is_refused(
 def test_names_of_torchtext_are_only_stand_ins() -> None:
     found = read_pickled(next((MODELS / "opennmt2").glob("*.pt")))
     field = found["vocab"]["src"].fields[0][1]
-    assert isinstance(field, StandIn)
+    assert issubclass(type(field), StandIn)
     assert field.vocab.itos[:2] == ["<unk>", "<blank>"]
 
 
