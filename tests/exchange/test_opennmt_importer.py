@@ -16,7 +16,7 @@ import dragoman
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
-from dragoman.exchange.pickled import read_pickled
+from dragoman.exchange.pickled import StandIn, read_pickled
 
 NAMES = ["opennmt2", "opennmt3/positions", "opennmt3/relative", "opennmt3/rotary"]
 POSITIONS = MODELS / "opennmt3" / "positions"
@@ -116,7 +116,7 @@ def test_pickle_that_would_run_something_is_refused(
 def test_names_of_torchtext_are_only_stand_ins() -> None:
     found = read_pickled(next((MODELS / "opennmt2").glob("*.pt")))
     field = found["vocab"]["src"].fields[0][1]
-    assert type(field).__module__ == "dragoman.exchange.pickled"
+    assert issubclass(type(field), StandIn)
     assert field.vocab.itos[:2] == ["<unk>", "<blank>"]
 
 

@@ -44,6 +44,7 @@ _OFF = (
     "decoder.alibi",
     "decoder.alibi_use_positive_positions",
     "decoder.scale_alibi",
+    "decoder.scale_outputs",
     "encoder.embeddings_merge",
     "embeddings_merge",
 )
@@ -273,10 +274,6 @@ class CTranslate2Transformer:
             sides.append(abs(factor - 1) > 1e-3)
         if sides[0] != sides[1]:
             raise ConfigError(f"{self.where}: embeddings of only one side are scaled")
-        if self._numbers.take("decoder.scale_outputs", default=1) not in (0, 1):
-            _refuse(
-                self.where, "decoder.scale_outputs", self._numbers.values["decoder.scale_outputs"]
-            )
         return sides[0]
 
     def _positions(self, d_model: int) -> tuple[dict[str, Any], dict[str, Tensor], Tensor | None]:

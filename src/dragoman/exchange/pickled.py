@@ -56,6 +56,13 @@ REPLACED = (
 """Names that a checkpoint of OpenNMT-py 2 may hold; each becomes a :class:`StandIn`, so that what
 has the name is neither imported nor called."""
 
+
+def _stand_in(name: str) -> type[StandIn]:
+    """A class of that full name; PyTorch before 2.7 knows no other way to replace one."""
+    module, _, last = name.rpartition(".")
+    return type(last, (StandIn,), {"__module__": module, "__qualname__": last})
+
+
 _REFUSED = re.compile(r"(?:GLOBAL|class|function)\s+`?([\w.]+)")
 
 
@@ -67,7 +74,7 @@ def read_pickled(path: Path) -> Any:
             or holds something that is neither data nor in :data:`ALLOWED`.
     """
     _check_size(path)
-    allowed: list[Any] = [*ALLOWED, *((StandIn, name) for name in REPLACED)]
+    allowed: list[Any] = [*ALLOWED, *map(_stand_in, REPLACED)]
     try:
         with torch.serialization.safe_globals(allowed):
             found = torch.load(path, map_location="cpu", weights_only=True)
