@@ -40,7 +40,7 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
         DataError: it is not well-formed, declares entities, or names a document type elsewhere.
     """
     options = options or MarkupOptions()
-    _check(text)
+    check_xml(text)
     tokens = list(xml_tokens(text))
     elements = find_elements(tokens)
     splitting = _structure(tokens, elements) if options.finds_structure else set()
@@ -62,7 +62,15 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     return mark_document(tokens, elements, MarkupReading(splits, hides, collapses=False))
 
 
-def _check(text: str) -> None:
+def check_xml(text: str) -> None:
+    """Refuse what is not well-formed, and what could expand or name files.
+
+    Args:
+        text: a document or a fragment, decoded.
+
+    Raises:
+        DataError: it is not well-formed, declares entities, or names a document type elsewhere.
+    """
     if _SUBSET.search(text):
         raise DataError("XML with declarations in its document type is not read; remove them")
     is_document = _PROLOGUE.match(text) is not None

@@ -6,6 +6,9 @@ from pathlib import PurePosixPath
 
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.filetypes.docx_files import DocxFile
+from dragoman.documents.filetypes.odt_files import OdtFile
+from dragoman.documents.filetypes.pptx_files import PptxFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 
 __all__ = [
@@ -20,6 +23,9 @@ __all__ = [
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     PlainTextFile(),
     HtmlFile(),
+    DocxFile(),
+    OdtFile(),
+    PptxFile(),
 )
 """All formats."""
 
