@@ -83,5 +83,5 @@ def _plain_styles(text: str) -> set[str]:
 
 
 def _is_unseen(token: MarkupToken) -> bool:
-    names = {name.rpartition(":")[2] for name in token.attributes}
+    names = {name.rpartition(":")[2] for name in token.attributes if not name.startswith("xmlns")}
     return token.name == "style:text-properties" and names <= _UNSEEN

@@ -106,7 +106,7 @@ class _ParagraphMarking:
                 number = self._numbers[item.number]
                 self.marking.add(MarkupPiece("close", f"</{number}>", str(number)))
             else:
-                self.marking.split(f"<{self._symbol(Symbol(item.parts))}/>")
+                self.marking.split(f"<{self._symbol(Symbol(item.parts, is_shown=True))}/>")
         self._add_beside(beside)
         self.marking.finish()
 
@@ -140,7 +140,7 @@ class _ParagraphMarking:
         if item.kind == "text":
             self.marking.add(MarkupPiece("text", str(item.parts[0])))
         elif item.kind == "atom":
-            number = self._symbol(Symbol(item.parts))
+            number = self._symbol(Symbol(item.parts, is_shown=True))
             self.marking.add(MarkupPiece("atom", f"<{number}/>", content=item.text))
         else:
             number = self._symbol(Symbol(item.parts))

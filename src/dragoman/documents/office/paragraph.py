@@ -26,6 +26,14 @@ class RunFormat:
     """Name of the element that has the words, as it is written."""
     key: str
     """The same for formats that look the same."""
+    trims: bool
+    """Whether white space at the ends of words is lost unless an attribute keeps it."""
+
+    def run(self, words: str) -> str:
+        """Words in this format, written as a run."""
+        is_kept = self.trims and words != " ".join(words.split())
+        space = ' xml:space="preserve"' if is_kept else ""
+        return f"{self.begin}<{self.words}{space}>{words}</{self.words}>{self.end}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class Symbol:
     """Behind them."""
     format: RunFormat | None = None
     """Of the words within; None: the same as around it."""
+    is_shown: bool = False
+    """Whether it takes a place in the line, as words do."""
 
 
 @dataclass
@@ -160,6 +170,7 @@ class _Writing:
                 self._write_raw([symbol.end])
             else:
                 self._write_raw(symbol.begin)
+                self._is_spaced = self._is_spaced and not symbol.is_shown
                 if not found["point"]:
                     self._formats.append(symbol.format or self._formats[-1])
         self._write_words(text[end:])
@@ -186,9 +197,7 @@ class _Writing:
     def _end_run(self) -> None:
         form, self._run = self._run, None
         if form is not None:
-            words = "".join(self._words)
-            space = ' xml:space="preserve"' if words != " ".join(words.split()) else ""
-            self.parts.append(f"{form.begin}<{form.words}{space}>{words}</{form.words}>{form.end}")
+            self.parts.append(form.run("".join(self._words)))
 
     def _write_without_run(self, words: str) -> None:
         space = self._paragraph.space

@@ -79,6 +79,7 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
 _WITH_RUNS = ("w:p", "a:p")
+_TRIMMED = "w:t"
 _HYPHEN = "w:noBreakHyphen"
 _SPACES = "text:s"
 
@@ -230,7 +231,7 @@ class _ItemReader:
             if token.kind in ("text", "opaque", "close"):
                 pass
             elif role == "words":
-                form = RunFormat(begin, end, written_name(token), key)
+                form = RunFormat(begin, end, written_name(token), key, token.name == _TRIMMED)
                 self._add_words(index, after, form)
             elif token.name == _HYPHEN and self.items and self.items[-1].format is not None:
                 self.items.append(Item("text", ["-"], self._owner, format=self.items[-1].format))
@@ -242,12 +243,11 @@ class _ItemReader:
         words = escaped_words([token.raw for token in self._tokens[start + 1 : stop - 1]])
         words = _LINE_ENDS.sub(" ", words)
         token = self._tokens[start]
-        if token.name == "w:t" and attribute(token, "space") != "preserve":
+        if form.trims and attribute(token, "space") != "preserve":
             words = words.strip()
         for number, part in enumerate(words.split("\t")):
             if number:
-                tab = f"{form.begin}<{form.words}>\t</{form.words}>{form.end}"
-                self._add("edge", [tab])
+                self._add("edge", [form.run("\t")])
             if part:
                 self.items.append(Item("text", [part], self._owner, format=form))
 
@@ -363,11 +363,9 @@ def _without_fields(items: list[Item], found: dict[int, tuple[_Field, int]]) -> 
 
 def _run_parts(item: Item) -> Parts:
     """An item as it is written, words with their run."""
-    if item.kind != "text" or item.format is None:
+    if item.format is None:
         return item.parts
-    form = item.format
-    begin = f'{form.begin}<{form.words} xml:space="preserve">'
-    return [begin, *item.parts, f"</{form.words}>{form.end}"]
+    return [item.format.run(str(item.parts[0]))]
 
 
 def _paired_ranges(items: list[Item]) -> list[Item]:
