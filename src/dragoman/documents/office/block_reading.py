@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import DocumentMarking
 from dragoman.documents.marking import MarkupPiece
 from dragoman.documents.markup_tokens import MarkupToken
@@ -17,20 +18,29 @@ from dragoman.documents.office.paragraph_items import (
 )
 from dragoman.documents.office.part_tokens import written_name
 
+_DEEPEST = 16
+"""Paragraphs within one another, as those of a text box are."""
 
-def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup) -> Parts:
+
+def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: int = 0) -> Parts:
     """The paragraphs of a part, and what is between them.
 
     Args:
         tokens: all of it, in order.
         markup: how paragraphs are written.
+        depth: paragraphs that this is within.
+
+    Raises:
+        DataError: too many paragraphs are within one another.
     """
+    if depth > _DEEPEST:
+        raise DataError(f"more than {_DEEPEST} paragraphs are within one another")
     parts: Parts = []
     waiting = iter(tokens)
     for token in waiting:
         role = markup.roles.get(token.name) if token.kind == "open" else None
         if role == "paragraph":
-            parts.append(_read_paragraph(_element(token, waiting), markup))
+            parts.append(_read_paragraph(_element(token, waiting), markup, depth))
         elif role == "hidden":
             parts += [one.raw for one in _element(token, waiting)]
         else:
@@ -50,8 +60,10 @@ def _element(first: MarkupToken, following: Iterator[MarkupToken]) -> list[Marku
     return found
 
 
-def _read_paragraph(tokens: Sequence[MarkupToken], markup: ParagraphMarkup) -> Paragraph:
-    items, raw = read_items(tokens, markup, lambda inner: read_blocks(inner, markup))
+def _read_paragraph(
+    tokens: Sequence[MarkupToken], markup: ParagraphMarkup, depth: int
+) -> Paragraph:
+    items, raw = read_items(tokens, markup, lambda inner: read_blocks(inner, markup, depth + 1))
     smoothed(items)
     formats = main_formats(items)
     fallback = formats.get(0) or next(iter(formats.values()), None)
@@ -84,6 +96,7 @@ class _ParagraphMarking:
     def __init__(self, formats: dict[int, RunFormat]) -> None:
         self._formats = formats
         self._numbers: dict[int, int] = {}  # index of the symbol of an element
+        self._ranks = 0  # of symbols whose order stays
         self.marking = DocumentMarking(collapses=False)
         self.symbols: list[Symbol] = []
 
@@ -143,5 +156,6 @@ class _ParagraphMarking:
             number = self._symbol(Symbol(item.parts, is_shown=True))
             self.marking.add(MarkupPiece("atom", f"<{number}/>", content=item.text))
         else:
-            number = self._symbol(Symbol(item.parts))
+            number = self._symbol(Symbol(item.parts, rank=self._ranks if item.is_ordered else None))
+            self._ranks += item.is_ordered
             self.marking.add(MarkupPiece("point", f"<{number}/>"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from dragoman.documents.marked_document import MarkedDocument
-from dragoman.documents.marked_text import MarkedText, escaped, walk
+from dragoman.documents.marked_text import Mark, MarkedText, escaped, walk
 
 Parts = list[Union[str, "Paragraph"]]
 """What is written as it is, and paragraphs in it."""
@@ -48,6 +48,8 @@ class Symbol:
     """Of the words within; None: the same as around it."""
     is_shown: bool = False
     """Whether it takes a place in the line, as words do."""
+    rank: int | None = None
+    """Place among the symbols of the paragraph whose order stays; None: it is none of them."""
 
 
 @dataclass
@@ -141,7 +143,11 @@ _SPACES = re.compile(r"( +)")
 
 
 def _key(text: MarkedText) -> str:
-    return repr((text.text, text.lead, text.tail, text.no_break, text.marks))
+    marks = [
+        replace(mark, children=[Mark("", "", 0, 0)] * len(mark.children))
+        for mark in walk(text.marks)
+    ]
+    return repr((text.text, text.lead, text.tail, text.no_break, marks))
 
 
 class _Writing:
@@ -157,6 +163,8 @@ class _Writing:
         self._run: RunFormat | None = None
         self._words: list[str] = []  # of the run
         self._is_spaced = True  # whether a space that comes next would not be seen
+        self._held: dict[int, Symbol] = {}  # whose time has not come
+        self._rank = 0  # of the symbol whose time is next
         self.parts: list[str] = []
 
     def write(self, text: str) -> None:
@@ -168,6 +176,8 @@ class _Writing:
             if found["close"]:
                 self._formats.pop()
                 self._write_raw([symbol.end])
+            elif symbol.rank is not None:
+                self._write_in_order(symbol, symbol.rank)
             else:
                 self._write_raw(symbol.begin)
                 self._is_spaced = self._is_spaced and not symbol.is_shown
@@ -175,6 +185,12 @@ class _Writing:
                     self._formats.append(symbol.format or self._formats[-1])
         self._write_words(text[end:])
         self._end_run()
+
+    def _write_in_order(self, symbol: Symbol, rank: int) -> None:
+        self._held[rank] = symbol
+        while self._rank in self._held:
+            self._write_raw(self._held.pop(self._rank).begin)
+            self._rank += 1
 
     def _write_raw(self, parts: Parts) -> None:
         raw = written_parts(parts, self._answers)

@@ -43,6 +43,8 @@ class Item:
     """What ``open`` and ``close`` have in common; 0: of all others."""
     is_span: bool = False
     """Whether it is nothing but a format."""
+    is_ordered: bool = False
+    """Whether it must not come before what is ordered and in front of it: an end of a range."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def read_items(
 
 
 _MOST_SPACES = 100
+_MOST_PAIRS = 100
+"""Ranges or fields of a paragraph, beyond which all of them are points."""
 _WHITE = re.compile(r"[ \t\r\n]+")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -327,7 +331,7 @@ def _joined_fields(items: list[Item]) -> list[Item]:
                 marks = [one.begin, one.separator or one.begin]
                 if all(items[mark].owner == item.owner for mark in marks):
                     found[one.begin] = (one, index)
-    return _without_fields(items, found)
+    return _without_fields(items, found if len(found) <= _MOST_PAIRS else {})
 
 
 def _without_fields(items: list[Item], found: dict[int, tuple[_Field, int]]) -> list[Item]:
@@ -355,7 +359,7 @@ def _without_fields(items: list[Item], found: dict[int, tuple[_Field, int]]) -> 
         if index in ends:
             item = Item("close", item.parts, item.owner, number=ends[index])
         elif item.kind in ("field", "instruction"):
-            item.kind = "point"
+            item.kind, item.is_ordered = "point", True
         written.append(item)
         index += 1
     return written
@@ -369,21 +373,29 @@ def _run_parts(item: Item) -> Parts:
 
 
 def _paired_ranges(items: list[Item]) -> list[Item]:
-    """The same with ranges as pairs whose ends are in one element, and as points otherwise."""
+    """The same with ranges as pairs, and as points if they cross others or end elsewhere."""
     number = max((item.number for item in items), default=0)
-    begins: dict[str, Item] = {}
+    around: list[dict[str, Item]] = [{}]  # ranges that have begun, by the element around them
+    pairs: list[tuple[Item, Item]] = []
     for item in items:
-        if item.kind == "begin":
-            begins[item.text] = item
-        elif item.kind == "end":
-            begin = begins.pop(item.text, None)
-            if begin is not None and begin.owner == item.owner:
-                number += 1
-                begin.kind, begin.number = "open", number
-                item.kind, item.number = "close", number
+        if item.kind == "open":
+            around.append({})
+        elif item.kind == "close":
+            around.pop()
+        elif item.kind == "begin":
+            around[-1][item.text] = item
+        elif item.kind == "end" and item.text in around[-1]:
+            is_inner = next(reversed(around[-1])) == item.text
+            begin = around[-1].pop(item.text)
+            if is_inner:
+                pairs.append((begin, item))
+    for begin, end in pairs if len(pairs) <= _MOST_PAIRS else ():
+        number += 1
+        begin.kind, begin.number = "open", number
+        end.kind, end.number = "close", number
     for item in items:
         if item.kind in ("begin", "end"):
-            item.kind = "point"
+            item.kind, item.is_ordered = "point", True
     return items
 
 
