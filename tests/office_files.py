@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 
 from echo_service import EchoService
 
 from dragoman.documents.file_translation import translate_file
-from dragoman.translation.service.interface import TextRequest, TranslationService
+from dragoman.translation.service.interface import (
+    Link,
+    Rendering,
+    TextRequest,
+    TranslatedSentence,
+    TranslatedText,
+    TranslationService,
+)
 
 W = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
@@ -116,3 +124,44 @@ def translated(
     request = TextRequest("", "de", source)
     found = asyncio.run(translate_file(service or EchoService(), name, content, request))
     return found.content
+
+
+def run(words: str, properties: str = "", *, tag: str = "w") -> str:
+    """A run of words, in XML."""
+    look = f"<{tag}:rPr>{properties}</{tag}:rPr>" if properties else ""
+    space = ' xml:space="preserve"' if tag == "w" and words != words.strip() else ""
+    return f"<{tag}:r>{look}<{tag}:t{space}>{words}</{tag}:t></{tag}:r>"
+
+
+def body_of(content: bytes, name: str = "word/document.xml") -> str:
+    """What is in the body of a document."""
+    text = part(content, name)
+    for tag in ("w:body", "office:text"):
+        if f"<{tag}>" in text:
+            return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+    return text
+
+
+class ReversingService(EchoService):
+    """Answers "one two." with ".TWO ONE", and knows which words belong together.
+
+    Args:
+        reverses: whether words are reversed; otherwise they are the same as they were.
+    """
+
+    def __init__(self, *, reverses: bool = True) -> None:
+        super().__init__()
+        self._reverses = reverses
+
+    def _translated(self, request: TextRequest) -> TranslatedText:
+        words = [(found[0], found.start()) for found in re.finditer(r"\S+", request.text)]
+        links, parts, place = [], [], 0
+        if self._reverses:
+            for word, start in reversed(words):
+                links.append(Link(start, start + len(word), place, place + len(word)))
+                parts.append("".join(reversed(word)))
+                place += len(word) + 1
+        text = " ".join(parts) if self._reverses else request.text
+        rendering = Rendering(text, links=tuple(links) if request.links else ())
+        sentence = TranslatedSentence(request.text, 0, (rendering,), 0)
+        return TranslatedText(text, "en", "de", None, (sentence,))

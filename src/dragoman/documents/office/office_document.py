@@ -76,7 +76,8 @@ class OfficeDocument(OpenDocument):
     def written(self, translations: Sequence[str]) -> bytes:
         """See :meth:`OpenDocument.written`.
 
-        A paragraph whose words stay as they are stays as it is, byte for byte, and so does a part.
+        A paragraph whose words stay as they are stays as it is, byte for byte, and so does a part,
+        and the file.
         """
         found = {
             key: None if words_of(translation) == same else translation
@@ -93,7 +94,7 @@ class OfficeDocument(OpenDocument):
                 for key in paragraph.keys
             )
         }
-        return self._package.written(replaced)
+        return self._package.written(replaced) if replaced else self._package.content
 
 
 def read_text(package: ZipPackage, name: str) -> tuple[str, CharacterEncoding]:

@@ -35,13 +35,16 @@ class ZipPackage:
     Args:
         content: the file.
 
+    Attributes:
+        content: the file.
+
     Raises:
         DataError: it is no zip file, damaged, encrypted, or hostile: too large or too many parts,
             names that occur twice or lead elsewhere.
     """
 
     def __init__(self, content: bytes) -> None:
-        self._content = content
+        self.content = content
         with _opened(content) as archive:
             self._infos = archive.infolist()
         _check(self._infos, len(content))
@@ -65,7 +68,7 @@ class ZipPackage:
         """
         if name not in self._by_name:
             raise DataError(f"the file has no part {name!r}: it is damaged, or of another format")
-        with _opened(self._content) as archive:
+        with _opened(self.content) as archive:
             return _read(archive, self._by_name[name])
 
     def written(self, replaced: Mapping[str, bytes]) -> bytes:
@@ -80,7 +83,7 @@ class ZipPackage:
             DataError: a part is damaged.
         """
         buffer = io.BytesIO()
-        with _opened(self._content) as archive, zipfile.ZipFile(buffer, "w") as target:
+        with _opened(self.content) as archive, zipfile.ZipFile(buffer, "w") as target:
             target.comment = archive.comment
             for info in self._infos:
                 new = zipfile.ZipInfo(info.filename, info.date_time)
