@@ -52,6 +52,7 @@ def zipped(parts: Mapping[str, str | bytes], *, stored: tuple[str, ...] = ()) ->
             info = zipfile.ZipInfo(name, (2001, 2, 3, 4, 5, 6))
             info.compress_type = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
             info.external_attr = 0o600 << 16
+            info.extra = b"\xfe\xca\0\0"  # as Java's
             archive.writestr(info, content)
     return buffer.getvalue()
 

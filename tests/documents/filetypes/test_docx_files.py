@@ -91,8 +91,8 @@ def both(box: str) -> str:
             id="formats follow their words",
         ),
         pytest.param(
-            [run("all of ", BOLD), run("it", BOLD), run(" ", ITALIC), run("bold", BOLD)],
-            [run("ALL OF IT BOLDde", BOLD)],
+            [run("some of it "), run("is", BOLD), run(" "), run("bold", BOLD), run(" here")],
+            [run("SOME OF IT "), run("IS BOLD", BOLD), run(" HEREde")],
             id="a space between words of one format",
         ),
         pytest.param(
@@ -246,14 +246,36 @@ def test_the_order_of_words_may_change() -> None:
     )
 
 
+_CROSSING_RANGES = [
+    f'<w:commentRange{end} w:id="{number}"/>'
+    for end, number in [("Start", 1), ("Start", 2), ("End", 1), ("End", 2)]
+]
+
+
 def test_ends_of_ranges_that_cross_stay_in_order() -> None:
-    ends = [
-        f'<w:commentRange{end} w:id="{number}"/>'
-        for end, number in [("Start", 1), ("Start", 2), ("End", 1), ("End", 2)]
-    ]
-    parts = [part for word, end in zip("abcd", ends, strict=True) for part in (run(word * 5), end)]
-    written = body_of(translated("a.docx", docx(paragraph(*parts)), ReversingService()))
-    assert sorted(ends, key=written.index) == ends
+    ends = zip("abcd", _CROSSING_RANGES, strict=True)
+    parts = [part for word, end in ends for part in (run(f"{word * 5} "), end)]
+    content = docx(paragraph(*parts, run("eeeee")))
+    written = body_of(translated("a.docx", content, ReversingService()))
+    starts_and_ends = [written.index(one) for one in _CROSSING_RANGES]
+    assert starts_and_ends[0] < starts_and_ends[2] and starts_and_ends[1] < starts_and_ends[3]
+    assert written.count("<w:commentRange") == 4
+
+
+def test_parts_of_a_field_that_crosses_a_link_stay_in_order() -> None:
+    parts = [*_LINK, field("end")]
+    content = docx(
+        paragraph(run("one "), link(*parts[:3], run("two ")), run("three "), parts[3], run("four"))
+    )
+    written = body_of(translated("a.docx", content, ReversingService()))
+    assert sorted(parts, key=written.index) == parts
+    ElementTree.fromstring(f"<a {W}>{written}</a>")
+
+
+def test_a_paragraph_that_does_not_change_stays_as_it_is() -> None:
+    cut = paragraph('<w:r w:rsidR="1"><w:t>1</w:t></w:r><w:proofErr/>', run("2"))
+    found = body_of(translated("a.docx", docx(cut + paragraph(run("one")))))
+    assert found == cut + paragraph(run("ONEde"))
 
 
 def test_all_parts_with_words_are_translated() -> None:

@@ -151,10 +151,8 @@ class _ItemReader:
     def _written(self, start: int, stop: int) -> str:
         return "".join(token.raw for token in self._tokens[start:stop])
 
-    def _parts(self, start: int, stop: int, role: Role) -> Parts:
+    def _parts(self, start: int, stop: int) -> Parts:
         """Tokens as they are written, and paragraphs in them."""
-        if role == "hidden":
-            return [self._written(start, stop)]
         parts = self._read_blocks(self._tokens[start:stop])
         if len(parts) > 1:
             self._nested.append((start, stop, parts))
@@ -183,7 +181,7 @@ class _ItemReader:
     def _add_element(self, start: int, stop: int, role: Role, begin: str, end: str) -> None:
         """Add an element that is not words, with the run that it is in."""
         token = self._tokens[start]
-        parts: Parts = [begin, *self._parts(start, stop, role), end]
+        parts: Parts = [begin, *self._parts(start, stop), end]
         if role in ("begin", "end"):
             which = attribute(token, "id") or attribute(token, "name")
             name = f"{_RANGE.sub('', token.name)} {which}"
@@ -225,7 +223,7 @@ class _ItemReader:
         if self._role(index) == "format":
             after = self._after(index)
             if any(hides_run(token) for token in self._tokens[index:after]):
-                self._add("point", self._parts(start, stop, "point"))
+                self._add("point", self._parts(start, stop))
                 return
             properties, index = self._written(index, after), after
         begin, end = self._tokens[start].raw + properties, self._tokens[stop - 1].raw
