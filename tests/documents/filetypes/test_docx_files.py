@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections import Counter
 from xml.etree import ElementTree
@@ -255,21 +256,30 @@ _CROSSING_RANGES = [
 def test_ends_of_ranges_that_cross_stay_in_order() -> None:
     ends = zip("abcd", _CROSSING_RANGES, strict=True)
     parts = [part for word, end in ends for part in (run(f"{word * 5} "), end)]
-    content = docx(paragraph(*parts, run("eeeee")))
+    content = docx(paragraph(*parts, run("eeeee fffff ggggg hhhhh iiiii jjjjj")))
     written = body_of(translated("a.docx", content, ReversingService()))
     starts_and_ends = [written.index(one) for one in _CROSSING_RANGES]
     assert starts_and_ends[0] < starts_and_ends[2] and starts_and_ends[1] < starts_and_ends[3]
     assert written.count("<w:commentRange") == 4
+    words = re.sub("<[^<>]*>", "", written)
+    assert words == "jjjjj iiiii hhhhh ggggg fffff eeeee ddddd ccccc bbbbb aaaaa"
 
 
 def test_parts_of_a_field_that_crosses_a_link_stay_in_order() -> None:
     parts = [*_LINK, field("end")]
     content = docx(
-        paragraph(run("one "), link(*parts[:3], run("two ")), run("three "), parts[3], run("four"))
+        paragraph(
+            run("one "),
+            link(*parts[:3], run("two ")),
+            run("three "),
+            parts[3],
+            run("four five six seven"),
+        )
     )
     written = body_of(translated("a.docx", content, ReversingService()))
     assert sorted(parts, key=written.index) == parts
-    ElementTree.fromstring(f"<a {W}>{written}</a>")
+    linked = ElementTree.fromstring(f"<a {W}>{written}</a>").find(".//{*}hyperlink")
+    assert linked is not None and "".join(linked.itertext()).endswith("owt")
 
 
 def test_a_paragraph_that_does_not_change_stays_as_it_is() -> None:

@@ -114,14 +114,19 @@ class _ParagraphMarking:
                 form = self._formats.get(item.number)
                 number = self._symbol(Symbol(item.parts, end, form))
                 self._numbers[item.number] = number
-                self.marking.add(MarkupPiece("open", f"<{number}>", str(number)))
+                self._open(number)
             elif item.kind == "close":
-                number = self._numbers[item.number]
-                self.marking.add(MarkupPiece("close", f"</{number}>", str(number)))
+                self._close(self._numbers[item.number])
             else:
                 self.marking.split(f"<{self._symbol(Symbol(item.parts, is_shown=True))}/>")
         self._add_beside(beside)
         self.marking.finish()
+
+    def _open(self, number: int) -> None:
+        self.marking.add(MarkupPiece("open", f"<{number}>", str(number), is_shown=False))
+
+    def _close(self, number: int) -> None:
+        self.marking.add(MarkupPiece("close", f"</{number}>", str(number), is_shown=False))
 
     def _symbol(self, symbol: Symbol) -> int:
         self.symbols.append(symbol)
@@ -143,10 +148,10 @@ class _ParagraphMarking:
                     break
                 stop = at + 1 if other is not None else stop
             number = self._symbol(Symbol([], "", form))
-            self.marking.add(MarkupPiece("open", f"<{number}>", str(number)))
+            self._open(number)
             for item in items[index:stop]:
                 self._add_one(item)
-            self.marking.add(MarkupPiece("close", f"</{number}>", str(number)))
+            self._close(number)
             index = stop
 
     def _add_one(self, item: Item) -> None:
@@ -158,4 +163,4 @@ class _ParagraphMarking:
         else:
             number = self._symbol(Symbol(item.parts, rank=self._ranks if item.is_ordered else None))
             self._ranks += item.is_ordered
-            self.marking.add(MarkupPiece("point", f"<{number}/>"))
+            self.marking.add(MarkupPiece("point", f"<{number}/>", is_shown=item.is_shown))

@@ -24,14 +24,16 @@ Role = Literal[
     "atom",
     "edge",
     "dropped",
+    "anchor",
     "point",
 ]
 """A paragraph; what is never translated, paragraphs within included; a run of words in one format,
 that format, and its words; an element around words, one that is nothing but a format, what is in
 front of the words in it, and the element in it that has the words; the parts of a field that span
 runs, and what it says; the begin and the end of a range; what is copied as a word of the
-sentence; where texts end; what programs put in by themselves, wherever they like; and anything
-else, which is between words and may hold paragraphs of its own."""
+sentence; where texts end; what programs put in by themselves, wherever they like; what is tied
+to a word and takes no space; and anything else, which is between words, as a picture is.  Both may
+hold paragraphs of their own."""
 
 _OF_OPEN_XML: dict[Role, str] = {
     "paragraph": "w:p a:p p:text",
@@ -49,7 +51,14 @@ _OF_OPEN_XML: dict[Role, str] = {
     "atom": "a:fld w:ruby",
     "edge": "w:pPr w:tab w:ptab w:br w:cr a:pPr a:br a:endParaRPr",
     "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen",
+    "anchor": "w:footnoteReference w:endnoteReference w:commentReference",
 }
+_ANCHORS_OF_OPEN_DOCUMENT = """
+    text:note text:bookmark text:reference-mark text:change text:change-start text:change-end
+    text:toc-mark text:toc-mark-start text:toc-mark-end text:user-index-mark
+    text:user-index-mark-start text:user-index-mark-end text:alphabetical-index-mark
+    text:alphabetical-index-mark-start text:alphabetical-index-mark-end
+"""
 _OF_OPEN_DOCUMENT: dict[Role, str] = {
     "paragraph": "text:p text:h svg:title svg:desc",
     "hidden": "text:tracked-changes office:forms office:scripts text:note-citation text:number",
@@ -59,6 +68,7 @@ _OF_OPEN_DOCUMENT: dict[Role, str] = {
     "end": "text:bookmark-end text:reference-mark-end office:annotation-end",
     "edge": "text:tab text:line-break",
     "dropped": "text:soft-page-break",
+    "anchor": _ANCHORS_OF_OPEN_DOCUMENT,
 }
 
 _ATOMS_OF_OPEN_DOCUMENT = """

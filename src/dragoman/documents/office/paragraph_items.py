@@ -43,6 +43,8 @@ class Item:
     """What ``open`` and ``close`` have in common; 0: of all others."""
     is_span: bool = False
     """Whether it is nothing but a format."""
+    is_shown: bool = False
+    """Whether a point takes a place in the line, as words do."""
     is_ordered: bool = False
     """Whether it must not come before what is ordered and in front of it: an end of a range."""
 
@@ -198,6 +200,7 @@ class _ItemReader:
             self._is_spaced = False
         else:
             self._add("point", parts)
+            self.items[-1].is_shown = role not in ("hidden", "anchor")
 
     def _content(self, start: int, stop: int) -> str:
         """The words within an element."""
