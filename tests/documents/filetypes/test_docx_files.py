@@ -260,6 +260,7 @@ def test_ends_of_ranges_that_cross_stay_in_order() -> None:
     written = body_of(translated("a.docx", content, ReversingService()))
     starts_and_ends = [written.index(one) for one in _CROSSING_RANGES]
     assert starts_and_ends[0] < starts_and_ends[2] and starts_and_ends[1] < starts_and_ends[3]
+    assert starts_and_ends[1] < written.index("ddddd") < starts_and_ends[3]
     assert written.count("<w:commentRange") == 4
     words = re.sub("<[^<>]*>", "", written)
     assert words == "jjjjj iiiii hhhhh ggggg fffff eeeee ddddd ccccc bbbbb aaaaa"
