@@ -39,7 +39,7 @@ def translated(
         ("text", "Hi <b>you</b>.", "HI <B>YOU</B>.de"),
         ("html", "<p>Hi <b>you</b>.\n Yes!</p>", "<p>HI <b>YOU</b>.de\n YES!de</p>"),
         ("html", "<ul><li>One<li>Two</ul>", "<ul><li>ONEde<li>TWOde</ul>"),
-        ("html", "&lt;script&gt; &amp; x", "&lt;SCRIPT&gt; &amp; Xde"),
+        ("html", "&lt;script&gt; &amp; x", "&lt;script&gt; &amp; Xde"),
         ("html", 'Hi <x id="7"></x>, you', 'HI <x id="7"></x>, YOUde'),
         ("html", "<p>1, 2</p>", "<p>1, 2</p>"),
         ("html", "Run <code>ls -l</code> now", "RUN <code>ls -l</code> NOWde"),

@@ -72,7 +72,7 @@ def test_a_long_file_tells_how_far_it_is() -> None:
             progress=lambda *one: done.append(one),
         )
     )
-    assert done == [(64, 150), (128, 150), (150, 150)]
+    assert done == [(0, 150), (64, 150), (128, 150), (150, 150)]
     assert found.content == b"LINEde\n" * 150
     assert found.characters == 600
 

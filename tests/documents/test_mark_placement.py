@@ -26,6 +26,7 @@ from dragoman.translation.service.interface import (
     TranslatedSentence,
     TranslatedText,
 )
+from dragoman.translation.service.placeholders import protected
 
 Read = Callable[[str], MarkedDocument]
 
@@ -307,9 +308,9 @@ def test_well_formed_xml_stays_well_formed_whatever_its_translation(
 
 @given(XML, st.data())
 def test_all_of_the_translation_is_written_once(markup: str, data: st.DataObject) -> None:
-    assume("[X" not in markup)
+    assume(not protected(html.unescape(markup)))
     for one in read_xml(markup).texts:
-        answer = data.draw(answers(one).filter(lambda drawn: "[X" not in drawn.text))
+        answer = data.draw(answers(one).filter(lambda drawn: not protected(drawn.text)))
         tokens = html_tokens(place_marks(one, answer))
         written = "".join(html.unescape(token.raw) for token in tokens if token.kind == "text")
         assert "".join(written.split()) == "".join(html.unescape(escaped(answer.text)).split())

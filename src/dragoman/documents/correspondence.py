@@ -12,7 +12,7 @@ import regex
 
 from dragoman.documents.marked_text import Mark
 from dragoman.translation.service.interface import Link, TranslatedText
-from dragoman.translation.service.placeholders import PLACEHOLDER
+from dragoman.translation.service.placeholders import strays
 
 # Scripts without spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
@@ -23,10 +23,6 @@ _UNIT = regex.compile(
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
-# With the white space behind it, or else in front.
-_PLACEHOLDER = regex.compile(
-    rf"[ ]*(?P<it>{PLACEHOLDER.pattern})$|(?P<it>{PLACEHOLDER.pattern})[ ]*"
-)
 _LONG_WORD = 4
 _FAR = 2000
 """Characters from where a copy is expected, beyond which it is not looked for."""
@@ -174,11 +170,18 @@ class Correspondence:
                 whole = [span for span in found if _is_apart(self.target, span)]
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
-        for match in _PLACEHOLDER.finditer(self.target):
-            start, end = match.span("it")
+        wanted = {self._text[atom.start : atom.stop] for atom in atoms}
+        for start, end in strays(self.target, wanted):
             if all(end <= begin or stop <= start for begin, stop, _ in placed):
-                placed.append((*match.span(), _NOTHING))  # one too many
+                placed.append((*self._with_space(start, end), _NOTHING))  # one too many
         return sorted(placed, key=lambda one: one[0])
+
+    def _with_space(self, start: int, end: int) -> Range:
+        """A range with the white space behind it, or else in front."""
+        stop = len(self.target) - len(self.target[end:].lstrip(" "))
+        if stop < len(self.target):
+            return start, stop
+        return len(self.target[:start].rstrip(" ")), stop
 
     def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[TargetUnit]:
         place = 0

@@ -40,6 +40,12 @@ class TranslatedFile:
     """Its language, given or detected."""
     characters: int
     """Of the text that was translated."""
+    texts: int = 0
+    """How many texts it has."""
+
+
+Untranslatable = Callable[[str, str], object]
+"""Told of a text that no system of the service can translate, and why."""
 
 
 async def translate_file(
@@ -50,6 +56,8 @@ async def translate_file(
     *,
     seconds: float | None = None,
     progress: Callable[[int, int], object] | None = None,
+    likely_source: str | None = None,
+    untranslatable: Untranslatable | None = None,
 ) -> TranslatedFile:
     """Translate a file of a format in :data:`dragoman.documents.filetypes.DOCUMENT_FORMATS`.
 
@@ -62,22 +70,30 @@ async def translate_file(
         content: the file.
         request: languages, glossary and the like; its text is not read.
         seconds: for the whole file; None: as long as it takes.
-        progress: called with the texts done so far and their total number.
+        progress: called with the texts done so far and their total number, first with none done.
+        likely_source: the language to assume if neither the request nor the file says one; None:
+            it is detected.
+        untranslatable: called for each text that cannot be translated, which then stays as it is;
+            None: such a text is an error.
 
     Raises:
-        RefusedError: those of the service; ``invalid``, if the format is unknown, or the file is
-            damaged or hostile.
+        RefusedError: those of the service; ``invalid``, if the format is unknown, the file is
+            damaged or hostile, or a text cannot be translated.
         MissingExtraError: a package that the format needs is missing.
     """
     document = await _opened(name, content, request)
-    request = replace(request, source=request.source or document.source_language)
+    source = request.source or document.source_language or likely_source
+    request = replace(request, source=source)
     asked, source = await _asked(service, request, document)
     end = time.monotonic() + (_LONGEST if seconds is None else seconds)
     answers: list[TranslatedText] = []
     for start in range(0, len(asked), _CHUNK):
-        answers += await _patiently(service, asked[start : start + _CHUNK], end)
         if progress is not None:
             progress(len(answers), len(asked))
+        chunk = asked[start : start + _CHUNK]
+        answers += await _translated(service, chunk, end, untranslatable)
+    if progress is not None:
+        progress(len(answers), len(asked))
     path = PurePosixPath(name.replace("\\", "/"))
     return TranslatedFile(
         name=f"{path.stem}.{answers[0].target if answers else request.target}{path.suffix}",
@@ -85,6 +101,7 @@ async def translate_file(
         media_type=document_format(name).media_type,
         source=answers[0].source if answers else source,
         characters=sum(len(one.text) for one in asked),
+        texts=len(asked),
     )
 
 
@@ -115,6 +132,28 @@ def _written(content: bytes, document: OpenDocument, answers: Sequence[Translate
             for text, answer in zip(document.texts, answers, strict=True)
         ]
     )
+
+
+async def _translated(
+    service: TranslationService,
+    requests: Sequence[TextRequest],
+    end: float,
+    untranslatable: Untranslatable | None,
+) -> list[TranslatedText]:
+    """The translations of a part of a file; what cannot be translated stays as it is."""
+    try:
+        return await _patiently(service, requests, end)
+    except RefusedError as error:
+        if error.kind != "invalid" or untranslatable is None:
+            raise
+        if len(requests) == 1:
+            (one,) = requests
+            untranslatable(one.text, str(error))
+            return [TranslatedText(one.text, one.source or "", one.target, None, ())]
+    halves = requests[: len(requests) // 2], requests[len(requests) // 2 :]
+    return [
+        found for half in halves for found in await _translated(service, half, end, untranslatable)
+    ]
 
 
 async def _patiently(

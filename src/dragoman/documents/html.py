@@ -20,11 +20,11 @@ _BEGINNING_TEXTS = """
     summary table tbody td template textarea tfoot th thead title tr track ul video xmp
 """
 # Programs, formulas, what the user enters.  Not <kbd>: names of keys are words (Ctrl is Strg).
-_NO_PROSE = """
+_NAMES_OF_NO_PROSE = """
     applet code embed iframe math noembed noframes object plaintext pre samp script style svg
     textarea tt var xmp
 """
-_BLOCKS, _HIDDEN = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NO_PROSE.split())
+_BLOCKS, NO_PROSE = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NAMES_OF_NO_PROSE.split())
 
 
 def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
@@ -38,7 +38,7 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
         options: names of elements in any case.
     """
     options = options or MarkupOptions()
-    ignored = _HIDDEN | {name.lower() for name in options.ignored_tags}
+    ignored = NO_PROSE | {name.lower() for name in options.ignored_tags}
     blocks = _BLOCKS | {name.lower() for name in options.splitting_tags}
     blocks -= {name.lower() for name in options.non_splitting_tags}
     tokens, rest = _without_rest(list(html_tokens(text)))

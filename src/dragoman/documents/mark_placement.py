@@ -17,6 +17,7 @@ import regex
 from dragoman.documents.correspondence import Correspondence, Range, TargetUnit, is_word
 from dragoman.documents.marked_text import Mark, MarkedText, walk
 from dragoman.translation.service.interface import TranslatedText
+from dragoman.translation.service.placeholders import strays
 
 
 def place_marks(
@@ -30,7 +31,7 @@ def place_marks(
         escape: how text is written; by default, as in markup.
     """
     escape = escape or marked.escape
-    if not marked.marks and not marked.gaps:
+    if not marked.marks and not marked.gaps and not strays(translated.text, ()):
         return marked.lead + escape(translated.text) + marked.tail
     atoms = [mark for mark in walk(marked.marks) if mark.is_atom]
     found = Correspondence(marked.text, translated, atoms)
@@ -312,8 +313,11 @@ class _Writing:
     def _write_point(self, mark: Mark) -> None:
         if mark.before and self.written and not self.written[-1][-1:].isspace():
             self.written.append(mark.before)
-        self.written.append(mark.begin)
+        self.written.append(self._begin(mark))
         self._pending = mark.after
+
+    def _begin(self, mark: Mark) -> str:
+        return self._escape(mark.begin) if mark.is_text else mark.begin
 
     def _write_text(self, start: int, end: int) -> None:
         if start >= end:
@@ -325,7 +329,7 @@ class _Writing:
             if start <= unit.start < end:
                 assert unit.atom is not None
                 self._write_plain(start, unit.start)
-                self.written.append(unit.atom.begin)
+                self.written.append(self._begin(unit.atom))
                 start = unit.end
         self._write_plain(start, end)
 

@@ -9,7 +9,7 @@ from dragoman.core.errors import DataError
 from dragoman.documents.marked_text import MarkedText
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import Detection, TextRequest, TranslationService
-from dragoman.translation.service.placeholders import PLACEHOLDER
+from dragoman.translation.service.placeholders import is_protected
 
 _JUDGED = 2000
 """Characters of a document by which its language is told."""
@@ -72,7 +72,7 @@ def _is_name(text: str) -> bool:
 
     The service itself copies placeholders.
     """
-    return not PLACEHOLDER.fullmatch(text) and not (text.isalpha() and text[1:] == text[1:].lower())
+    return not is_protected(text) and not (text.isalpha() and text[1:] == text[1:].lower())
 
 
 def _extended(given: Glossary | None, kept: Sequence[str]) -> Glossary | None:

@@ -24,6 +24,8 @@ class Mark:
     """Marks within, in order."""
     is_atom: bool = False
     """Whether the text within is copied: ``begin`` is written instead of it."""
+    is_text: bool = False
+    """Whether ``begin`` is text, such as a placeholder, which is escaped as all text is."""
     is_point: bool = False
     """Whether it is between words: ``start`` is ``stop``."""
     opens_before: bool = False

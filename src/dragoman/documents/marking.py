@@ -11,7 +11,7 @@ from typing import Literal
 import regex
 
 from dragoman.documents.marked_text import Mark, MarkedText
-from dragoman.translation.service.placeholders import PLACEHOLDER
+from dragoman.translation.service.placeholders import protected
 
 _LONGEST_ATOM = 100
 """Characters.  What is longer is no word of a sentence, and would be no help in translating it."""
@@ -50,10 +50,10 @@ def mark_pieces(pieces: Sequence[MarkupPiece], *, collapses: bool) -> MarkedText
 
 
 def placeholders(text: str) -> list[Mark]:
-    """The placeholders of a plain text, as atoms."""
+    """What is copied of a plain text, such as placeholders and addresses, as atoms."""
     return [
-        Mark(found[0], "", found.start(), found.end(), is_atom=True)
-        for found in PLACEHOLDER.finditer(text)
+        Mark(text[start:stop], "", start, stop, is_atom=True, is_text=True)
+        for start, stop in protected(text)
     ]
 
 
@@ -147,16 +147,22 @@ class _Marking:
     def _add_text(self, raw: str) -> None:
         if found := _NO_BREAK.search(raw):
             self._no_break = found[0]
-        for index, part in enumerate(_SPACES.split(html.unescape(raw))):
+        text, place = html.unescape(raw), 0
+        for start, stop in protected(text):
+            self._add_words(text[place:start])
+            if _SPACES.search(text, start, stop):
+                self._add_words(text[start:stop])  # which may be a text of several lines
+            else:
+                self._add_word(text[start:stop], text[start:stop], is_text=True)
+            place = stop
+        self._add_words(text[place:])
+
+    def _add_words(self, text: str) -> None:
+        for index, part in enumerate(_SPACES.split(text)):
             if index % 2:
                 self._add_space(part)
-            elif part:
-                place = 0
-                for found in PLACEHOLDER.finditer(part):
-                    self._add_word(part[place : found.start()])
-                    self._add_word(found[0], found[0])
-                    place = found.end()
-                self._add_word(part[place:])
+            else:
+                self._add_word(part)
 
     def _add_space(self, space: str) -> None:
         if self._point is not None and not self._point.after:
@@ -168,7 +174,7 @@ class _Marking:
         else:
             self._lead += space
 
-    def _add_word(self, word: str, atom: str = "") -> None:
+    def _add_word(self, word: str, atom: str = "", *, is_text: bool = False) -> None:
         if not word:
             return
         if self._follows_point(word):
@@ -185,7 +191,8 @@ class _Marking:
         self._space, self._is_parted, self._point = "", False, None
         self._settle()
         if atom:
-            mark = Mark(atom, "", self._length, self._length + len(word), is_atom=True)
+            end = self._length + len(word)
+            mark = Mark(atom, "", self._length, end, is_atom=True, is_text=is_text)
             self._siblings().append(mark)
         else:
             self.has_words = self.has_words or _LETTER.search(word) is not None

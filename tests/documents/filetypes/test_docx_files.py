@@ -283,6 +283,15 @@ def test_parts_of_a_field_that_crosses_a_link_stay_in_order() -> None:
     assert linked is not None and "".join(linked.itertext()).endswith("owt")
 
 
+def test_what_programs_read_stays_as_it_is() -> None:
+    kept = "&lt;b&gt; {name} %s https://a.b/c?d=1&amp;e=2 a@b.org"
+    for service in (ReversingService(), ReversingService(reverses=False)):
+        content = docx(paragraph(run(f"one {kept} two"), run(" three", BOLD)))
+        written = body_of(translated("a.docx", content, service))
+        assert all(f"{one}" in written for one in kept.split())
+    assert translated("a.docx", content, service) == content
+
+
 def test_a_paragraph_that_does_not_change_stays_as_it_is() -> None:
     cut = paragraph('<w:r w:rsidR="1"><w:t>1</w:t></w:r><w:proofErr/>', run("2"))
     found = body_of(translated("a.docx", docx(cut + paragraph(run("one")))))

@@ -24,10 +24,14 @@ from dragoman.apps.cli.options import (
     device_option,
     input_option,
     json_option,
-    output_option,
 )
 from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import open_translator, system_options
+from dragoman.apps.cli.translated_documents import (
+    refuse_document_options,
+    separated,
+    translate_documents,
+)
 from dragoman.apps.cli.translated_lines import (
     Flags,
     PrintedFields,
@@ -49,9 +53,22 @@ STANDARD_INPUT = "standard input"
 
 
 @click.command()
-@click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
+@click.argument("paths", metavar="[MODEL]... [FILE]...", type=MODEL, nargs=-1)
 @input_option
-@output_option
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=PATH,
+    help="Write to FILE, which appears once everything is done, instead of standard output; of "
+    "documents, a file, a directory, or - for standard output.",
+)
+@click.option(
+    "--format",
+    "document_format",
+    metavar="SUFFIX",
+    help="Of documents: what FILE is, such as md, whatever its suffix; needed for standard input.",
+)
+@click.option("--force", is_flag=True, help="Of documents: replace translations that exist.")
 @search_options
 @click.option(
     "--grammar",
@@ -137,16 +154,20 @@ STANDARD_INPUT = "standard input"
 @json_option
 @system_options
 def translate(
-    models: tuple[Path, ...],
+    paths: tuple[Path, ...],
     inputs: tuple[Path, ...],
     output: Path | None,
     scores: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Translate lines of text with a MODEL; several form an ensemble.
+    """Translate lines of text, or documents, with a MODEL; several form an ensemble.
 
-    MODEL is a model, run or checkpoint directory.  Each input line gives one output line, in order.
+    MODEL is a model, run or checkpoint directory.  FILE is a document of a format such as .md or
+    .srt, or - with --format; its translation is report.de.md beside report.md.  Tags, placeholders
+    and code stay, and so do the layout and FILE itself.
+
+    Without FILE, each input line gives one output line, in order.
     An empty line gives an empty line, and so does one that is too long, with an immediate warning
     and exit code 3 once all others are translated.  A language model continues each line instead,
     and starts a new text where the line is empty.  Search options default to those of MODEL.
@@ -155,6 +176,8 @@ def translate(
     Examples:
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
+      dragoman translate runs/demo README.md film.srt
+      dragoman translate runs/many --to de manual.md --output manual-german.md
       dragoman translate runs/many --to de < input.txt
       dragoman translate runs/many --from de --via en --to fr < input.txt
       dragoman translate runs/de-en --via en --then runs/en-fr < input.txt
@@ -170,6 +193,12 @@ def translate(
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
     """
     search = _search_options(options)
+    models, documents = separated(paths, options["document_format"])
+    if documents:
+        options |= {"inputs": inputs, "scores": scores}
+        translate_documents(models, documents, output, options, search, as_json=as_json)
+        return
+    refuse_document_options(options)
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     _keep_texts(inputs, output, options["write_system"])

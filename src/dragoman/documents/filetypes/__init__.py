@@ -7,8 +7,10 @@ from pathlib import PurePosixPath
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.docx_files import DocxFile
+from dragoman.documents.filetypes.markdown_files import MarkdownFile
 from dragoman.documents.filetypes.odt_files import OdtFile
 from dragoman.documents.filetypes.pptx_files import PptxFile
+from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 
 __all__ = [
@@ -26,11 +28,16 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     DocxFile(),
     OdtFile(),
     PptxFile(),
+    MarkdownFile(),
+    SubRipFile(),
+    WebVttFile(),
 )
 """All formats."""
 
-FILE_FORMATS = tuple(suffix for one in DOCUMENT_FORMATS for suffix in one.suffixes)
-"""Suffixes of the files that can be translated."""
+FILE_FORMATS = tuple(
+    suffix for one in DOCUMENT_FORMATS if one.is_installed for suffix in one.suffixes
+)
+"""Suffixes of the files that can be translated here: formats that lack a package are left out."""
 
 
 def document_format(name: str) -> DocumentFormat:

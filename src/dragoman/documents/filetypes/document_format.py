@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
 from dragoman.documents.marked_text import MarkedText
@@ -55,6 +56,13 @@ class DocumentFormat(ABC):
     """Suffixes of its files in lower case, such as ``.md``."""
     media_type: ClassVar[str]
     """What HTTP calls it."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Packages that it needs beyond those that Dragoman always has, as Python imports them."""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether all packages are there that it needs."""
+        return all(find_spec(package) is not None for package in self.packages)
 
     @abstractmethod
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:

@@ -128,7 +128,8 @@ def identity(text: MarkedText) -> str:
     parts = [text.lead]
     for mark in walk(text.marks):
         if mark.is_atom:
-            parts += [text.escape(text.text[end : mark.start]), mark.begin]
+            begin = text.escape(mark.begin) if mark.is_text else mark.begin
+            parts += [text.escape(text.text[end : mark.start]), begin]
             end = mark.stop
     return "".join([*parts, text.escape(text.text[end:]), text.tail])
 

@@ -22,7 +22,7 @@ from dragoman.saved.system import TermsConfig, TranslationSystem
 from dragoman.text.language_codes import meant
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.translation.service.interface import Pairing
-from dragoman.translation.service.placeholders import PLACEHOLDER, PROTECTED_KINDS
+from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -218,9 +218,8 @@ def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Trans
     search = {**config.search, **system.search}
     draws = search.get("sampling") or search.get("mbr") or search.get("grammar", "any") != "any"
     protects = system.engine == "pytorch" and config.context is None and not draws
-    if protects and system.terms is None:
-        marks = (PLACEHOLDER.pattern,)
-        changes["terms"] = TermsConfig(protect=PROTECTED_KINDS, keep_patterns=marks)
+    if protects:
+        changes["terms"] = _with_marks(system.terms or TermsConfig())
     neutral = system.model_copy(update=changes)
     if _is_calibrated(system, pairs) and not draws:
         try:
@@ -228,6 +227,16 @@ def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Trans
         except DragomanError as error:
             log.warning("%s; translations have no confidence", error)
     return Translator.of(neutral)
+
+
+def _with_marks(terms: TermsConfig) -> TermsConfig:
+    """Terms of a system, and what programs read."""
+    return terms.model_copy(
+        update={
+            "protect": tuple(dict.fromkeys([*terms.protect, *PROTECTED_KINDS])),
+            "keep_patterns": (*terms.keep_patterns, *PROTECTED_PATTERNS),
+        }
+    )
 
 
 def _is_calibrated(system: TranslationSystem, pairs: int) -> bool:

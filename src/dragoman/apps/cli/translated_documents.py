@@ -1,0 +1,408 @@
+"""Whole documents on the command line: `dragoman translate MODEL FILE`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import check_no_input
+from dragoman.apps.cli.system_options import described
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.results import print_json
+from dragoman.core.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from dragoman.documents.file_translation import TranslatedFile
+    from dragoman.saved.system import TranslationSystem
+    from dragoman.translation.service.interface import Pairing, RefusedError
+    from dragoman.translation.service.model_service import ModelService
+
+log = logging.getLogger(__name__)
+
+STREAM = Path("-")
+"""Standard input, or standard output."""
+
+_SECONDS = 24 * 3600.0
+"""For a part of a document, however slow the model is."""
+_SHOWN = 60
+"""Characters of a text that messages show."""
+_LINES_ONLY = {
+    "inputs": "--input",
+    "prefix": "--prefix",
+    "nbest": "--nbest",
+    "scores": "--scores",
+    "confidence": "--confidence",
+    "calibration": "--calibration",
+    "flag_below": "--flag-below",
+    "buffer_lines": "--buffer-lines",
+    "grammar": "--grammar",
+    "routes": "--route",
+    "identifier": "--identify",
+}
+_DOCUMENTS_ONLY = {"document_format": "--format", "force": "--force"}
+
+
+def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The arguments MODEL... FILE...: a document is ``-``, or has the suffix of one.
+
+    Args:
+        paths: the arguments.
+        form: of ``--format``, with which any file is a document.
+
+    Returns:
+        Models and documents.
+
+    Raises:
+        DataError: a file has no suffix of a document.
+        UsageError: a model is behind a document.
+    """
+    from dragoman.documents.filetypes import FILE_FORMATS, document_format
+
+    models: list[Path] = []
+    documents: list[Path] = []
+    for path in paths:
+        is_file = path.exists() and not path.is_dir()
+        has_suffix = path.suffix.lower() in FILE_FORMATS and not path.is_dir()
+        if path == STREAM or has_suffix or (is_file and form is not None):
+            documents.append(path)
+        elif is_file:
+            try:
+                document_format(path.name)
+            except DataError as error:
+                raise DataError(
+                    f"{path}: neither a model, which is a directory, nor a document: {error}, or "
+                    "say by --format which of them it is like"
+                ) from error
+        elif documents:
+            raise click.UsageError(f"{path}: name MODELs first, and FILEs behind them")
+        else:
+            models.append(path)
+    return tuple(models), tuple(documents)
+
+
+def refuse_document_options(options: dict[str, Any]) -> None:
+    """Refuse options of documents where lines are translated.
+
+    Raises:
+        UsageError: one was given.
+    """
+    for name, flag in _DOCUMENTS_ONLY.items():
+        if options[name]:
+            raise click.UsageError(f"{flag} is for documents; name a FILE to translate")
+
+
+def translate_documents(
+    models: tuple[Path, ...],
+    documents: tuple[Path, ...],
+    output: Path | None,
+    options: dict[str, Any],
+    search: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Translate documents; nothing is written of one that fails.
+
+    Args:
+        models: as given.
+        documents: files, or ``-``.
+        output: file or directory to write to, or ``-``; None: beside the documents.
+        options: those of the command.
+        search: settings of search; None where not given.
+        as_json: whether a summary is printed as JSON.
+
+    Raises:
+        DragomanError: options contradict one another, a document cannot be read, or its
+            translation exists; or some texts could not be translated, at the very end.
+    """
+    from dragoman.saved.system import write_system
+
+    for name, flag in _LINES_ONLY.items():
+        if options[name]:
+            raise click.UsageError(f"{flag} is for lines, not for documents; leave it out")
+    places = _Places(documents, output, options["document_format"], replaces=options["force"])
+    if as_json and places.writes_stream:
+        raise click.UsageError("--json and the document would mix; name another --output")
+    detects = options["source_language"] == "auto"
+    if detects:
+        options = {**options, "source_language": None}
+    system = described(models, options, search)
+    if system.chooses_adapter or system.chooses_route:
+        raise ConfigError(
+            "a document is translated by one system; name its MODEL, and at most one --adapter "
+            "without DOMAIN"
+        )
+    _check_languages(system)
+    if options["write_system"] is not None:
+        check_no_input(options["write_system"], documents, "--write-system")
+        write_system(options["write_system"], system)
+    done = asyncio.run(_translated(system, places, detects=detects))
+    if as_json:
+        print_json({"documents": [one.summary() for one in done]})
+    _complain(done)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A document that is written."""
+
+    path: Path
+    output: Path
+    file: TranslatedFile
+    target: str
+    seconds: float
+    untranslated: list[tuple[str, str]] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "document": str(self.path),
+            "output": str(self.output),
+            "source_language": self.file.source or None,
+            "target_language": self.target,
+            "texts": self.file.texts,
+            "characters": self.file.characters,
+            "seconds": round(self.seconds, 3),
+            "untranslated": [
+                {"text": text, "reason": reason} for text, reason in self.untranslated
+            ],
+        }
+
+
+class _Places:
+    """Where documents come from, and where their translations go.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+
+    def __init__(
+        self,
+        documents: tuple[Path, ...],
+        output: Path | None,
+        form: str | None,
+        *,
+        replaces: bool,
+    ) -> None:
+        self.documents, self._output, self._replaces = documents, output, replaces
+        self._suffix = None if form is None else "." + form.lower().removeprefix(".")
+        if STREAM in documents and form is None:
+            raise click.UsageError("-: say by --format, such as md, what standard input is")
+        if len(documents) > 1 and (documents.count(STREAM) or output == STREAM):
+            raise click.UsageError("- is for one document at a time; name the others by themselves")
+        if len(documents) > 1 and output is not None and output.exists() and not output.is_dir():
+            raise click.UsageError(f"--output {output}: name a directory for several documents")
+        self.writes_stream = output == STREAM or (output is None and STREAM in documents)
+
+    def name(self, document: Path) -> str:
+        """What a document is called, with the suffix of its format."""
+        if self._suffix is None:
+            return document.name
+        return f"{document.stem if document != STREAM else 'document'}{self._suffix}"
+
+    def read(self, document: Path) -> bytes:
+        """The content of a document.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        try:
+            if document == STREAM:
+                return sys.stdin.buffer.read()
+            return document.read_bytes()
+        except OSError as error:
+            raise DataError(f"{_named(document)}: cannot be read: {error.strerror}") from error
+
+    def output(self, document: Path, target: str) -> Path:
+        """Where the translation of a document goes."""
+        if self.writes_stream:
+            return STREAM
+        path = Path(self.name(document))
+        name = f"{path.stem}.{target}{path.suffix}"
+        if self._output is None:
+            return document.with_name(name)
+        if len(self.documents) > 1 or self._output.is_dir():
+            return self._output / name
+        return self._output
+
+    def check(self, target: str) -> None:
+        """Refuse to lose a file.
+
+        Raises:
+            ConfigError: a translation would replace its document, another one, or, unless it may,
+                whatever else is there; or it would have the suffix of another format.
+            DataError: a document is missing, or of an unknown format.
+        """
+        from dragoman.documents.filetypes import FILE_FORMATS, document_format
+
+        files = [one for one in self.documents if one != STREAM]
+        outputs: set[Path] = set()
+        for document in self.documents:
+            suffixes = document_format(self.name(document)).suffixes
+            if document != STREAM and not document.exists():
+                raise DataError(f"{document}: no such file")
+            output = self.output(document, target)
+            if output == STREAM:
+                continue
+            check_no_input(output, files)
+            if output.suffix.lower() in FILE_FORMATS and output.suffix.lower() not in suffixes:
+                raise ConfigError(
+                    f"--output {output}: the translation of a {suffixes[0]} file is one, too; "
+                    "change the suffix"
+                )
+            if output in outputs:
+                raise ConfigError(
+                    f"{output}: two documents would be written there; translate them one by one"
+                )
+            if output.is_file() and not self._replaces:
+                raise ConfigError(
+                    f"{output}: exists already; replace it with --force, or name another --output"
+                )
+            outputs.add(output)
+
+    def write(self, output: Path, content: bytes) -> None:
+        """Write a translation, whole or not at all."""
+        from dragoman.core.files import atomic_write
+
+        if output == STREAM:
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+            return
+        with atomic_write(output, "wb") as stream:
+            stream.write(content)
+
+
+def _check_languages(system: TranslationSystem) -> None:
+    """Check that the languages of a system have names, which decide how text is divided.
+
+    Raises:
+        ConfigError: neither its model nor an option says them.
+    """
+    from dragoman.saved.directions import language_pairs
+    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+
+    path = system.models[0]
+    pairs = language_pairs(read_config(home_of(model_directory(path)) / CONFIG_FILE))
+    named = ("source", "--from", system.source_language), ("target", "--to", system.target_language)
+    nameless = [
+        option
+        for place, (name, option, language) in enumerate(named)
+        if language is None and any(pair[place] == name for pair in pairs)
+    ]
+    if nameless:
+        raise ConfigError(
+            f"{path}: the model does not say which languages it translates; name them by "
+            f"{' and '.join(nameless)}"
+        )
+
+
+async def _translated(system: TranslationSystem, places: _Places, *, detects: bool) -> list[_Done]:
+    from dragoman.translation.service.interface import RefusedError
+    from dragoman.translation.service.model_service import ModelService
+
+    if system.target_language is not None:
+        places.check(system.target_language)  # before the model is loaded, which takes a while
+    async with await ModelService.open(
+        [system], pivots=(), seconds=_SECONDS, reload_seconds=0
+    ) as service:
+        target, sources = _direction(service.directions(), system)
+        places.check(target)
+        likely = sources[0] if len(sources) == 1 and not detects else None
+        done = []
+        for document in places.documents:
+            try:
+                one = await _translate_one(service, places, document, system, (target, likely))
+            except RefusedError as error:
+                raise _explained(document, error) from error
+            done.append(one)
+    return done
+
+
+def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tuple[str, list[str]]:
+    """The language to translate into, and those that it can be from.
+
+    Raises:
+        ConfigError: there are several.
+    """
+    targets = sorted({one.target for one in directions})
+    if len(targets) > 1:
+        raise ConfigError(
+            f"{system.models[0]}: translates into {', '.join(targets)}; choose one by --to"
+        )
+    return targets[0], sorted({one.source for one in directions})
+
+
+async def _translate_one(
+    service: ModelService,
+    places: _Places,
+    document: Path,
+    system: TranslationSystem,
+    languages: tuple[str, str | None],
+) -> _Done:
+    from dragoman.documents.file_translation import translate_file
+    from dragoman.translation.service.interface import TextRequest
+
+    begin = time.monotonic()
+    target, likely = languages
+    untranslated: list[tuple[str, str]] = []
+
+    def report(text: str, reason: str) -> None:
+        untranslated.append((text, reason))
+        log.warning("%s: %r: %s; it is left as it is", _named(document), text[:_SHOWN], reason)
+
+    with ExitStack() as stack:
+        shown: list[Callable[[int], None]] = []
+
+        def progress(count: int, total: int) -> None:
+            if not shown:
+                shown.append(stack.enter_context(counting("translating", "texts", total)))
+            shown[0](count)
+
+        file = await translate_file(
+            service,
+            places.name(document),
+            places.read(document),
+            TextRequest("", target=target, source=system.source_language),
+            progress=progress,
+            likely_source=likely,
+            untranslatable=report,
+        )
+    output = places.output(document, target)
+    places.write(output, file.content)
+    seconds = time.monotonic() - begin
+    if output != STREAM:
+        speed = f", {file.texts / seconds:,.1f} texts/s" if file.texts else ""
+        tell(f"{_named(document)}: {file.texts:,} texts in {seconds:,.1f} s{speed}: {output}")
+    return _Done(document, output, file, target, seconds, untranslated)
+
+
+def _explained(document: Path, error: RefusedError) -> ConfigError | DataError:
+    """What a service refuses, as the error of a command."""
+    kind = ConfigError if error.kind == "unsupported" else DataError
+    return kind(f"{_named(document)}: {error}")
+
+
+def _complain(done: Sequence[_Done]) -> None:
+    """Fail the command if a text could not be translated.
+
+    Raises:
+        DataError: there were some.
+    """
+    left = [(one.path, *text) for one in done for text in one.untranslated]
+    if left:
+        path, text, reason = left[0]
+        raise DataError(
+            f"{len(left):,} texts cannot be translated and are left as they are; the first is "
+            f"{_named(path)}: {text[:_SHOWN]!r}: {reason}"
+        )
+
+
+def _named(document: Path) -> str:
+    return "standard input" if document == STREAM else str(document)

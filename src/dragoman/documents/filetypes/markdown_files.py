@@ -1,0 +1,50 @@
+"""Markdown, as CommonMark and GitHub write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dragoman.core.errors import MissingExtraError
+from dragoman.documents.character_encoding import CharacterEncoding, decode
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.marked_text import MarkedText
+
+if TYPE_CHECKING:
+    from dragoman.documents.markdown_blocks import MarkdownDocument
+
+
+class MarkdownFile(DocumentFormat):
+    """Markdown with tables, front matter, footnotes, task lists and HTML.
+
+    Translated are paragraphs, headings, cells, descriptions of images, titles of links, the text of
+    HTML, and the title and description of front matter.
+    """
+
+    name = "Markdown"
+    suffixes = (".md", ".markdown")
+    media_type = "text/markdown"
+    packages = ("markdown_it",)
+
+    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+        """See :meth:`DocumentFormat.read`."""
+        try:
+            from dragoman.documents.markdown_blocks import read_markdown
+        except ModuleNotFoundError as error:
+            raise MissingExtraError.of("Markdown", "markdown-it-py") from error
+        text, encoding = decode(content, is_page=False)
+        return _OpenMarkdown(read_markdown(text), encoding)
+
+
+class _OpenMarkdown(OpenDocument):
+    def __init__(self, document: MarkdownDocument, encoding: CharacterEncoding) -> None:
+        self._document, self._encoding = document, encoding
+
+    @property
+    def texts(self) -> Sequence[MarkedText]:
+        """See :attr:`OpenDocument.texts`."""
+        return self._document.texts
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        """See :meth:`OpenDocument.written`."""
+        return self._encoding.encode(self._document.joined(translations), is_markup=True)

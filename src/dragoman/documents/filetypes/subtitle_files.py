@@ -1,0 +1,54 @@
+"""Subtitles: SubRip and WebVTT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from dragoman.documents.character_encoding import CharacterEncoding, decode
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.subtitles import SubtitleDocument, SubtitleKind
+
+
+class SubtitleFile(DocumentFormat):
+    """Subtitles, whose cues are texts; numbers, times, positions and comments stay."""
+
+    kind: ClassVar[SubtitleKind]
+
+    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode(content, is_page=False)
+        return _OpenSubtitles(SubtitleDocument.read(text, self.kind), encoding)
+
+
+class SubRipFile(SubtitleFile):
+    """Subtitles of SubRip."""
+
+    name = "SubRip"
+    suffixes = (".srt",)
+    media_type = "application/x-subrip"
+    kind = "SubRip"
+
+
+class WebVttFile(SubtitleFile):
+    """Subtitles of pages (W3C, WebVTT)."""
+
+    name = "WebVTT"
+    suffixes = (".vtt",)
+    media_type = "text/vtt"
+    kind = "WebVTT"
+
+
+class _OpenSubtitles(OpenDocument):
+    def __init__(self, document: SubtitleDocument, encoding: CharacterEncoding) -> None:
+        self._document, self._encoding = document, encoding
+
+    @property
+    def texts(self) -> Sequence[MarkedText]:
+        """See :attr:`OpenDocument.texts`."""
+        return self._document.texts
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        """See :meth:`OpenDocument.written`."""
+        return self._encoding.encode(self._document.joined(translations), is_markup=False)

@@ -1,0 +1,254 @@
+"""Documents of Markdown: what stays as it is, and passages between."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from markdown_it.token import Token
+
+from dragoman.documents.html import read_html
+from dragoman.documents.markdown_inline import new_parser
+from dragoman.documents.markdown_text import (
+    MarkdownPassages,
+    Passage,
+    Setting,
+)
+from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.numbered_marks import RESERVED, NumberedText
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_FENCES = {"---": ("---", "..."), "+++": ("+++",)}
+"""Of front matter, in YAML and in TOML."""
+_TRANSLATED_KEYS = "description excerpt subtitle summary tagline title"
+_SCALAR = re.compile(rf"(?P<key>(?:{'|'.join(_TRANSLATED_KEYS.split())}):[ ]+)(?P<value>\S.*?)\s*")
+# In front of the words of a paragraph: a box to tick, the name of a footnote, the kind of a notice.
+_LABEL = re.compile(r"(?:\[![A-Za-z]+\][ \t]*\n)?(?:\[[ xX]\][ \t]+|\[\^[^\]\s]+\]:[ \t]*)?")
+_COLUMN = re.compile(r"(?<!\\)\|")
+
+
+def read_markdown(text: str) -> MarkdownDocument:
+    """The texts of a document, and what is around them."""
+    return MarkdownDocument(text)
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    """A value of front matter, and the number of its text."""
+
+    text: int
+    source: str
+
+
+_Part = Passage | _Scalar | list[str | int]
+"""What is written again; a list is of HTML, and has numbers for its texts."""
+
+
+class MarkdownDocument:
+    """A document with its texts.
+
+    Args:
+        text: all of it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = _LINE.findall(text)
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line))
+        self._newline = next((line[len(line.rstrip("\r\n")) :] for line in self._lines), "") or "\n"
+        self._first = _front_matter_lines(self._lines)
+        parser, environment = new_parser(), dict[str, Any]()
+        tokens = parser.parse("".join(self._lines[self._first :]), environment)
+        self._passages = MarkdownPassages(parser, environment)
+        self._edits: list[tuple[int, int, _Part]] = []
+        if self._first and self._lines[0].startswith("---"):
+            self._read_front_matter()
+        for index, token in enumerate(tokens):
+            if token.map is None or RESERVED.search(token.content):
+                continue
+            if token.type == "html_block":
+                self._read_html(token)
+            elif token.type == "inline" and tokens[index - 1].type == "heading_open":
+                self._read_heading(tokens[index - 1], token)
+            elif token.type == "inline" and tokens[index - 1].type == "paragraph_open":
+                self._read_lines(token, "paragraph")
+            elif token.type == "tr_open":
+                self._read_row(token, _cells(tokens, index))
+
+    @property
+    def texts(self) -> list[MarkedText]:
+        """What is to be translated."""
+        return self._passages.texts
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """The document with its texts replaced."""
+        written, end = [], 0
+        for start, stop, part in sorted(self._edits, key=lambda one: one[0]):
+            written += [self._text[end:start], self._written(part, translations)]
+            end = stop
+        return "".join([*written, self._text[end:]])
+
+    def _written(self, part: _Part, translations: Sequence[str]) -> str:
+        if isinstance(part, Passage):
+            return self._passages.written(part, translations)
+        if isinstance(part, _Scalar):
+            return _as_scalar(translations[part.text], part.source)
+        return "".join(one if isinstance(one, str) else translations[one] for one in part)
+
+    def _line(self, token: Token) -> int:
+        """The number of the line in which a block begins."""
+        assert token.map is not None
+        return self._first + token.map[0]
+
+    def _read_front_matter(self) -> None:
+        for number in range(1, self._first - 1):
+            found = _SCALAR.fullmatch(self._lines[number])
+            value = None if found is None else _text_of_scalar(found["value"])
+            if found is None or value is None:
+                continue
+            marked = mark_pieces([MarkupPiece("text", html.escape(value))], collapses=True)
+            if marked is None:
+                continue
+            start = self._starts[number]
+            self.texts.append(NumberedText(**vars(marked)))
+            part = _Scalar(len(self.texts) - 1, found["value"])
+            self._edits.append((start + found.start("value"), start + found.end("value"), part))
+
+    def _read_html(self, token: Token) -> None:
+        assert token.map is not None
+        lines = self._lines[self._line(token) : self._first + token.map[1]]
+        contents = _LINE.findall(token.content)
+        for line, content in zip(lines, contents, strict=False):
+            if line.strip().removesuffix(content.strip()):
+                return  # in a quotation, whose signs are in front of each line
+        start = self._starts[self._line(token)]
+        part: list[str | int] = []
+        for one in read_html("".join(lines)).parts:
+            if isinstance(one, MarkedText):
+                self.texts.append(one)
+                part.append(len(self.texts) - 1)
+            else:
+                part.append(one)
+        self._edits.append((start, start + sum(map(len, lines)), part))
+
+    def _read_heading(self, opening: Token, token: Token) -> None:
+        if not opening.markup.startswith("#"):
+            self._read_lines(token, "underlined")
+            return
+        number = self._line(token)
+        line = self._lines[number]
+        signs = line.find(opening.markup)
+        at = line.find(token.content, signs + len(opening.markup))
+        if token.content and signs >= 0 and at >= 0:
+            start = self._starts[number] + at
+            self._add((start, start + len(token.content)), token.content, "heading")
+
+    def _read_lines(self, token: Token, setting: Setting) -> None:
+        """A paragraph, whose lines may have signs of lists and quotations in front."""
+        number = self._line(token)
+        places, ends = [], []
+        for line, content in zip(self._lines[number:], token.content.split("\n"), strict=False):
+            shown, words = line.rstrip(), content.strip()
+            if not shown.endswith(words):
+                return
+            places.append(len(shown) - len(words))
+            ends.append(len(shown))
+        label = _LABEL.match(token.content)
+        assert label is not None
+        skipped = label[0].count("\n")
+        if skipped >= len(places):
+            return
+        begin = places[skipped] + len(label[0].rpartition("\n")[2])
+        span = (
+            self._starts[number + skipped] + begin,
+            self._starts[number + len(places) - 1] + ends[-1],
+        )
+        prefix, width = "", None
+        if len(places) > skipped + 1:
+            prefix = self._lines[number + skipped + 1][: places[skipped + 1]]
+            width = max(ends[skipped:])
+        self._add(span, token.content[label.end() :], setting, prefix, width)
+
+    def _read_row(self, row: Token, cells: Sequence[Token]) -> None:
+        number = self._line(row)
+        line = self._lines[number].rstrip()
+        edges = [0, *(found.end() for found in _COLUMN.finditer(line)), len(line) + 1]
+        spans = [(start, end - 1) for start, end in zip(edges, edges[1:], strict=False)]
+        contents = [cell.content for cell in cells]
+        if not _ends_with(line, spans[0], contents[0]) or not contents[0]:
+            spans = spans[1:]
+        if not all(
+            _ends_with(line, span, content) for span, content in zip(spans, contents, strict=False)
+        ):
+            return
+        for (_, end), content in zip(spans, contents, strict=False):
+            words = content.replace("|", r"\|")
+            end = len(line[:end].rstrip())  # noqa: PLW2901
+            place = self._starts[number] + end
+            if content and not RESERVED.search(content):
+                self._add((place - len(words), place), content, "cell")
+
+    def _add(
+        self,
+        span: tuple[int, int],
+        content: str,
+        setting: Setting,
+        prefix: str = "",
+        width: int | None = None,
+    ) -> None:
+        segments = self._passages.read(content, setting)
+        source = self._text[span[0] : span[1]]
+        passage = Passage(source, segments, setting, prefix, self._newline, width)
+        self._edits.append((*span, passage))
+
+
+def _ends_with(line: str, span: tuple[int, int], content: str) -> bool:
+    return line[span[0] : span[1]].rstrip().endswith(content.replace("|", r"\|"))
+
+
+def _cells(tokens: Sequence[Token], row: int) -> list[Token]:
+    """The cells of a row that begins at an index."""
+    found = []
+    for token in tokens[row:]:
+        if token.type == "tr_close":
+            break
+        if token.type == "inline":
+            found.append(token)
+    return found
+
+
+def _front_matter_lines(lines: Sequence[str]) -> int:
+    """How many lines front matter has; 0 if there is none."""
+    ends = _FENCES.get(lines[0].rstrip()) if lines else None
+    for number, line in enumerate(lines[1:] if ends else (), 2):
+        if ends and line.rstrip() in ends:
+            return number
+    return 0
+
+
+def _text_of_scalar(written: str) -> str | None:
+    """A value of YAML, if it is text and nothing but that."""
+    if written[0] in "|>&*![{#" or " #" in written:
+        return None
+    try:
+        value = yaml.safe_load(written)
+    except yaml.YAMLError:
+        return None
+    return value if isinstance(value, str) and not RESERVED.search(value) else None
+
+
+def _as_scalar(text: str, source: str) -> str:
+    """A text as a value of YAML, in the quotes of another one if that is possible."""
+    quote = source[0] if source[0] in "'\"" else ""
+    written = {"'": "'" + text.replace("'", "''") + "'", "": text}.get(quote)
+    if written is not None and _text_of_scalar(written or "|") == text:
+        return written
+    return json.dumps(text, ensure_ascii=False)
