@@ -67,6 +67,11 @@ def both(box: str) -> str:
     [
         pytest.param([run("one &amp; two")], [run("ONE &amp; TWOde")], id="words"),
         pytest.param(
+            [run("by &lt;your name&gt;")],
+            [run("BY &lt;YOUR NAME&gt;de")],
+            id="words in angle brackets, as in templates",
+        ),
+        pytest.param(
             [
                 '<w:pPr><w:jc w:val="both"/></w:pPr><w:r w:rsidR="1"><w:t>wo</w:t></w:r>',
                 '<w:proofErr w:type="spellStart"/>',
