@@ -65,23 +65,24 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
         DataError: a file has no suffix of a document.
         UsageError: a model is behind a document.
     """
-    from dragoman.documents.filetypes import FILE_FORMATS, document_format
+    from dragoman.documents.filetypes import document_format
 
     models: list[Path] = []
     documents: list[Path] = []
     for path in paths:
         is_file = path.exists() and not path.is_dir()
-        has_suffix = path.suffix.lower() in FILE_FORMATS and not path.is_dir()
-        if path == STREAM or has_suffix or (is_file and form is not None):
+        problem = ""
+        try:
+            document_format(path.name)
+        except DataError as error:
+            problem = str(error)
+        if path == STREAM or (is_file and form is not None) or not (problem or path.is_dir()):
             documents.append(path)
         elif is_file:
-            try:
-                document_format(path.name)
-            except DataError as error:
-                raise DataError(
-                    f"{path}: neither a model, which is a directory, nor a document: {error}, or "
-                    "say by --format which of them it is like"
-                ) from error
+            raise DataError(
+                f"{path}: neither a model, which is a directory, nor a document: {problem}, or say "
+                "by --format which of them it is like"
+            )
         elif documents:
             raise click.UsageError(f"{path}: name MODELs first, and FILEs behind them")
         else:
@@ -240,21 +241,21 @@ class _Places:
                 whatever else is there; or it would have the suffix of another format.
             DataError: a document is missing, or of an unknown format.
         """
-        from dragoman.documents.filetypes import FILE_FORMATS, document_format
+        from dragoman.documents.filetypes import document_format
 
         files = [one for one in self.documents if one != STREAM]
         outputs: set[Path] = set()
         for document in self.documents:
-            suffixes = document_format(self.name(document)).suffixes
+            form = document_format(self.name(document))
             if document != STREAM and not document.exists():
                 raise DataError(f"{document}: no such file")
             output = self.output(document, target)
             if output == STREAM:
                 continue
             check_no_input(output, files)
-            if output.suffix.lower() in FILE_FORMATS and output.suffix.lower() not in suffixes:
+            if output.suffix.lower() not in form.suffixes and output.suffix:
                 raise ConfigError(
-                    f"--output {output}: the translation of a {suffixes[0]} file is one, too; "
+                    f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
                     "change the suffix"
                 )
             if output in outputs:

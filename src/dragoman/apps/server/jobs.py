@@ -84,9 +84,13 @@ class JobRunner:
         """
         name = _base_name(file_name)
         try:
-            document_format(name)
+            form = document_format(name)
         except DataError as error:
             raise RefusedError("invalid", str(error)) from error
+        if not form.is_installed:
+            raise RefusedError(
+                "invalid", f"this server does not read {form.name}; ask who runs it to add that"
+            )
         if not content:
             raise RefusedError("invalid", "the file is empty")
         if await to_thread.run_sync(self._store.unfinished_jobs) >= self._limits.documents:

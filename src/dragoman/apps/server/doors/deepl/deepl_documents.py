@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -23,6 +22,7 @@ from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.jobs import attachment_headers, seconds_remaining
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.documents.filetypes import document_format
 from dragoman.translation.service.interface import RefusedError
 
 _STATUS_SECONDS = 1.0
@@ -112,6 +112,6 @@ def _status(job: DocumentJob) -> dict[str, Any]:
 
 def _download(job: DocumentJob, content: bytes) -> Response:
     name = job.result_name or job.file_name
-    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    kind = document_format(name).media_type
     # The file says its encoding itself, or is in that of its source.
     return Response(content, headers={**attachment_headers(job), "Content-Type": kind})

@@ -1,0 +1,45 @@
+"""What is no text comes out of every format as it went in, whatever the model says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from document_models import file_by
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dragoman.translation.service.placeholders import protected
+
+MARKS = "{name}", "%(count)d", "https://a.example/x?y=1", "a.b@c.example", "``a b``", ":ref:`x y`"
+FORMS = {
+    "a.txt": "{}\n",
+    "a.html": "<p>{}</p>\n",
+    "a.md": "{}\n",
+    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\n{}\n",
+    "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n{}\n",
+}
+SAID = st.lists(
+    st.sampled_from([*MARKS, "{other}", "<b>", "Wort", " ", "x", "*", "#", "1.", "-", "\n", "|", "語"]),
+    max_size=8,
+).map("".join)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(st.lists(st.sampled_from(MARKS), min_size=1, max_size=4), SAID)
+@example(["{name}"], "")
+@example(["%(count)d", "%(count)d"], "{name}{name}")
+def test_what_programs_read_is_there_as_often_as_before(
+    name: str, marks: list[str], said: str
+) -> None:
+    if name == "a.md":
+        marks = [mark for mark in marks if "`" not in mark]  # code is markup there
+    content = FORMS[name].format("Words " + " and ".join(marks) + " end.")
+    found = file_by(lambda _: said, name, content).replace("\\", "").replace("\n", " ")
+    assert Counter(_marks(found)) == Counter(marks)
+
+
+def _marks(text: str) -> list[str]:
+    tags = ("<p", "</p")
+    found = [text[start:stop] for start, stop in protected(text)]
+    return [one for one in found if not one.startswith(tags) and one != "<b>"]
