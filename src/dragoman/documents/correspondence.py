@@ -170,11 +170,20 @@ class Correspondence:
                 whole = [span for span in found if _is_apart(self.target, span)]
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
-        wanted = {self._text[atom.start : atom.stop] for atom in atoms}
-        for start, end in strays(self.target, wanted):
+        for start, end in self._strays(atoms):
             if all(end <= begin or stop <= start for begin, stop, _ in placed):
                 placed.append((*self._with_space(start, end), _NOTHING))  # one too many
         return sorted(placed, key=lambda one: one[0])
+
+    def _strays(self, atoms: Sequence[Mark]) -> Iterator[Range]:
+        """Where the translation has what programs read, wanted or not."""
+        wanted = {self._text[atom.start : atom.stop] for atom in atoms}
+        yield from strays(self.target, wanted)
+        texts = {self._text[atom.start : atom.stop] for atom in atoms if atom.is_text}
+        for text in texts:
+            if len(text) >= _LONG_WORD:  # as a part of a longer word, too
+                for match in regex.finditer(regex.escape(text), self.target):
+                    yield match.span()
 
     def _with_space(self, start: int, end: int) -> Range:
         """A range with the white space behind it, or else in front."""

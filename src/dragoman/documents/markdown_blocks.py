@@ -46,6 +46,13 @@ class _Scalar:
     source: str
 
 
+class _BlockText(MarkedText):
+    """A text in a block of HTML, which an empty line would end."""
+
+    def escape(self, text: str) -> str:
+        return super().escape(" ".join(text.splitlines()))
+
+
 _Part = Passage | _Scalar | list[str | int]
 """What is written again; a list is of HTML, and has numbers for its texts."""
 
@@ -133,7 +140,7 @@ class MarkdownDocument:
         part: list[str | int] = []
         for one in read_html("".join(lines)).parts:
             if isinstance(one, MarkedText):
-                self.texts.append(one)
+                self.texts.append(_BlockText(**vars(one)))
                 part.append(len(self.texts) - 1)
             else:
                 part.append(one)

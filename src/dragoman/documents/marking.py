@@ -59,6 +59,7 @@ def placeholders(text: str) -> list[Mark]:
 
 _SPACE = "\t\n\f\r "
 _SPACES = re.compile(f"([{_SPACE}]+)")
+_WIDE_SPACE = re.compile(r"[\t\n\f\r]|  ")
 _NO_BREAK = re.compile(r"&nbsp;|&#160;|&#[xX][aA]0;")
 _CLOSING = ",.;:!?)]}…、。，；：！？）」』»”"
 _LETTER = regex.compile(r"\p{L}")
@@ -150,8 +151,8 @@ class _Marking:
         text, place = html.unescape(raw), 0
         for start, stop in protected(text):
             self._add_words(text[place:start])
-            if _SPACES.search(text, start, stop):
-                self._add_words(text[start:stop])  # which may be a text of several lines
+            if _WIDE_SPACE.search(text, start, stop):
+                self._add_words(text[start:stop])  # it is written with another space than read
             else:
                 self._add_word(text[start:stop], text[start:stop], is_text=True)
             place = stop

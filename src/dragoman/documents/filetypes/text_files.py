@@ -36,7 +36,7 @@ class TextDocument(OpenDocument):
     @property
     def escape(self) -> Callable[[str], str] | None:
         """See :attr:`OpenDocument.escape`."""
-        return None if self._is_markup else str
+        return None if self._is_markup else _on_one_line
 
     def written(self, translations: Sequence[str]) -> bytes:
         """See :meth:`OpenDocument.written`."""
@@ -68,6 +68,10 @@ class HtmlFile(DocumentFormat):
         """See :meth:`DocumentFormat.read`."""
         text, encoding = decode(content, is_page=True)
         return TextDocument(read_html(text), encoding, is_markup=True)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
 def _lines(text: str) -> MarkedDocument:

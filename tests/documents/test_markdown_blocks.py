@@ -1,0 +1,151 @@
+"""Markdown through services whose answers are known, or hostile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("markdown_it")
+
+from document_models import file_by
+from dragoman.documents.markdown_inline import inline_pieces, new_parser
+
+BLOCKS = [
+    "# Head *x*\n",
+    "one **bold** and [link](u) more `code`\nsecond line of it here\n",
+    "> quote _em_ text\n> more quote\n",
+    "- item a\n- item b\n  cont\n\n  para\n",
+    "1. one\n2. two **x** y\n",
+    "| a | b |\n|---|---|\n| c *d* | e `f` |\n",
+    "Set ext\n===\n",
+    "```\ncode\n```\n",
+    '![alt text](p.png "tit le")\n',
+    "see [ref] and [ref][] x\n",
+    "line a  \nline b\\\nline c\n",
+    "***both*** ~~del~~ <b>h</b> w\n",
+    "[ref]: http://r\n",
+    "<div>\n<p>html text</p>\n</div>\n",
+    "Foot[^1] x\n",
+    "[^1]: The note.\n",
+    "- [ ] task\n",
+]
+SIGNS = ["Wort", " ", "*", "**", "_", "#", "# ", "1. ", "- ", "> ", "|", "`", "[", "]", "(", ")"]
+SIGNS += ["[ref]", "<b>", "</b>", "<", "<!--", "&amp;", "\\", "~~", "![", "](x)", "---", "==="]
+SIGNS += ["\n", "\n\n", "    ", "\t", ":", "<div>", "語", "\u2028", "```", "[^1]:", "123. "]
+TAGS = {"<em>": "em_open", "</em>": "em_close", "<strong>": "strong_open"}
+TAGS |= {"</strong>": "strong_close", "<del>": "s_open", "</del>": "s_close"}
+
+
+def capitals(text: str) -> str:
+    return text.upper()
+
+
+def structure(text: str) -> list[Any]:
+    """Blocks in order, with the markup of each, sorted; emphasis as HTML is emphasis."""
+    found: list[Any] = []
+    for token in new_parser().parse(text):
+        if token.type != "inline":
+            found.append((token.type, token.content if token.type == "fence" else ""))
+            continue
+        inner = []
+        for child in token.children or []:
+            if child.type in {"text", "text_special", "softbreak"}:
+                continue
+            kept = child.content if child.type in {"code_inline", "html_inline"} else ""
+            address = child.attrGet("href") or child.attrGet("src") or ""
+            inner.append(TAGS.get(kept, f"{child.type}{address}{kept}"))
+        found.append(sorted(inner))
+    return found
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=4).map("\n".join),
+    st.lists(st.lists(st.sampled_from(SIGNS), max_size=8).map("".join), min_size=1, max_size=4),
+)
+def test_nothing_that_a_model_says_becomes_markup(source: str, said: list[str]) -> None:
+    answers: dict[str, str] = {}
+
+    def model(text: str) -> str:
+        return answers.setdefault(text, said[len(answers) % len(said)])
+
+    assert structure(file_by(model, "a.md", source)) == structure(source)
+
+
+@given(st.lists(st.sampled_from([*SIGNS, "a_b", "![a](b)", "<http://x.y>"])).map("".join))
+def test_the_pieces_of_a_paragraph_join_to_it(text: str) -> None:
+    content = text.strip()
+    pieces = inline_pieces(
+        new_parser(), content, {"references": {"REF": {"href": "r", "title": ""}}}
+    )
+    assert "".join(piece.raw for piece in pieces) == content.replace("\t\n", "\t\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("# Title *here* ##\r\n", "# TITLE *HERE* ##\r\n"),
+        ("- [x] done  \n  next\n", "- [x] DONE  \n  NEXT\n"),
+        ("> > * deep *item*\n", "> > * DEEP *ITEM*\n"),
+        ('a [link](http://u.v "My title") b', 'A [LINK](http://u.v "MY TITLE") B'),
+        ("![alt *t*](a_b.png)", "![ALT *T*](a_b.png)"),
+        (
+            "[ref], [ref][], [t][ref]\n\n[ref]: /u\n",
+            "[REF][ref], [REF][ref], [T][ref]\n\n[ref]: /u\n",
+        ),
+        ("| a \\| b | `x|y` |\n|---|---|\n| c |\n", None),
+        ("Note[^1]\n\n[^1]: word\n", "NOTE[^1]\n\n[^1]: WORD\n"),
+        ("> [!NOTE]\n> care\n", "> [!NOTE]\n> CARE\n"),
+        ("<p align=x>some &amp; text</p>\n", "<p align=x>SOME &amp; TEXT</p>\n"),
+        ("```\ncode\n```\n\n    more\n", "```\ncode\n```\n\n    more\n"),
+        ("say <code>ls -l</code> now", "SAY <code>ls -l</code> NOW"),
+        ("Set\next\n---\n", "SET\nEXT\n---\n"),
+        ("\ufeffone\n", "\ufeffONE\n"),
+        ("", ""),
+    ],
+)
+def test_layout_stays_as_it_is(source: str, expected: str | None) -> None:
+    found = file_by(capitals, "a.md", source)
+    if expected is None:
+        assert structure(found) == structure(source)
+        assert found.startswith("| A \\| B |")
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("1. Tag", "1\\. Tag\n"),
+        ("# Tag", "\\# Tag\n"),
+        ("a * b", "a * b\n"),
+        ("*a*", "\\*a\\*\n"),
+        ("x <b> y", "x y\n"),
+        ("ein_wort", "ein_wort\n"),
+        ("", "text\n"),
+    ],
+)
+def test_only_what_would_be_markup_is_escaped(said: str, expected: str) -> None:
+    assert file_by(lambda _: said, "a.md", "text\n") == expected
+
+
+def test_emphasis_that_markdown_cannot_write_is_html() -> None:
+    found = file_by(lambda _: "(Haus)boot", "a.md", "a **(house)** boat\n")
+    assert structure(found) == structure("a **(house)** boat\n")
+
+
+def test_a_paragraph_is_as_wide_as_it_was() -> None:
+    source = "> some words on a line\n> and on the next line\n"
+    assert file_by(lambda _: "wort " * 12, "a.md", source) == (
+        "> wort wort wort wort\n> wort wort wort wort\n> wort wort wort wort\n"
+    )
+
+
+def test_words_of_front_matter_are_translated_and_its_keys_kept() -> None:
+    source = '---\ntitle: "A: b"\nlayout: post\ndescription: it\'s\ntags: [x]\n---\ntext\n'
+    expected = '---\ntitle: "A: B"\nlayout: post\ndescription: IT\'S\ntags: [x]\n---\nTEXT\n'
+    assert file_by(capitals, "a.md", source) == expected
+    assert 'description: "- a: b"' in file_by(lambda _: "- a: b", "a.md", source)
