@@ -102,7 +102,7 @@ def mark_document(
         elements: of the tokens.
         reading: what they mean.
     """
-    marking = _DocumentMarking(reading.collapses)
+    marking = DocumentMarking(reading.collapses)
     index = 0
     while index < len(tokens):
         token, after = tokens[index], index + 1
@@ -130,8 +130,15 @@ def mark_document(
 _EMPTY_LINE = re.compile(r"([\t\f ]*(?:\r\n?|\n)(?:[\t\f ]*(?:\r\n?|\n))+[\t\f ]*)")
 
 
-class _DocumentMarking:
-    """Gathers pieces until a text ends."""
+class DocumentMarking:
+    """Gathers pieces until a text ends.
+
+    Args:
+        collapses: as for :func:`dragoman.documents.marking.mark_pieces`.
+
+    Attributes:
+        document: all that has ended.
+    """
 
     def __init__(self, collapses: bool) -> None:
         self._collapses = collapses
@@ -139,9 +146,11 @@ class _DocumentMarking:
         self.document = MarkedDocument()
 
     def add(self, piece: MarkupPiece) -> None:
+        """Continue the text."""
         self._pieces.append(piece)
 
     def add_text(self, raw: str) -> None:
+        """Continue the text with words, which an empty line may end."""
         if not self._collapses:
             self.add(MarkupPiece("text", raw))
             return
@@ -157,6 +166,7 @@ class _DocumentMarking:
         self.document.parts.append(raw)
 
     def finish(self) -> None:
+        """End the text."""
         pieces, self._pieces = self._pieces, []
         if not pieces:
             return

@@ -29,6 +29,8 @@ class MarkupPiece:
     """Of the element."""
     content: str = ""
     """The text of an atom."""
+    is_shown: bool = True
+    """Whether a point takes a place in the line, so that white space belongs around it."""
 
 
 def mark_pieces(pieces: Sequence[MarkupPiece], *, collapses: bool) -> MarkedText | None:
@@ -89,7 +91,8 @@ def _paired(pieces: Sequence[MarkupPiece]) -> Iterator[MarkupPiece]:
                 index, before = opened.pop()
             if before == texts:
                 raw = "".join(one.raw for one in found[index:])
-                found[index:] = [MarkupPiece("point", raw)]
+                is_shown = any(one.is_shown for one in found[index:])
+                found[index:] = [MarkupPiece("point", raw, is_shown=is_shown)]
     yield from found
 
 
@@ -129,11 +132,11 @@ class _Marking:
         elif piece.kind == "close":
             self._close(piece.raw)
         else:
-            self._add_point(piece.raw)
+            self._add_point(piece.raw, piece.is_shown)
 
     def finish(self) -> MarkedText:
         tail = self._space
-        if self._waiting:  # they have taken the white space in front of them
+        if any(mark.before for mark in self._waiting):  # they have taken it
             tail = self._point.after if self._point else ""
         self._settle()
         for mark in self._opened:
@@ -231,14 +234,14 @@ class _Marking:
         mark.stop = self._length
         self._part()
 
-    def _add_point(self, raw: str) -> None:
-        before = self._space
+    def _add_point(self, raw: str, is_shown: bool) -> None:
+        before = self._space if is_shown else ""
         mark = Mark(raw, "", self._length, self._length, is_point=True, before=before)
         self._siblings().append(mark)
-        if before:
+        if self._space:
             self._waiting.append(mark)
         self._part()
-        self._point = mark
+        self._point = mark if is_shown else None
 
     def _part(self) -> None:
         self._point = None

@@ -52,8 +52,13 @@ def strays(text: str, wanted: Collection[str]) -> list[Span]:
     return [
         (start, stop)
         for start, stop in protected(text)
-        if text[start:stop] in wanted or _STRAY.match(text, start, stop)
+        if text[start:stop] in wanted or _is_stray(text[start:stop])
     ]
+
+
+def _is_stray(text: str) -> bool:
+    """Whether no language writes it; with spaces it may be words, as in ``<your name>``."""
+    return _STRAY.match(text) is not None and not any(map(str.isspace, text))
 
 
 def is_copied(text: str) -> bool:

@@ -1,0 +1,87 @@
+"""Text documents of LibreOffice and others."""
+
+from __future__ import annotations
+
+from dragoman.core.errors import DataError
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES
+from dragoman.documents.office.office_document import OfficeDocument, read_text
+from dragoman.documents.office.paragraph_items import ParagraphMarkup
+from dragoman.documents.office.part_tokens import attribute, part_tokens
+from dragoman.documents.office.zip_package import ZipPackage
+
+_TYPE = "application/vnd.oasis.opendocument.text"
+_MANIFEST = "META-INF/manifest.xml"
+_SCRIPTS = ("basic/", "scripts/")
+_TRANSLATED = ("content.xml", "styles.xml")
+_LONGEST_TYPE = 100
+# Attributes of a style that change nothing that one sees.
+_UNSEEN_NAMES = """
+    country country-asian country-complex language language-asian language-complex paragraph-rsid
+    rfc-language-tag rsid script
+"""
+_UNSEEN = frozenset(_UNSEEN_NAMES.split())
+
+
+class OdtFile(DocumentFormat):
+    """Text documents: body, headers, footers, notes, comments and text boxes.
+
+    Tracked deletions and formulas stay as they are, and so does what fields show.
+    """
+
+    name = "OpenDocument text"
+    suffixes = (".odt",)
+    media_type = _TYPE
+
+    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+        """See :meth:`DocumentFormat.read`."""
+        package = ZipPackage(content)
+        _check(package)
+        names = [name for name in _TRANSLATED if name in package.names]
+        return OfficeDocument(package, names, _markup)
+
+
+def _check(package: ZipPackage) -> None:
+    if not 0 < package.size("mimetype") <= _LONGEST_TYPE:
+        raise DataError("the file is not a text document (.odt): it does not say what it is")
+    kind = package.read("mimetype").decode("utf-8", "replace").strip()
+    if kind != _TYPE:
+        raise DataError(f"the file is not a text document (.odt), but {kind!r}")
+    if any(name.lower().startswith(_SCRIPTS) for name in package.names):
+        raise DataError("the file has macros, which are not taken; save it without them")
+    if "content.xml" not in package.names:
+        raise DataError("the file has no part 'content.xml': it is damaged")
+    manifest, _ = read_text(package, _MANIFEST)
+    if any(token.name == "manifest:encryption-data" for token in part_tokens(manifest)):
+        raise DataError("the file is encrypted; save it without a password")
+
+
+def _markup(text: str) -> ParagraphMarkup:
+    return ParagraphMarkup(OPEN_DOCUMENT_ROLES, frozenset(_plain_styles(text)))
+
+
+def _plain_styles(text: str) -> set[str]:
+    """Names of the styles of a part that change nothing that one sees.
+
+    LibreOffice makes them of its own, to remember when which words were written.
+    """
+    found: set[str] = set()
+    style = ""
+    for token in part_tokens(text):
+        if token.name in ("office:body", "office:master-styles"):
+            break
+        if token.name == "style:style" and token.kind != "close":
+            is_plain = attribute(token, "family") == "text"
+            is_plain = is_plain and not attribute(token, "parent-style-name")
+            style = attribute(token, "name") if is_plain else ""
+            if style:
+                found.add(style)
+        elif style and token.kind in ("open", "empty") and not _is_unseen(token):
+            found.discard(style)
+    return found
+
+
+def _is_unseen(token: MarkupToken) -> bool:
+    names = {name.rpartition(":")[2] for name in token.attributes if not name.startswith("xmlns")}
+    return token.name == "style:text-properties" and names <= _UNSEEN

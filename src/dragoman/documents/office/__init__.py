@@ -1,0 +1,1 @@
+"""What documents of office programs share: packages of XML, and paragraphs cut into runs."""

@@ -1,0 +1,166 @@
+"""Parts of office documents as paragraphs, and what is between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from dragoman.core.errors import DataError
+from dragoman.documents.marked_document import DocumentMarking
+from dragoman.documents.marking import MarkupPiece
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.office.paragraph import Paragraph, Parts, RunFormat, Symbol, merged
+from dragoman.documents.office.paragraph_items import (
+    Item,
+    ParagraphMarkup,
+    main_formats,
+    read_items,
+    smoothed,
+)
+from dragoman.documents.office.part_tokens import written_name
+
+_DEEPEST = 16
+"""Paragraphs within one another, as those of a text box are."""
+
+
+def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: int = 0) -> Parts:
+    """The paragraphs of a part, and what is between them.
+
+    Args:
+        tokens: all of it, in order.
+        markup: how paragraphs are written.
+        depth: paragraphs that this is within.
+
+    Raises:
+        DataError: too many paragraphs are within one another.
+    """
+    if depth > _DEEPEST:
+        raise DataError(f"more than {_DEEPEST} paragraphs are within one another")
+    parts: Parts = []
+    waiting = iter(tokens)
+    for token in waiting:
+        role = markup.roles.get(token.name) if token.kind == "open" else None
+        if role == "paragraph":
+            parts.append(_read_paragraph(_element(token, waiting), markup, depth))
+        elif role == "hidden":
+            parts += [one.raw for one in _element(token, waiting)]
+        else:
+            parts.append(token.raw)
+    return merged(parts)
+
+
+def _element(first: MarkupToken, following: Iterator[MarkupToken]) -> list[MarkupToken]:
+    """The tokens of an element."""
+    found = [first]
+    depth = 1
+    for token in following:
+        found.append(token)
+        depth += (token.kind == "open") - (token.kind == "close")
+        if not depth:
+            break
+    return found
+
+
+def _read_paragraph(
+    tokens: Sequence[MarkupToken], markup: ParagraphMarkup, depth: int
+) -> Paragraph:
+    items, raw = read_items(tokens, markup, lambda inner: read_blocks(inner, markup, depth + 1))
+    smoothed(items)
+    formats = main_formats(items)
+    fallback = formats.get(0) or next(iter(formats.values()), None)
+    marking = _ParagraphMarking(formats)
+    marking.add_all(items)
+    name = written_name(tokens[0])
+    space = f"{name.rpartition(':')[0]}:s".removeprefix(":")
+    return Paragraph(
+        begin=tokens[0].raw,
+        end=tokens[-1].raw,
+        raw=raw,
+        document=marking.marking.document,
+        symbols=marking.symbols,
+        format=fallback,
+        space=space if tokens[0].name.startswith("text:") else "",
+    )
+
+
+class _ParagraphMarking:
+    """Makes texts with marks of the items of a paragraph.
+
+    Args:
+        formats: of most of the words, by the element around them.
+
+    Attributes:
+        marking: has the texts.
+        symbols: what their tags stand for.
+    """
+
+    def __init__(self, formats: dict[int, RunFormat]) -> None:
+        self._formats = formats
+        self._numbers: dict[int, int] = {}  # index of the symbol of an element
+        self._ranks = 0  # of symbols whose order stays
+        self.marking = DocumentMarking(collapses=False)
+        self.symbols: list[Symbol] = []
+
+    def add_all(self, items: Sequence[Item]) -> None:
+        ends = {item.number: item for item in items if item.kind == "close"}
+        beside: list[Item] = []
+        for item in items:
+            if item.kind in ("text", "point", "atom"):
+                beside.append(item)
+                continue
+            self._add_beside(beside)
+            beside = []
+            if item.kind == "open":
+                end = "".join(str(part) for part in ends[item.number].parts)
+                form = self._formats.get(item.number)
+                number = self._symbol(Symbol(item.parts, end, form))
+                self._numbers[item.number] = number
+                self._open(number)
+            elif item.kind == "close":
+                self._close(self._numbers[item.number])
+            else:
+                self.marking.split(f"<{self._symbol(Symbol(item.parts, is_shown=True))}/>")
+        self._add_beside(beside)
+        self.marking.finish()
+
+    def _open(self, number: int) -> None:
+        self.marking.add(MarkupPiece("open", f"<{number}>", str(number), is_shown=False))
+
+    def _close(self, number: int) -> None:
+        self.marking.add(MarkupPiece("close", f"</{number}>", str(number), is_shown=False))
+
+    def _symbol(self, symbol: Symbol) -> int:
+        self.symbols.append(symbol)
+        return len(self.symbols) - 1
+
+    def _add_beside(self, items: Sequence[Item]) -> None:
+        """Add words, and what is between them, with pairs around words of another format."""
+        index = 0
+        while index < len(items):
+            form = items[index].format
+            if form is None or form.key == self._formats[items[index].owner].key:
+                self._add_one(items[index])
+                index += 1
+                continue
+            stop = index + 1
+            for at in range(index + 1, len(items)):
+                other = items[at].format
+                if other is not None and other.key != form.key:
+                    break
+                stop = at + 1 if other is not None else stop
+            number = self._symbol(Symbol([], "", form))
+            self._open(number)
+            for item in items[index:stop]:
+                self._add_one(item)
+            self._close(number)
+            index = stop
+
+    def _add_one(self, item: Item) -> None:
+        if item.kind == "text":
+            self.marking.add(MarkupPiece("text", str(item.parts[0])))
+        elif item.kind == "atom":
+            number = self._symbol(Symbol(item.parts, is_shown=True))
+            self.marking.add(MarkupPiece("atom", f"<{number}/>", content=item.text))
+        else:
+            number = self._symbol(Symbol(item.parts, rank=self._ranks if item.is_ordered else None))
+            self._ranks += item.is_ordered
+            self.marking.add(MarkupPiece("point", f"<{number}/>", is_shown=item.is_shown))

@@ -1,0 +1,123 @@
+"""What the elements of office documents are to a translator."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.office.part_tokens import attribute
+
+Role = Literal[
+    "paragraph",
+    "hidden",
+    "run",
+    "format",
+    "words",
+    "pair",
+    "span",
+    "properties",
+    "content",
+    "field",
+    "instruction",
+    "begin",
+    "end",
+    "atom",
+    "edge",
+    "dropped",
+    "anchor",
+    "point",
+]
+"""A paragraph; what is never translated, paragraphs within included; a run of words in one format,
+that format, and its words; an element around words, one that is nothing but a format, what is in
+front of the words in it, and the element in it that has the words; the parts of a field that span
+runs, and what it says; the begin and the end of a range; what is copied as a word of the
+sentence; where texts end; what programs put in by themselves, wherever they like; what is tied
+to a word and takes no space; and anything else, which is between words, as a picture is.  Both may
+hold paragraphs of their own."""
+
+_OF_OPEN_XML: dict[Role, str] = {
+    "paragraph": "w:p a:p p:text",
+    "hidden": "w:del w:moveFrom w:delText w:delInstrText w:rPrChange w:pPrChange",
+    "run": "w:r a:r",
+    "format": "w:rPr a:rPr",
+    "words": "w:t a:t",
+    "pair": "w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:sdt w:fldSimple w:dir w:bdo",
+    "properties": "w:sdtPr w:sdtEndPr w:smartTagPr w:customXmlPr w:fldData",
+    "content": "w:sdtContent",
+    "field": "w:fldChar",
+    "instruction": "w:instrText",
+    "begin": "w:bookmarkStart w:commentRangeStart w:permStart",
+    "end": "w:bookmarkEnd w:commentRangeEnd w:permEnd",
+    "atom": "a:fld w:ruby",
+    "edge": "w:pPr w:tab w:ptab w:br w:cr a:pPr a:br a:endParaRPr",
+    "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen",
+    "anchor": "w:footnoteReference w:endnoteReference w:commentReference",
+}
+_ANCHORS_OF_OPEN_DOCUMENT = """
+    text:note text:bookmark text:reference-mark text:change text:change-start text:change-end
+    text:toc-mark text:toc-mark-start text:toc-mark-end text:user-index-mark
+    text:user-index-mark-start text:user-index-mark-end text:alphabetical-index-mark
+    text:alphabetical-index-mark-start text:alphabetical-index-mark-end
+"""
+_OF_OPEN_DOCUMENT: dict[Role, str] = {
+    "paragraph": "text:p text:h svg:title svg:desc",
+    "hidden": "text:tracked-changes office:forms office:scripts text:note-citation text:number",
+    "pair": "text:a text:meta text:meta-field",
+    "span": "text:span",
+    "begin": "text:bookmark-start text:reference-mark-start office:annotation",
+    "end": "text:bookmark-end text:reference-mark-end office:annotation-end",
+    "edge": "text:tab text:line-break",
+    "dropped": "text:soft-page-break",
+    "anchor": _ANCHORS_OF_OPEN_DOCUMENT,
+}
+
+_ATOMS_OF_OPEN_DOCUMENT = """
+    author-initials author-name bookmark-ref chapter character-count conditional-text creation-date
+    creation-time creator database-display database-name database-row-number date dde-connection
+    description editing-cycles editing-duration expression file-name hidden-text image-count
+    initial-creator keywords measure modification-date modification-time note-ref object-count
+    page-continuation page-count page-number page-variable-get page-variable-set paragraph-count
+    placeholder print-date print-time printed-by reference-ref ruby script sender-city
+    sender-company sender-country sender-email sender-fax sender-firstname sender-initials
+    sender-lastname sender-phone-private sender-phone-work sender-position sender-postal-code
+    sender-state-or-province sender-street sender-title sequence sequence-ref sheet-name subject
+    table-count table-formula template-name text-input time title user-defined user-field-get
+    user-field-input variable-get variable-input variable-set word-count
+"""
+"""Fields (ODF 1.3, part 3, section 7)."""
+
+OPEN_XML_ROLES: dict[str, Role] = {
+    name: role for role, names in _OF_OPEN_XML.items() for name in names.split()
+}
+"""Of WordprocessingML and DrawingML (ECMA-376, part 1, chapters 17 and 21)."""
+
+OPEN_DOCUMENT_ROLES: dict[str, Role] = {
+    **{name: role for role, names in _OF_OPEN_DOCUMENT.items() for name in names.split()},
+    **{f"text:{name}": "atom" for name in _ATOMS_OF_OPEN_DOCUMENT.split()},
+}
+"""Of text documents (ODF 1.3, part 3, chapters 5 to 7)."""
+
+_COPIED_FIELDS = """
+    = addin advance author autonum autonumlgl autonumout bibliography citation comments createdate
+    database date displaybarcode docproperty docvariable edittime eq filename fillin formcheckbox
+    formdropdown greetingline addressblock gotobutton info keywords lastsavedby listnum macrobutton
+    mergebarcode mergefield mergerec mergeseq noteref numchars numpages numwords page pageref
+    printdate revnum savedate section sectionpages seq subject symbol template time title
+    useraddress userinitials username
+"""
+_COPIED = frozenset(_COPIED_FIELDS.split())
+
+
+def is_copied(instruction: str) -> bool:
+    """Whether what a field of Word shows is copied: a number, a date, a name, a citation.
+
+    Args:
+        instruction: what it says, such as ``PAGEREF _Toc1 \\h``.
+    """
+    name = next(iter(instruction.lower().split()), "")
+    return name.startswith("=") or name in _COPIED
+
+
+def hides_run(token: MarkupToken) -> bool:
+    """Whether a property of a run of Word hides it."""
+    return token.name == "w:vanish" and attribute(token, "val") not in ("0", "false", "off")

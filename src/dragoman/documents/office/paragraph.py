@@ -1,0 +1,249 @@
+"""Paragraphs of office documents, written again with their texts translated."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Union
+
+from dragoman.documents.marked_document import MarkedDocument
+from dragoman.documents.marked_text import Mark, MarkedText, escaped, walk
+
+Parts = list[Union[str, "Paragraph"]]
+"""What is written as it is, and paragraphs in it."""
+
+
+@dataclass(frozen=True)
+class RunFormat:
+    """How words look, and how a run of them is written."""
+
+    begin: str
+    """Written in front of the words: the start tag of the run, and its properties."""
+    end: str
+    words: str
+    """Name of the element that has the words, as it is written."""
+    key: str
+    """The same for formats that look the same."""
+    trims: bool
+    """Whether white space at the ends of words is lost unless an attribute keeps it."""
+
+    def run(self, words: str) -> str:
+        """Words in this format, written as a run."""
+        is_kept = self.trims and words != " ".join(words.split())
+        space = ' xml:space="preserve"' if is_kept else ""
+        return f"{self.begin}<{self.words}{space}>{words}</{self.words}>{self.end}"
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """What a tag in a text with marks stands for: around words, or between them."""
+
+    begin: Parts
+    """In front of the words, or all of it."""
+    end: str = ""
+    """Behind them."""
+    format: RunFormat | None = None
+    """Of the words within; None: the same as around it."""
+    is_shown: bool = False
+    """Whether it takes a place in the line, as words do."""
+    rank: int | None = None
+    """Place among the symbols of the paragraph whose order stays; None: it is none of them."""
+
+
+@dataclass
+class Paragraph:
+    """A paragraph: texts with tags, ``<0>`` and so on, that stand for symbols."""
+
+    begin: str
+    """Its start tag."""
+    end: str
+    raw: Parts
+    """All of it, as it came."""
+    document: MarkedDocument
+    symbols: list[Symbol]
+    format: RunFormat | None
+    """Of the words that are in no symbol; None: words are written without runs."""
+    space: str = ""
+    """Name of the element that stands for spaces, as it is written; empty: spaces are written."""
+    keys: list[str] = field(init=False)
+    """Of its texts: the same for those that are translated in the same way."""
+
+    def __post_init__(self) -> None:
+        self.keys = [_key(text) for text in self.document.texts]
+
+    def written(self, answers: Callable[[str], str | None]) -> str:
+        """The paragraph with its texts translated.
+
+        Args:
+            answers: the translation of a text by its key, with its tags; None if it is unchanged.
+        """
+        found = [answers(key) for key in self.keys]
+        if all(one is None for one in found):
+            return written_parts(self.raw, answers)
+        texts = [
+            identity(text) if one is None else one
+            for text, one in zip(self.document.texts, found, strict=True)
+        ]
+        writing = _Writing(self, answers)
+        writing.write(self.document.joined(texts))
+        return self.begin + "".join(writing.parts) + self.end
+
+
+def written_parts(parts: Parts, answers: Callable[[str], str | None]) -> str:
+    """Parts with their paragraphs translated.
+
+    Args:
+        parts: of a document.
+        answers: as for :meth:`Paragraph.written`.
+    """
+    return "".join(part if isinstance(part, str) else part.written(answers) for part in parts)
+
+
+def paragraphs(parts: Parts) -> Iterator[Paragraph]:
+    """All paragraphs, those within others included."""
+    for part in parts:
+        if isinstance(part, Paragraph):
+            yield part
+            yield from paragraphs(part.raw)
+
+
+def merged(parts: Parts) -> Parts:
+    """The same with neighbouring strings joined."""
+    found: Parts = []
+    waiting: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            waiting.append(part)
+        else:
+            found += ["".join(waiting), part]
+            waiting = []
+    return [*found, "".join(waiting)]
+
+
+def identity(text: MarkedText) -> str:
+    """A text as if it were its own translation, without its tags."""
+    end = 0
+    parts = [text.lead]
+    for mark in walk(text.marks):
+        if mark.is_atom:
+            begin = text.escape(mark.begin) if mark.is_text else mark.begin
+            parts += [text.escape(text.text[end : mark.start]), begin]
+            end = mark.stop
+    return "".join([*parts, text.escape(text.text[end:]), text.tail])
+
+
+def words_of(written: str) -> str:
+    """The words of a text that is written with tags, without tags and white space."""
+    return "".join(_SYMBOL.sub("", written).split())
+
+
+_SYMBOL = re.compile(r"<(?P<close>/?)(?P<number>\d+)(?P<point>/?)>")
+_SPACES = re.compile(r"( +)")
+
+
+def _key(text: MarkedText) -> str:
+    marks = [
+        replace(mark, children=[Mark("", "", 0, 0)] * len(mark.children))
+        for mark in walk(text.marks)
+    ]
+    return repr((text.text, text.lead, text.tail, text.no_break, marks))
+
+
+class _Writing:
+    """Writes words in runs, and what is around and between them.
+
+    Attributes:
+        parts: what is written so far.
+    """
+
+    def __init__(self, paragraph: Paragraph, answers: Callable[[str], str | None]) -> None:
+        self._paragraph, self._answers = paragraph, answers
+        self._formats: list[RunFormat | None] = [paragraph.format]
+        self._run: RunFormat | None = None
+        self._words: list[str] = []  # of the run
+        self._is_spaced = True  # whether a space that comes next would not be seen
+        self._held: dict[int, Symbol] = {}  # whose time has not come
+        self._rank = 0  # of the symbol whose time is next
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> None:
+        end = 0
+        for found in _SYMBOL.finditer(text):
+            self._write_words(text[end : found.start()])
+            end = found.end()
+            symbol = self._paragraph.symbols[int(found["number"])]
+            if found["close"]:
+                self._formats.pop()
+                self._write_raw([symbol.end])
+            elif symbol.rank is not None:
+                self._write_in_order(symbol, symbol.rank)
+            else:
+                self._write_raw(symbol.begin)
+                self._is_spaced = self._is_spaced and not symbol.is_shown
+                if not found["point"]:
+                    self._formats.append(symbol.format or self._formats[-1])
+        self._write_words(text[end:])
+        self._end_run()
+
+    def _write_in_order(self, symbol: Symbol, rank: int) -> None:
+        self._held[rank] = symbol
+        while self._rank in self._held:
+            self._write_raw(self._held.pop(self._rank).begin)
+            self._rank += 1
+
+    def _write_raw(self, parts: Parts) -> None:
+        raw = written_parts(parts, self._answers)
+        if raw:
+            self._end_run()
+            self.parts.append(raw)
+
+    def _write_words(self, words: str) -> None:
+        if not words:
+            return
+        form = self._formats[-1]
+        if form is None:
+            self._write_without_run(words)
+        elif self._run is not None and self._run.key == form.key:
+            self._words.append(words)
+        else:
+            self._end_run()
+            self._run, self._words = form, [words]
+
+    def _end_run(self) -> None:
+        form, self._run = self._run, None
+        if form is not None:
+            self.parts.append(form.run("".join(self._words)))
+
+    def _write_without_run(self, words: str) -> None:
+        space = self._paragraph.space
+        if not space:
+            self.parts.append(words)
+            return
+        prefix = space.rpartition(":")[0]
+        count = f"{prefix}:c" if prefix else "c"
+        for part in _SPACES.split(words):
+            spaces = len(part) if part.startswith(" ") else 0
+            if spaces and not self._is_spaced:
+                self.parts.append(" ")
+                spaces -= 1
+            if spaces:
+                self.parts.append(f'<{space} {count}="{spaces}"/>')
+            elif part and not part.startswith(" "):
+                self.parts.append(part)
+            self._is_spaced = part.startswith(" ") if part else self._is_spaced
+
+
+def escaped_words(texts: Sequence[str]) -> str:
+    """The words of tokens of text and sections of characters, as they are written in XML."""
+    return "".join(
+        escaped(text[len("<![CDATA[") : -len("]]>")]) if text.startswith("<![CDATA[") else text
+        for text in texts
+        if not text.startswith(("<!--", "<?"))
+    )
+
+
+def read_words(raw: str) -> str:
+    """What words that are written in XML say."""
+    return html.unescape(raw)

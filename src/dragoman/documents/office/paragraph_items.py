@@ -1,0 +1,446 @@
+"""The content of a paragraph of an office document, in order: words, and what is between them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dragoman.documents.marked_document import find_elements
+from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.office.inline_roles import Role, hides_run, is_copied
+from dragoman.documents.office.paragraph import (
+    Parts,
+    RunFormat,
+    escaped_words,
+    merged,
+    read_words,
+)
+from dragoman.documents.office.part_tokens import attribute, written_name
+
+ItemKind = Literal[
+    "text", "open", "close", "point", "atom", "edge", "begin", "end", "field", "instruction"
+]
+
+
+@dataclass
+class Item:
+    """A part of the content of a paragraph."""
+
+    kind: ItemKind
+    """Words; tags around words; what is between words; what is copied as a word; what ends a text;
+    the begin and the end of a range; and the parts of a field."""
+    parts: Parts
+    """As it is written; of words, in XML without tags."""
+    owner: int
+    """The element around it: 0, or the number that its ``open`` has."""
+    text: str = ""
+    """Of an atom; what a field says; by what the begin and the end of a range know each other."""
+    format: RunFormat | None = None
+    number: int = 0
+    """What ``open`` and ``close`` have in common; 0: of all others."""
+    is_span: bool = False
+    """Whether it is nothing but a format."""
+    is_shown: bool = False
+    """Whether a point takes a place in the line, as words do."""
+    is_ordered: bool = False
+    """Whether it must not come before what is ordered and in front of it: an end of a range."""
+
+
+@dataclass(frozen=True)
+class ParagraphMarkup:
+    """How the paragraphs of a format are written."""
+
+    roles: dict[str, Role]
+    """By the name of the element."""
+    plain_styles: frozenset[str] = frozenset()
+    """Styles of spans that change nothing that one sees."""
+
+
+def read_items(
+    tokens: Sequence[MarkupToken],
+    markup: ParagraphMarkup,
+    read_blocks: Callable[[Sequence[MarkupToken]], Parts],
+) -> tuple[list[Item], Parts]:
+    """The content of a paragraph, and all of it as it is written.
+
+    Args:
+        tokens: of the paragraph, its own tags included.
+        markup: how it is written.
+        read_blocks: reads what may hold paragraphs of its own.
+    """
+    reader = _ItemReader(tokens, markup, read_blocks)
+    reader.read()
+    items = _joined_spans(_paired_ranges(_joined_fields(reader.items)))
+    return items, reader.raw()
+
+
+_MOST_SPACES = 100
+_MOST_PAIRS = 100
+"""Ranges or fields of a paragraph, beyond which all of them are points."""
+_WHITE = re.compile(r"[ \t\r\n]+")
+_LINE_ENDS = re.compile(r"[\r\n]+")
+_LETTER = re.compile(r"[^\W\d_]")
+_RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
+_WITH_RUNS = ("w:p", "a:p")
+_TRIMMED = "w:t"
+_HYPHEN = "w:noBreakHyphen"
+_SPACES = "text:s"
+
+# What programs note in a format, and what cannot be seen.
+_INVISIBLE = re.compile(
+    r"<[\w.-]+:(?:lang|noProof)\b[^<>]*/>"
+    r"|\s(?:[\w.-]+:hint|lang|altLang|dirty|err|noProof|smtClean|smtId)\s*=\s*(?:\"[^\"]*\"|'[^']*')"
+)
+_EMPTY_FORMAT = re.compile(r"<(\S+?)\s*(?:/>|></\1\s*>)")
+
+
+class _ItemReader:
+    """Reads the content of a paragraph.
+
+    Attributes:
+        items: in order.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[MarkupToken],
+        markup: ParagraphMarkup,
+        read_blocks: Callable[[Sequence[MarkupToken]], Parts],
+    ) -> None:
+        self._tokens, self._markup, self._read_blocks = tokens, markup, read_blocks
+        self._ends = find_elements(tokens).ends
+        self._has_runs = tokens[0].name in _WITH_RUNS
+        self._nested: list[tuple[int, int, Parts]] = []
+        self._opened: list[tuple[int, int, int]] = []  # where the end is written, and the number
+        self._count = 0
+        self._is_spaced = True  # whether white space that comes next would not be seen
+        self.items: list[Item] = []
+
+    def raw(self) -> Parts:
+        """All of the paragraph, as it is written."""
+        parts: Parts = []
+        place = 0
+        for start, stop, nested in self._nested:
+            parts += [*(token.raw for token in self._tokens[place:start]), *nested]
+            place = stop
+        return merged([*parts, *(token.raw for token in self._tokens[place:])])
+
+    def read(self) -> None:
+        index, last = 1, len(self._tokens) - 1
+        while index < last:
+            if self._opened and self._opened[-1][0] == index:
+                index = self._close()
+                continue
+            token = self._tokens[index]
+            if token.kind in ("text", "opaque"):
+                if not self._has_runs:
+                    self._add_spaced(escaped_words([token.raw]))
+                index += 1
+            elif token.kind == "close":  # of a span that changes nothing
+                index += 1
+            else:
+                index = self._element(index)
+
+    def _role(self, index: int) -> Role:
+        return self._markup.roles.get(self._tokens[index].name, "point")
+
+    def _after(self, index: int) -> int:
+        return self._ends.get(index, index) + 1
+
+    def _written(self, start: int, stop: int) -> str:
+        return "".join(token.raw for token in self._tokens[start:stop])
+
+    def _parts(self, start: int, stop: int) -> Parts:
+        """Tokens as they are written, and paragraphs in them."""
+        parts = self._read_blocks(self._tokens[start:stop])
+        if len(parts) > 1:
+            self._nested.append((start, stop, parts))
+        return parts
+
+    def _add(self, kind: ItemKind, parts: Parts, text: str = "") -> None:
+        self.items.append(Item(kind, parts, self._owner, text))
+
+    @property
+    def _owner(self) -> int:
+        return self._opened[-1][2] if self._opened else 0
+
+    def _element(self, index: int) -> int:
+        """Read an element; the index of the token to go on with."""
+        token, role, after = self._tokens[index], self._role(index), self._after(index)
+        if role == "run":
+            self._run(index, after)
+        elif role in ("pair", "span") and token.kind == "open":
+            return self._open(index, after, role)
+        elif token.name == _SPACES:
+            self._spaces(token)
+        elif role != "dropped":
+            self._add_element(index, after, role, "", "")
+        return after
+
+    def _add_element(self, start: int, stop: int, role: Role, begin: str, end: str) -> None:
+        """Add an element that is not words, with the run that it is in."""
+        token = self._tokens[start]
+        parts: Parts = [begin, *self._parts(start, stop), end]
+        if role in ("begin", "end"):
+            which = attribute(token, "id") or attribute(token, "name")
+            name = f"{_RANGE.sub('', token.name)} {which}"
+            self._add("begin" if role == "begin" else "end", parts, name)
+        elif role == "field":
+            self._add("field", parts, attribute(token, "fldCharType"))
+        elif role == "instruction":
+            self._add("instruction", parts, self._content(start, stop))
+        elif role == "atom":
+            self._add("atom", parts, " ".join(self._content(start, stop).split()))
+            self._is_spaced = False
+        elif role == "edge":
+            self._add("edge", parts)
+            self._is_spaced = False
+        else:
+            self._add("point", parts)
+            self.items[-1].is_shown = role not in ("hidden", "anchor")
+
+    def _content(self, start: int, stop: int) -> str:
+        """The words within an element."""
+        tokens = self._tokens[start:stop]
+        is_words = not self._has_runs
+        found = []
+        for token in tokens:
+            if token.kind in ("text", "opaque"):
+                if is_words:
+                    found.append(token.raw)
+            elif self._has_runs:
+                is_words = token.kind == "open" and (
+                    self._markup.roles.get(token.name) in ("words", "instruction")
+                )
+        return read_words(escaped_words(found))
+
+    def _run(self, start: int, stop: int) -> None:
+        if self._ends.get(start) is None:
+            return  # empty
+        index, properties = start + 1, ""
+        while index < stop and self._tokens[index].kind == "text":
+            index += 1
+        if self._role(index) == "format":
+            after = self._after(index)
+            if any(hides_run(token) for token in self._tokens[index:after]):
+                self._add("point", self._parts(start, stop))
+                return
+            properties, index = self._written(index, after), after
+        begin, end = self._tokens[start].raw + properties, self._tokens[stop - 1].raw
+        key = _EMPTY_FORMAT.sub("", _INVISIBLE.sub("", properties))
+        while index < stop - 1:
+            token, role, after = self._tokens[index], self._role(index), self._after(index)
+            if token.kind in ("text", "opaque", "close"):
+                pass
+            elif role == "words":
+                form = RunFormat(begin, end, written_name(token), key, token.name == _TRIMMED)
+                self._add_words(index, after, form)
+            elif token.name == _HYPHEN and self.items and self.items[-1].format is not None:
+                self.items.append(Item("text", ["-"], self._owner, format=self.items[-1].format))
+            elif role != "dropped":
+                self._add_element(index, after, role, begin, end)
+            index = after
+
+    def _add_words(self, start: int, stop: int, form: RunFormat) -> None:
+        words = escaped_words([token.raw for token in self._tokens[start + 1 : stop - 1]])
+        words = _LINE_ENDS.sub(" ", words)
+        token = self._tokens[start]
+        if form.trims and attribute(token, "space") != "preserve":
+            words = words.strip()
+        for number, part in enumerate(words.split("\t")):
+            if number:
+                self._add("edge", [form.run("\t")])
+            if part:
+                self.items.append(Item("text", [part], self._owner, format=form))
+
+    def _add_spaced(self, words: str) -> None:
+        """Add words whose white space is one space, however long, and none at the start."""
+        words = _WHITE.sub(" ", words)
+        if self._is_spaced:
+            words = words.removeprefix(" ")
+        if words:
+            self._is_spaced = words.endswith(" ")
+            self._add("text", [words])
+
+    def _spaces(self, token: MarkupToken) -> None:
+        count = attribute(token, "c") or "1"
+        self._is_spaced = False
+        if not (count.isascii() and count.isdigit()) or int(count[:9]) > _MOST_SPACES:
+            self._add("edge", [token.raw])
+        else:
+            self._add("text", [" " * int(count)])
+
+    def _open(self, start: int, stop: int, role: Role) -> int:
+        token = self._tokens[start]
+        is_span = role == "span"
+        if is_span and attribute(token, "style-name") in self._markup.plain_styles:
+            return start + 1
+        index, end = start + 1, stop - 1
+        while self._role(index) in ("properties", "content") or self._tokens[index].kind == "text":
+            role = self._role(index)
+            if self._tokens[index].kind == "text" and not self._has_runs:
+                break
+            if role == "content" and self._tokens[index].kind == "open":
+                index, end = index + 1, self._ends[index]
+                break
+            index = self._after(index)
+        if token.name == "w:fldSimple" and is_copied(attribute(token, "instr")):
+            self._add_element(start, stop, "atom", "", "")
+            return stop
+        self._count += 1
+        begin = self._written(start, index)
+        self.items.append(Item("open", [begin], self._owner, number=self._count, is_span=is_span))
+        self._opened.append((end, stop, self._count))
+        return index
+
+    def _close(self) -> int:
+        start, stop, number = self._opened.pop()
+        parts: Parts = [self._written(start, stop)]
+        self.items.append(Item("close", parts, self._owner, number=number))
+        return stop
+
+
+@dataclass
+class _Field:
+    """Where the parts of a field are among items."""
+
+    begin: int
+    separator: int | None = None
+    instruction: list[str] = field(default_factory=list)
+
+
+def _joined_fields(items: list[Item]) -> list[Item]:
+    """The same with fields of Word as pairs around what they show, or as atoms.
+
+    A field whose parts are not all in one element of one paragraph is points.
+    """
+    opened: list[_Field] = []
+    found: dict[int, tuple[_Field, int]] = {}
+    for index, item in enumerate(items):
+        if item.kind == "instruction" and opened and opened[-1].separator is None:
+            opened[-1].instruction.append(item.text)
+        elif item.kind == "field":
+            if item.text == "begin":
+                opened.append(_Field(index))
+            elif item.text == "separate" and opened:
+                opened[-1].separator = index
+            elif item.text == "end" and opened:
+                one = opened.pop()
+                marks = [one.begin, one.separator or one.begin]
+                if all(items[mark].owner == item.owner for mark in marks):
+                    found[one.begin] = (one, index)
+    return _without_fields(items, found if len(found) <= _MOST_PAIRS else {})
+
+
+def _without_fields(items: list[Item], found: dict[int, tuple[_Field, int]]) -> list[Item]:
+    written: list[Item] = []
+    ends: dict[int, int] = {}
+    number = max((item.number for item in items), default=0)
+    index = 0
+    while index < len(items):
+        item = items[index]
+        if index in found:
+            one, end = found[index]
+            is_atom = one.separator is None or is_copied("".join(one.instruction))
+            last = end if is_atom or one.separator is None else one.separator
+            parts = [part for each in items[index : last + 1] for part in _run_parts(each)]
+            if is_atom:
+                shown = items[one.separator : end] if one.separator is not None else []
+                text = "".join(read_words(str(each.parts[0])) for each in shown if each.format)
+                written.append(Item("atom", parts, item.owner, " ".join(text.split())))
+            else:
+                number += 1
+                ends[end] = number
+                written.append(Item("open", parts, item.owner, number=number))
+            index = last + 1
+            continue
+        if index in ends:
+            item = Item("close", item.parts, item.owner, number=ends[index])
+        elif item.kind in ("field", "instruction"):
+            item.kind, item.is_ordered = "point", True
+        written.append(item)
+        index += 1
+    return written
+
+
+def _run_parts(item: Item) -> Parts:
+    """An item as it is written, words with their run."""
+    if item.format is None:
+        return item.parts
+    return [item.format.run(str(item.parts[0]))]
+
+
+def _paired_ranges(items: list[Item]) -> list[Item]:
+    """The same with ranges as pairs, and as points if they cross others or end elsewhere."""
+    number = max((item.number for item in items), default=0)
+    around: list[dict[str, Item]] = [{}]  # ranges that have begun, by the element around them
+    pairs: list[tuple[Item, Item]] = []
+    for item in items:
+        if item.kind == "open":
+            around.append({})
+        elif item.kind == "close":
+            around.pop()
+        elif item.kind == "begin":
+            around[-1][item.text] = item
+        elif item.kind == "end" and item.text in around[-1]:
+            is_inner = next(reversed(around[-1])) == item.text
+            begin = around[-1].pop(item.text)
+            if is_inner:
+                pairs.append((begin, item))
+    for begin, end in pairs if len(pairs) <= _MOST_PAIRS else ():
+        number += 1
+        begin.kind, begin.number = "open", number
+        end.kind, end.number = "close", number
+    for item in items:
+        if item.kind in ("begin", "end"):
+            item.kind, item.is_ordered = "point", True
+    return items
+
+
+def _joined_spans(items: list[Item]) -> list[Item]:
+    """The same with neighbouring spans of the same format as one."""
+    found: list[Item] = []
+    begins: dict[int, Parts] = {}
+    renamed: dict[int, int] = {}
+    for item in items:
+        item.number = renamed.get(item.number, item.number)
+        if item.kind == "open" and item.is_span:
+            at = len(found) - (2 if found and _is_gap(found[-1]) else 1)
+            before = found[at] if at >= 0 else None
+            is_end = before is not None and before.kind == "close"
+            if before and is_end and begins.get(before.number) == item.parts:
+                renamed[item.number] = before.number
+                del found[at]
+                continue
+            begins[item.number] = item.parts
+        found.append(item)
+    return found
+
+
+def _is_gap(item: Item) -> bool:
+    """Whether an item is white space whose format nobody sees."""
+    return item.kind == "text" and item.parts[0] in (" ", "  ")
+
+
+def smoothed(items: Sequence[Item]) -> None:
+    """Give white space between words of one format that format."""
+    for before, gap, after in zip(items, items[1:], items[2:], strict=False):
+        if not (before.format and gap.format and after.format and _is_gap(gap)):
+            continue
+        if before.format.key == after.format.key and before.owner == after.owner == gap.owner:
+            gap.format = before.format
+
+
+def main_formats(items: Sequence[Item]) -> dict[int, RunFormat]:
+    """The format that most letters have, by element around them."""
+    letters: dict[int, Counter[str]] = {}
+    formats: dict[tuple[int, str], RunFormat] = {}
+    for item in items:
+        if item.format is not None:
+            count = len(_LETTER.findall(str(item.parts[0])))
+            letters.setdefault(item.owner, Counter())[item.format.key] += count
+            formats.setdefault((item.owner, item.format.key), item.format)
+    return {owner: formats[owner, counts.most_common(1)[0][0]] for owner, counts in letters.items()}

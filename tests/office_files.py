@@ -1,0 +1,168 @@
+"""Documents of office programs, made by hand, and what is in them."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+
+from echo_service import EchoService
+
+from dragoman.documents.file_translation import translate_file
+from dragoman.translation.service.interface import (
+    Link,
+    Rendering,
+    TextRequest,
+    TranslatedSentence,
+    TranslatedText,
+    TranslationService,
+)
+
+W = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+    'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
+    'xmlns:v="urn:schemas-microsoft-com:vml"'
+)
+P = (
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+)
+_ODF = "urn:oasis:names:tc:opendocument:xmlns"
+O = (  # noqa: E741
+    f'xmlns:office="{_ODF}:office:1.0" xmlns:text="{_ODF}:text:1.0" xmlns:style="{_ODF}:style:1.0" '
+    f'xmlns:draw="{_ODF}:drawing:1.0" xmlns:svg="{_ODF}:svg-compatible:1.0" '
+    f'xmlns:fo="{_ODF}:xsl-fo-compatible:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+    'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"'
+)
+HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'
+_TYPES = "application/vnd.openxmlformats-officedocument"
+ODT_TYPE = "application/vnd.oasis.opendocument.text"
+
+
+def zipped(parts: Mapping[str, str | bytes], *, stored: tuple[str, ...] = ()) -> bytes:
+    """A zip file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in parts.items():
+            info = zipfile.ZipInfo(name, (2001, 2, 3, 4, 5, 6))
+            info.compress_type = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
+            info.external_attr = 0o600 << 16
+            info.extra = b"\xfe\xca\0\0"  # as Java's
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def part(content: bytes, name: str) -> str:
+    """A part of a zip file."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.read(name).decode()
+
+
+def open_xml(types: Mapping[str, str], parts: Mapping[str, str | bytes]) -> bytes:
+    """A package of Office Open XML.
+
+    Args:
+        types: of parts, without what all begin and end with.
+        parts: all of them.
+    """
+    overrides = "".join(
+        f'<Override PartName="/{name}" ContentType="{_TYPES}.{kind}+xml"/>'
+        for name, kind in types.items()
+    )
+    listed = (
+        f'{HEAD}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        f'<Default Extension="xml" ContentType="application/xml"/>{overrides}</Types>'
+    )
+    return zipped({"[Content_Types].xml": listed, **parts})
+
+
+def docx(body: str, **others: str) -> bytes:
+    """A document of Word; others are parts such as ``footnotes``, whose content is given."""
+    types = {"word/document.xml": "wordprocessingml.document.main"}
+    types |= {f"word/{name}.xml": f"wordprocessingml.{name}" for name in others}
+    parts: dict[str, str | bytes] = {
+        "word/document.xml": f"{HEAD}<w:document {W}><w:body>{body}</w:body></w:document>",
+        "word/media/image1.png": b"\x89PNG" + bytes(50),
+    }
+    parts |= {
+        f"word/{name}.xml": f"<w:{name} {W}>{text}</w:{name}>" for name, text in others.items()
+    }
+    return open_xml(types, parts)
+
+
+def odt(body: str, styles: str = "", **others: str | bytes) -> bytes:
+    """A text document.
+
+    Args:
+        body: of its text.
+        styles: automatic ones.
+        others: more parts, by name.
+    """
+    content = (
+        f"{HEAD}<office:document-content {O}><office:automatic-styles>{styles}"
+        f"</office:automatic-styles><office:body><office:text>{body}</office:text></office:body>"
+        "</office:document-content>"
+    )
+    manifest = f'<manifest:manifest xmlns:manifest="{_ODF}:manifest:1.0"/>'
+    parts = {
+        "mimetype": ODT_TYPE,
+        "content.xml": content,
+        "META-INF/manifest.xml": manifest,
+        **others,
+    }
+    return zipped(parts, stored=("mimetype",))
+
+
+def translated(
+    name: str, content: bytes, service: TranslationService | None = None, source: str = "en"
+) -> bytes:
+    """A file, translated by the echo service unless another one is given."""
+    request = TextRequest("", "de", source)
+    found = asyncio.run(translate_file(service or EchoService(), name, content, request))
+    return found.content
+
+
+def run(words: str, properties: str = "", *, tag: str = "w") -> str:
+    """A run of words, in XML."""
+    look = f"<{tag}:rPr>{properties}</{tag}:rPr>" if properties else ""
+    space = ' xml:space="preserve"' if tag == "w" and words != words.strip() else ""
+    return f"<{tag}:r>{look}<{tag}:t{space}>{words}</{tag}:t></{tag}:r>"
+
+
+def body_of(content: bytes, name: str = "word/document.xml") -> str:
+    """What is in the body of a document."""
+    text = part(content, name)
+    for tag in ("w:body", "office:text"):
+        if f"<{tag}>" in text:
+            return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+    return text
+
+
+class ReversingService(EchoService):
+    """Answers "one two." with ".TWO ONE", and knows which words belong together.
+
+    Args:
+        reverses: whether words are reversed; otherwise they are the same as they were.
+    """
+
+    def __init__(self, *, reverses: bool = True) -> None:
+        super().__init__()
+        self._reverses = reverses
+
+    def _translated(self, request: TextRequest) -> TranslatedText:
+        words = [(found[0], found.start()) for found in re.finditer(r"\S+", request.text)]
+        links, parts, place = [], [], 0
+        if self._reverses:
+            for word, start in reversed(words):
+                links.append(Link(start, start + len(word), place, place + len(word)))
+                parts.append("".join(reversed(word)))
+                place += len(word) + 1
+        text = " ".join(parts) if self._reverses else request.text
+        rendering = Rendering(text, links=tuple(links) if request.links else ())
+        sentence = TranslatedSentence(request.text, 0, (rendering,), 0)
+        return TranslatedText(text, "en", "de", None, (sentence,))
