@@ -55,6 +55,7 @@ class Measurement:
         languages: of source and target.
         folder: for files.
         checked: whether answers are compared with what the model gives without a server.
+        workers: processes of our server that translate; None: its own alone.
     """
 
     def __init__(
@@ -65,8 +66,9 @@ class Measurement:
         folder: Path,
         *,
         checked: bool,
+        workers: int | None = None,
     ) -> None:
-        self.run, self.lines, self.folder = run, lines, folder
+        self.run, self.lines, self.folder, self.workers = run, lines, folder, workers
         self._languages, self._checked = languages, checked
         self.answers: list[str] | None = None
         """What each line must come back as; None: not checked."""
@@ -199,6 +201,9 @@ def served(
 ) -> tuple[list[str], str]:
     """Rows of the table for a server of ours, and a sentence on its memory and its refusals."""
     command = [sys.executable, "-m", "dragoman", "serve", model, "--port", "PORT"]
+    if measured.workers is not None:
+        command += ["--workers", str(measured.workers)]
+        name += f", {measured.workers} workers"
     database = f"sqlite:///{measured.folder.resolve() / 'serving.sqlite'}"
     log, rows, fastest = measured.folder / "server.log", [], 0.0
     with serving([*command, "--database", database], "/health", log) as (address, process):
@@ -264,6 +269,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, help="how many different ones")
     parser.add_argument("--requests", type=int, help="of each measurement")
     parser.add_argument("--long", type=int, default=10_000, help="requests while memory is watched")
+    parser.add_argument("--workers", type=int, help="processes of our server that translate")
     parser.add_argument("--scratch", type=Path, default=HERE / "scratch")
     given = parser.parse_args()
     torch.set_num_threads(2)
@@ -283,7 +289,12 @@ def main() -> None:
         folder = given.scratch / f"serving-{name}"
         folder.mkdir(parents=True, exist_ok=True)
         measured = Measurement(
-            run, lines, tuple(given.languages), folder, checked=given.run is not None
+            run,
+            lines,
+            tuple(given.languages),
+            folder,
+            checked=given.run is not None,
+            workers=given.workers,
         )
         text = "\n".join(table(measured, requests, given.long)) + "\n"
         print(f"\n{name}\n\n{text}")

@@ -45,7 +45,7 @@ def compose_yaml(text: str) -> yaml.Node | None:
     try:
         return loader.get_single_node()
     finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
+        loader.dispose()
 
 
 class _StrictLoader(yaml.SafeLoader):
