@@ -41,6 +41,7 @@ O = (  # noqa: E741
 )
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'
 _TYPES = "application/vnd.openxmlformats-officedocument"
+_SLIDES = "presentationml"
 ODT_TYPE = "application/vnd.oasis.opendocument.text"
 
 
@@ -116,6 +117,19 @@ def odt(body: str, styles: str = "", **others: str | bytes) -> bytes:
         **others,
     }
     return zipped(parts, stored=("mimetype",))
+
+
+def pptx(*content: str, **others: str) -> bytes:
+    """A presentation of one slide with one paragraph; others are more parts, by their type."""
+    slide = f"<p:sld {P}><a:p>{''.join(content)}</a:p></p:sld>"
+    types = {
+        "ppt/presentation.xml": f"{_SLIDES}.presentation.main",
+        "slide1.xml": f"{_SLIDES}.slide",
+    }
+    types |= {f"{name}.xml": f"{_SLIDES}.{name}" for name in others}
+    parts: dict[str, str | bytes] = {"ppt/presentation.xml": "<p/>", "slide1.xml": slide}
+    parts |= {f"{name}.xml": f"<p:x {P}>{text}</p:x>" for name, text in others.items()}
+    return open_xml(types, parts)
 
 
 def translated(

@@ -106,7 +106,7 @@ def test_a_part_of_a_file_waits_for_room_in_the_queue() -> None:
     ("name", "content", "message"),
     [
         ("a.pdf", b"x", r"'\.pdf'"),
-        ("/etc/passwd", b"x", "a name without a suffix"),
+        ("/etc/passwd", b"x", "has no suffix"),
         ("", b"x", r"ends in \.txt, \.html, \.htm"),
         ("a.txt", b"\xff", "not UTF-8 at byte 1"),
         ("a.html", b"<meta charset=utf-7>x", "'utf-7'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from command_line import call, one_error
 from tiny_model import save_tiny_model
 
 from dragoman.text.examples import Direction
+from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
+from dragoman.translation.service.model_service import ModelService
 
 TEXT = "a b c\n\n{name} d e\n"
 
@@ -46,6 +49,29 @@ def test_a_document_is_translated_beside_itself(model: Path, document: Path) -> 
     assert call("translate", model, document, "--force", "-q").code == 0
     piped = call("translate", model, "-", "--format", "txt", stdin=TEXT.encode())
     assert piped.out == output.read_text(encoding="utf-8")
+
+
+def test_a_text_that_cannot_be_translated_stays_and_is_listed(
+    model: Path, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translate = ModelService.translate
+
+    async def refusing(
+        self: ModelService, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        if any("c" in one.text for one in requests):
+            raise RefusedError("invalid", "too hard")
+        return await translate(self, requests, seconds=seconds)
+
+    monkeypatch.setattr(ModelService, "translate", refusing)
+    outcome = call("translate", model, document, "--json")
+    assert outcome.code == 3
+    (found,) = json.loads(outcome.out)["documents"]
+    assert found["untranslated"] == [{"text": "a b c", "reason": "too hard"}]
+    assert "1 text could not be translated" in outcome.err
+    lines = document.with_name("report.de.txt").read_text(encoding="utf-8").split("\n")
+    assert lines[0] == "a b c"
+    assert lines[2] != "{name} d e"
 
 
 def test_several_documents_go_into_a_directory(model: Path, document: Path) -> None:

@@ -20,7 +20,8 @@ from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.saved.model import SavedConfig, build_model, read_config, save_model, weights_of
 from dragoman.saved.system import read_system
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import Vocabularies, Vocabulary
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.engine import TorchEngine
 
 LINES = ["one hundred euros", "", "the third day", "seven"]
@@ -138,8 +139,10 @@ class TestJson:
     def test_text_is_exact_and_sources_stay_with_their_lines(
         self, trained: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        read = Vocabulary.decode
-        monkeypatch.setattr(Vocabulary, "decode", lambda self, ids: f"a\tä\n{read(self, ids)}")
+        read = SentencePieceVocabulary.decode
+        monkeypatch.setattr(
+            SentencePieceVocabulary, "decode", lambda self, ids: f"a\tä\n{read(self, ids)}"
+        )
         stdin = "ein\u2028s\tx\n\nzwei\n".encode()
         for lines in (1, 2, 10):
             outcome = dragoman("translate", trained, "--buffer-lines", lines, "--json", stdin=stdin)

@@ -365,9 +365,9 @@ def test_whoever_waits_for_a_file_gets_it_as_it_is(
     ("name", "content", "said"),
     [
         ("a.exe", b"text", "files of the format '.exe' are not translated; take one that ends"),
-        ("txt", b"text", "files of a name without a suffix"),
-        ("../..", b"text", "files of a name without a suffix"),
-        ("", b"text", "files of a name without a suffix"),
+        ("txt", b"text", "has no suffix"),
+        ("../..", b"text", "has no suffix"),
+        ("", b"text", "has no suffix"),
         ("a.txt", b"", "the file is empty"),
     ],
 )

@@ -6,26 +6,15 @@ import io
 import zipfile
 
 import pytest
-from office_files import P, ReversingService, open_xml, part, run, translated
+from office_files import P, ReversingService, open_xml, part, pptx, run, translated
 
 from dragoman.translation.service.interface import RefusedError
 
-_KIND = "presentationml"
 _BOLD = '<a:rPr lang="en-US" b="1"/>'
 
 
 def words(text: str, look: str = "") -> str:
     return f"<a:r>{look}<a:t>{text}</a:t></a:r>"
-
-
-def pptx(*content: str, **others: str) -> bytes:
-    """A presentation of one slide with one paragraph; others are more parts, by their type."""
-    slide = f"<p:sld {P}><a:p>{''.join(content)}</a:p></p:sld>"
-    types = {"ppt/presentation.xml": f"{_KIND}.presentation.main", "slide1.xml": f"{_KIND}.slide"}
-    types |= {f"{name}.xml": f"{_KIND}.{name}" for name in others}
-    parts: dict[str, str | bytes] = {"ppt/presentation.xml": "<p/>", "slide1.xml": slide}
-    parts |= {f"{name}.xml": f"<p:x {P}>{text}</p:x>" for name, text in others.items()}
-    return open_xml(types, parts)
 
 
 _NUMBER = '<a:fld id="{1}" type="slidenum"><a:rPr lang="en-US"/><a:t>v</a:t></a:fld>'
@@ -75,7 +64,7 @@ def test_notes_and_comments_are_translated_and_layouts_are_not() -> None:
 
 def test_a_picture_of_a_diagram_says_what_its_data_say() -> None:
     content = open_xml(
-        {"p.xml": f"{_KIND}.presentation.main", "a.xml": "drawingml.diagramData"},
+        {"p.xml": "presentationml.presentation.main", "a.xml": "drawingml.diagramData"},
         {
             "p.xml": "<p/>",
             "a.xml": f"<x {P}><a:p>{words('one')}</a:p><a:p>{words('one')}</a:p></x>",

@@ -380,7 +380,7 @@ async def _translate_one(
     seconds = time.monotonic() - begin
     if output != STREAM:
         speed = f", {file.texts / seconds:,.1f} texts/s" if file.texts else ""
-        tell(f"{_named(document)}: {file.texts:,} texts in {seconds:,.1f} s{speed}: {output}")
+        tell(f"{_named(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}: {output}")
     return _Done(document, output, file, target, seconds, untranslated)
 
 
@@ -400,9 +400,13 @@ def _complain(done: Sequence[_Done]) -> None:
     if left:
         path, text, reason = left[0]
         raise DataError(
-            f"{len(left):,} texts cannot be translated and are left as they are; the first is "
-            f"{_named(path)}: {text[:_SHOWN]!r}: {reason}"
+            f"{_texts(len(left))} could not be translated and stayed in the source language; the "
+            f"first is {_named(path)}: {text[:_SHOWN]!r}: {reason}"
         )
+
+
+def _texts(number: int) -> str:
+    return "1 text" if number == 1 else f"{number:,} texts"
 
 
 def _named(document: Path) -> str:

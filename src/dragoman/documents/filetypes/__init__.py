@@ -65,7 +65,9 @@ def document_format(name: str) -> DocumentFormat:
     for one in DOCUMENT_FORMATS:
         if suffix in one.suffixes:
             return one
-    what = f"the format {suffix!r}" if suffix else "a name without a suffix"
-    raise DataError(
-        f"files of {what} are not translated; take one that ends in {', '.join(FILE_FORMATS)}"
+    problem = (
+        f"files of the format {suffix!r} are not translated"
+        if suffix
+        else "the name of the file has no suffix, which says the format"
     )
+    raise DataError(f"{problem}; take one that ends in {', '.join(FILE_FORMATS)}")

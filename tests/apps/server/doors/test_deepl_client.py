@@ -114,9 +114,9 @@ def test_formality_falls_back_only_if_that_is_asked_for(
             "OPEN <keep>Settings</keep>.de",
         ),
         (
-            "<p>One <b>two</b> &lt;i&gt;</p>",
+            "<p>One <b>two</b> x &lt; &lt;i&gt;</p>",
             {"tag_handling": "html", "tag_handling_version": "v2"},
-            "<p>ONE <b>TWO</b> &lt;I&gt;de</p>",
+            "<p>ONE <b>TWO</b> X &lt; &lt;i&gt;de</p>",  # a tag that is text is not translated
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_file_is_only_for_who_has_its_secret(http: httpx.Client) -> None:
     ("name", "content", "fields", "status", "message"),
     [
         ("a.exe", b"x", {}, 400, "files of the format '.exe' are not translated"),
-        ("a", b"x", {}, 400, "files of a name without a suffix"),
+        ("a", b"x", {}, 400, "the name of the file has no suffix"),
         ("a.txt", b"", {}, 400, "the file is empty"),
         ("a.txt", b"x", {"glossary": "none"}, 404, "this key has no glossary 'none'"),
         ("a.txt", b"x", {"glossary": '{"x"'}, 400, "glossary: it begins like a JSON object, but"),
