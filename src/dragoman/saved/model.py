@@ -284,7 +284,7 @@ def save_model(
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
         if card is None:
-            card = model_card(config, weights, scores or {}, origin, facts, earlier)
+            card = model_card(config, weights, scores or {}, origin, facts, earlier=earlier)
         (temporary / CARD_FILE).write_text(card, encoding="utf-8")
 
 

@@ -76,6 +76,7 @@ def model_card(
     scores: Mapping[str, Any],
     origin: str = "",
     facts: TrainingFacts | None = None,
+    *,
     earlier: Sequence[str] = (),
 ) -> str:
     """The model card as Markdown.
@@ -101,10 +102,11 @@ def model_card(
         "Limits": _limits(config, facts),
         "What it was made from": _quoted(earlier),
     }
+    made = "made" if earlier and not facts.steps else "trained"
     head = (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
-        f"{'made' if earlier and not facts.steps else 'trained'} with Dragoman.{origin and ' '}{origin}\n"
+        f"{made} with Dragoman.{origin and ' '}{origin}\n"
     )
     return head + "".join(f"\n## {name}\n\n{text}\n" for name, text in sections.items() if text)
 
