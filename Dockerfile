@@ -16,7 +16,7 @@ COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE ./
 COPY src ./src
 COPY recipes ./recipes
 RUN pip install --only-binary :all: --constraint constraints.txt --no-build-isolation \
-    '.[server,postgresql,ctranslate2,documents]'
+    '.[server,postgresql,ctranslate2,documents,moses]'
 
 FROM python:${PYTHON}-slim
 # libgomp is PyTorch's and CTranslate2's.

@@ -39,7 +39,7 @@ def training_facts(
     training = config.training
     count = f"{world.size} x " if world.size > 1 else ""
     return TrainingFacts(
-        text=tuple(_text(config.resolved(part)) for part in config.train_parts()),
+        text=training_text(config),
         scores=tuple(_scores(reports)),
         pairs=_pairs(run),
         steps=progress.step,
@@ -49,6 +49,11 @@ def training_facts(
         precision=str(training.precision),
         max_pieces=config.data.max_pieces,
     )
+
+
+def training_text(config: ExperimentConfig) -> tuple[TrainingText, ...]:
+    """The text that a run trains on, with the licences that are known."""
+    return tuple(_text(config.resolved(part)) for part in config.train_parts())
 
 
 def _text(part: CorpusPart) -> TrainingText:

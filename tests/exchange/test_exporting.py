@@ -19,9 +19,9 @@ from dragoman.text.examples import Direction
 from dragoman.translation import ctranslate2
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    return save_tiny_model(tmp_path / "model")
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("read") / "model")
 
 
 def changed(model: Path, path: Path, **values: Any) -> Path:

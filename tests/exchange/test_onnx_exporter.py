@@ -73,19 +73,18 @@ def beams(saved: SavedModel, directory: Path, length: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("values", "length"),
     [
-        {"norm": "pre", "normalization": "rms", "activation": "swiglu", "source_end": False},
-        {"positions": "relative", "attention_bias": True, "d_v": 5, "begin": "zeros"},
+        ({"norm": "pre", "normalization": "rms", "activation": "swiglu", "source_end": False}, 1),
+        ({"positions": "relative", "attention_bias": True, "d_v": 5, "begin": "zeros"}, 301),
     ],
 )
-def test_any_batch_beam_and_length(values: dict[str, Any], tmp_path: Path) -> None:
+def test_any_batch_beam_and_length(values: dict[str, Any], length: int, tmp_path: Path) -> None:
     path = save(tmp_path / "m", **values)
     report = export_model(path, "onnx", tmp_path / "out")
     assert report.difference is not None and report.difference < 1e-4
-    for length in (1, 301):
-        ours, theirs = beams(load_model(path, "cpu"), tmp_path / "out", length)
-        np.testing.assert_allclose(theirs, ours, atol=1e-4)
+    ours, theirs = beams(load_model(path, "cpu"), tmp_path / "out", length)
+    np.testing.assert_allclose(theirs, ours, atol=1e-4)
 
 
 @pytest.mark.parametrize(

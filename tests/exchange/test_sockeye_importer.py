@@ -85,7 +85,7 @@ def text(name: str, content: str) -> Callable[[Path], None]:
         (setting("  model_size: 12\n", ""), DataError, "config_decoder.model_size is missing"),
         (setting("!ModelConfig", "!!python/object/apply:os.system"), DataError, "config:"),
         (text("config", "a: ["), DataError, "config:"),
-        (text("config", "[" * 1500), DataError, "config:"),
+        (text("config", "[" * 500), DataError, "config:"),
         (text("config", "a: 1"), DataError, "no configuration of Sockeye 3"),
         (text("vocab.trg.0.json", "[]"), DataError, "a JSON object is expected"),
         (text("vocab.trg.0.json", json.dumps({"a": 7})), DataError, "not 0, 1, 2"),

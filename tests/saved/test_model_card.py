@@ -108,3 +108,12 @@ def test_what_does_not_translate_has_no_limits_of_translation(
     assert told.startswith(title)
     assert "## Limits" not in told
     assert "curl" not in told
+
+
+def test_earlier_cards_are_quoted_once_and_say_the_licence() -> None:
+    config = SavedConfig(model=TransformerConfig())
+    told = model_card(config, WEIGHTS, {}, earlier=["# One\n\n- a\n", "# One\n\n- a\n", "# Two"])
+    assert "1,234 parameters, made with Dragoman." in told
+    assert "Those of what it was made from, below." in told
+    assert told.endswith("not of this model.\n\n> # One\n>\n> - a\n\n> # Two\n")
+    assert "trained with Dragoman." in model_card(config, WEIGHTS, {}, facts=FACTS, earlier=["# A"])

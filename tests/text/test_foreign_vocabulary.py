@@ -17,7 +17,6 @@ from dragoman.text.foreign_vocabulary import (
     Special,
     dictionary_over_sentencepiece,
     dictionary_over_words,
-    marian_vocabularies,
     sentencepiece_vocabulary,
     subword_nmt,
     words_splitting,
@@ -169,10 +168,9 @@ class TestMarian:
         assert target.decode(known) == text
 
     def test_both_sides_have_the_same_ids(self, tmp_path: Path) -> None:
-        for name, model in (("source", SOURCE), ("target", TARGET)):
-            (tmp_path / f"{name}.spm").write_bytes(model)
-        ids = marian_ids(SOURCE, TARGET, more=(">>deu<<", ">>nld<<"))
-        sides = marian_vocabularies(tmp_path / "source.spm", tmp_path / "target.spm", ids)
+        tags = {">>deu<<": "<2deu>", ">>nld<<": "<2nld>"}
+        ids = marian_ids(SOURCE, TARGET, more=tuple(tags))
+        sides = Vocabularies(*(over(one, ids, tags=tags).vocabulary for one in (SOURCE, TARGET)))
         assert sides.same_ids
         assert not sides.joint
         assert sides.source.pieces(sides.source.language_tags) == ["<2deu>", "<2nld>"]
@@ -184,10 +182,6 @@ class TestMarian:
         again = Vocabularies.load(tmp_path / "saved")
         assert again.fingerprints == sides.fingerprints
         assert again.source.sentencepiece == SOURCE
-
-    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"source\.spm: cannot be read"):
-            marian_vocabularies(tmp_path / "source.spm", tmp_path / "target.spm", {})
 
     def test_splitting_may_be_limited_to_the_dictionary(self) -> None:
         model = spm("bpe", *EN, size=60)

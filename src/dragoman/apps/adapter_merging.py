@@ -6,10 +6,10 @@ import os
 from contextlib import nullcontext
 from pathlib import Path
 
-from dragoman.core.errors import ConfigError
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.run_directory import claim, is_run
 from dragoman.saved.adapter import read_adapter
-from dragoman.saved.model import load_model, save_model, weights_of
+from dragoman.saved.model import load_model, model_directory, read_card, save_model, weights_of
 
 
 def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
@@ -31,6 +31,19 @@ def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
     found = read_adapter(adapter)
     saved = load_model(model, "cpu", found)
     origin = f"It is the model with the weights {found.of} and an adapter."
+    cards = [_card(model), _card(found.path.parent)]
+    earlier = [card for card in cards if card is not None]
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
     with claim(runs[0]) if runs else nullcontext():
-        save_model(output, saved.config, saved.vocabularies, weights_of(saved.model), origin=origin)
+        weights = weights_of(saved.model)
+        save_model(
+            output, saved.config, saved.vocabularies, weights, origin=origin, earlier=earlier
+        )
+
+
+def _card(path: Path) -> str | None:
+    """Of a model or run; None if there is none, as beside a copied adapter."""
+    try:
+        return read_card(model_directory(path))
+    except SavedError:
+        return None

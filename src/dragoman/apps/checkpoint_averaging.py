@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.layers.low_rank import merged
+from dragoman.recipe import read_experiment
 from dragoman.run_directory import claim, is_run
-from dragoman.saved.model import WEIGHTS_FILE, average_weights, load_model, save_model
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    WEIGHTS_FILE,
+    average_weights,
+    home_of,
+    load_model,
+    read_card,
+    save_model,
+)
+from dragoman.saved.model_card import TrainingFacts, TrainingText
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints
+from dragoman.training_facts import training_text
 
 
 def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
@@ -37,7 +48,15 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
     weights = merged(average_weights(path / WEIGHTS_FILE for path in chosen))
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
     with claim(runs[0]) if runs else nullcontext():
-        save_model(output, first.config, first.vocabularies, weights)
+        save_model(
+            output,
+            first.config,
+            first.vocabularies,
+            weights,
+            origin=f"It is the mean of {len(chosen)} {_kind(chosen)}.",
+            facts=_facts(chosen),
+            earlier=[card for path in chosen if (card := read_card(path)) is not None],
+        )
     return chosen
 
 
@@ -48,6 +67,22 @@ def _weights_of(path: Path, last: int) -> list[Path]:
     if os.path.isfile(path / WEIGHTS_FILE):
         return [path]
     raise SavedError(f"{path}: neither a run with checkpoints, nor a checkpoint or model")
+
+
+def _kind(chosen: Sequence[Path]) -> str:
+    """What was averaged, for the model card."""
+    checkpoint = all(home_of(path) != path for path in chosen)
+    return "checkpoints" if checkpoint else "models"
+
+
+def _facts(chosen: Sequence[Path]) -> TrainingFacts:
+    """The text of the runs whose checkpoints these are; a model's is in its card."""
+    runs = dict.fromkeys(home_of(path) for path in chosen if home_of(path) != path)
+    text: list[TrainingText] = []
+    for run in runs:
+        with suppress(ConfigError):  # its configuration is of an older release
+            text += training_text(read_experiment(run / CONFIG_FILE))
+    return TrainingFacts(text=tuple(text))
 
 
 def _check_vocabularies(wanted: Vocabularies, path: Path, first: Path) -> None:

@@ -44,7 +44,9 @@ try:
     from transformers.models.marian.modeling_marian import MarianMTModel
     from transformers.models.marian.tokenization_marian import MarianTokenizer
 except ImportError as error:
-    raise MissingExtraError.of("Hugging Face transformers", "transformers", "sacremoses") from error
+    raise MissingExtraError.of(
+        "Hugging Face transformers", "transformers>=5", "sacremoses"
+    ) from error
 
 POSITIONS = 1024
 """Rows of the table of positions: sources and outputs are shorter."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -259,6 +259,7 @@ def save_model(
     *,
     origin: str = "",
     facts: TrainingFacts | None = None,
+    earlier: Sequence[str] = (),
     card: str | None = None,
 ) -> None:
     """Write a model directory, whole or not at all; an existing model is replaced.
@@ -271,6 +272,7 @@ def save_model(
         scores: scores for the model card, by name.
         origin: origin of the weights, for the model card.
         facts: what is known of the training, for the model card; its scores replace ``scores``.
+        earlier: for the model card, the cards of models that the weights were made from.
         card: the whole model card, of a model that was not trained here.
 
     Raises:
@@ -282,8 +284,16 @@ def save_model(
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
         if card is None:
-            card = model_card(config, weights, scores or {}, origin, facts)
+            card = model_card(config, weights, scores or {}, origin, facts, earlier=earlier)
         (temporary / CARD_FILE).write_text(card, encoding="utf-8")
+
+
+def read_card(directory: Path) -> str | None:
+    """The card of a model; None if it has none, or one that is no text."""
+    try:
+        return (directory / CARD_FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def has_model(run: Path) -> bool:

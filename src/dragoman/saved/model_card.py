@@ -6,7 +6,7 @@ It has what a run knows and nothing else; what the run cannot know is asked of t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,8 @@ def model_card(
     scores: Mapping[str, Any],
     origin: str = "",
     facts: TrainingFacts | None = None,
+    *,
+    earlier: Sequence[str] = (),
 ) -> str:
     """The model card as Markdown.
 
@@ -85,21 +87,26 @@ def model_card(
         scores: scores by name, if ``facts`` has none.
         origin: origin of the weights, a sentence.
         facts: what is known of the training; None if nothing is.
+        earlier: the cards of the models whose weights these were made from, which are quoted: they
+            say where the weights are from and under which licences.
     """
     facts = facts or TrainingFacts()
+    earlier = list(dict.fromkeys(one.strip() for one in earlier))
     size = sum(tensor.numel() for tensor in weights.values())
     title, kind = _title(config)
     sections = {
         "Use": _use(config),
-        "Training text and licence": _text(facts.text),
+        "Training text and licence": _text(facts.text, earlier),
         "Scores": _scores(facts.scores) or _plain(scores),
         "Cost": _cost(facts),
         "Limits": _limits(config, facts),
+        "What it was made from": _quoted(earlier),
     }
+    made = "made" if earlier and not facts.steps else "trained"
     head = (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
-        f"trained with Dragoman.{origin and ' '}{origin}\n"
+        f"{made} with Dragoman.{origin and ' '}{origin}\n"
     )
     return head + "".join(f"\n## {name}\n\n{text}\n" for name, text in sections.items() if text)
 
@@ -151,9 +158,11 @@ def _use(config: SavedConfig) -> str:
     )
 
 
-def _text(parts: Iterable[TrainingText]) -> str:
+def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
     """Which text, and under which licences."""
     parts = list(dict.fromkeys(parts))
+    if not parts and earlier:
+        return "Those of what it was made from, below."
     if not parts:
         return (
             "Licence: that of the text it was trained on, which is not recorded here; state it "
@@ -188,6 +197,15 @@ def _code(text: str) -> str:
 def _plain(scores: Mapping[str, Any]) -> str:
     rows = [f"| {name} | {value} |" for name, value in scores.items()]
     return "\n".join(["| | |", "|---|---|", *rows]) if rows else ""
+
+
+def _quoted(earlier: Sequence[str]) -> str:
+    """Earlier cards, word for word, since people add to them."""
+    if not earlier:
+        return ""
+    told = "Scores and cost below are not of this model."
+    cards = ["\n".join(f"> {line}".rstrip() for line in one.splitlines()) for one in earlier]
+    return "\n\n".join([told, *cards])
 
 
 def _cost(facts: TrainingFacts) -> str:

@@ -6,11 +6,9 @@ The importers in :mod:`dragoman.exchange` read files; what is in them comes here
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import sentencepiece
@@ -21,10 +19,9 @@ from dragoman.text.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.splitting import SentencePieces, SubwordNmt
 from dragoman.text.tags import is_tag
-from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabularies, Vocabulary
+from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
-_ASKS = re.compile(r">>([^<>\s]+)<<")
 _WRITTEN = "#version: 0.2"  # where the end of a word is marked in its last piece
 
 
@@ -134,37 +131,6 @@ def dictionary_over_words(
     """
     names, rows = _order(ids, special, where, tags or {})
     return Numbered(_listed(names, tags, splitting, where), rows)
-
-
-def marian_vocabularies(
-    source: Path, target: Path, ids: Mapping[str, int], target_ids: Mapping[str, int] | None = None
-) -> Vocabularies:
-    """The vocabularies of Marian as Hugging Face publishes them.
-
-    After our special ones, pieces are in the order of ``ids``. Tokens such as ``>>deu<<``, which
-    ask for a language, become tags such as ``<2deu>``.
-
-    Args:
-        source: the sentencepiece model of the source.
-        target: that of the target.
-        ids: the content of ``vocab.json``.
-        target_ids: that of ``target_vocab.json``, if the two sides have one each.
-
-    Raises:
-        DataError: a file is missing or damaged, or a dictionary is not usable.
-        MissingExtraError: protobuf is not installed.
-    """
-    special = Special("<pad>", "<unk>", None, "</s>")
-    sides = []
-    for path, table in ((source, ids), (target, ids if target_ids is None else target_ids)):
-        tags = {piece: f"<2{found[1]}>" for piece in table if (found := _ASKS.fullmatch(piece))}
-        try:
-            model = path.read_bytes()
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-        one = dictionary_over_sentencepiece(model, table, special, str(path), tags=tags)
-        sides.append(one.vocabulary)
-    return Vocabularies(*sides)
 
 
 def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:

@@ -284,6 +284,9 @@ def test_the_average_is_the_mean_of_the_last(
     first, second = (read_tensors(path / WEIGHTS_FILE) for path in last)
     for name, tensor in found.items():
         torch.testing.assert_close(tensor, (first[name] + second[name]) / 2)
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert "It is the mean of 2 checkpoints." in card
+    assert "| not stated |" in card  # the licence of the run's text
     by_name = dragoman("average", *last, "--output", tmp_path / "same")
     assert by_name.code == 0
     assert dragoman("translate", output, stdin=b"seven\n").code == 0
