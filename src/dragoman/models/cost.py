@@ -10,7 +10,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -105,14 +106,17 @@ def _forget_normalisation(model: nn.Module) -> None:
             remove_parametrizations(module, "weight", leave_parametrized=True)
 
 
-def flop_counter() -> FlopCounterMode:
+@contextmanager
+def flop_counter() -> Iterator[FlopCounterMode]:
     """PyTorch's counter of operations, corrected for grouped convolutions.
 
     Its own formula (as of PyTorch 2.13) counts the weight gradient of a grouped convolution as if
     it were not grouped, which is ``groups`` times too much.
     """
     mended = {torch.ops.aten.convolution_backward: _convolution_backward}
-    return _Counter(display=False, custom_mapping=mended)
+    counter = FlopCounterMode(display=False, custom_mapping=mended)
+    with counter, _ShapesAlone():  # type: ignore[no-untyped-call]
+        yield counter
 
 
 _aten = torch.ops.aten
@@ -145,18 +149,6 @@ class _ShapesAlone(TorchDispatchMode):
 
 def _alike(one: Tensor, other: object) -> bool:
     return isinstance(other, Tensor) and (one.shape, one.dtype) == (other.shape, other.dtype)
-
-
-class _Counter(FlopCounterMode):
-    def __enter__(self) -> _Counter:
-        super().__enter__()
-        self._shapes_alone = _ShapesAlone()
-        self._shapes_alone.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> Any:
-        self._shapes_alone.__exit__(*error)
-        return super().__exit__(*error)
 
 
 def _convolution_backward(
