@@ -42,7 +42,7 @@ LOSSES = {"loss", "perplexity"}
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
-    synthetic.write(folder, 300, dev=20, test=20)
+    synthetic.write(folder, 300, dev=6, test=6)
     return folder
 
 
@@ -74,7 +74,7 @@ def configuration(corpus: Path, **training: Any) -> Path:
             "log_steps": 2,
             **training,
         },
-        "search": {"beam": 2},
+        "search": {"beam": 2, "extra_length": 3},
     }
     path = corpus / "experiment.yaml"
     path.write_text(to_yaml(values), encoding="utf-8")

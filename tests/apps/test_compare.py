@@ -58,7 +58,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("comparisons") / "all"
 
 
-FLOPS = 6e8
+FLOPS = 3e8
 
 
 def planned(recipes: list[Path], output: Path, budget: Budget) -> list[Planned]:
@@ -243,7 +243,7 @@ class TestComparison:
         table = (output / "comparison.md").read_text(encoding="utf-8")
         assert finished.out.startswith(table)
         assert table.count("\n| wide") == 2
-        assert "news; 6e+08 training FLOPs each" in table
+        assert "news; 3e+08 training FLOPs each" in table
         assert "<svg" in (output / "comparison.svg").read_text(encoding="utf-8")
 
     def test_it_says_what_it_does(self, finished: Outcome) -> None:
@@ -287,7 +287,7 @@ class TestComparison:
     ) -> None:
         arguments = ["compare", *recipes, "--output", output]
         line = one_error(dragoman(*arguments, "--flops", 2 * FLOPS), 2)
-        assert "a comparison with 6e+08 training FLOPs each was begun here" in line
+        assert "a comparison with 3e+08 training FLOPs each was begun here" in line
         line = one_error(dragoman(*arguments, "--flops", FLOPS, "--set", "seed=4"), 2)
         assert "its recipe changed since it was begun" in line
 
@@ -365,7 +365,7 @@ class TestTestSets:
             "plain": read_experiment(recipes[0], bleu),
             "ui": read_experiment(recipes[0], [*bleu, *settings(text, tags=("<ui>",))]),
         }
-        contest = Contest.begin(configs, tmp_path, Budget(flops=FLOPS / 10))
+        contest = Contest.begin(configs, tmp_path, Budget(flops=FLOPS / 5))
         rows = {row.name: row for row in contest.carry_out().rows}
         for name, tag in (("plain", ""), ("ui", "<ui> ")):
             translator, test = Translator.load(tmp_path / name), contest.test

@@ -21,7 +21,7 @@ def full_mask(source: torch.Tensor) -> torch.Tensor:
 
 
 @every_family
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(source_length=lengths, pieces=st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_step_by_step_equals_all_at_once(
     config: ModelConfig, source_length: int, pieces: list[int]
@@ -39,7 +39,7 @@ def test_step_by_step_equals_all_at_once(
 
 
 @every_family
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(own=lengths, others=lengths, padding=st.integers(0, 5))
 def test_padding_and_neighbours_change_nothing(
     config: ModelConfig, own: int, others: int, padding: int
@@ -74,7 +74,7 @@ def test_later_target_positions_change_nothing(config: ModelConfig) -> None:
 
 
 @every_family
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(rows=st.lists(st.integers(0, 2), min_size=1, max_size=5))
 def test_select_commutes_with_decode(config: ModelConfig, rows: list[int]) -> None:
     """Reordering a beam of 3 before a step gives the step's rows reordered."""

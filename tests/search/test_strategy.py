@@ -43,7 +43,7 @@ WAYS = [GREEDY, BEAM, SAMPLE]
 every_way = pytest.mark.parametrize("config", WAYS, ids=["greedy", "beam", "sample"])
 sources = st.lists(st.lists(st.integers(4, 10), max_size=4), min_size=1, max_size=5)
 shared_fixture = settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -197,7 +197,7 @@ def outputs(found: list[list[Hypothesis]]) -> list[list[int]]:
 def test_special_symbols_and_banned_pieces_are_never_put_out(
     build: Build, pad: Pad, config: SearchConfig
 ) -> None:
-    for seed in range(20):
+    for seed in range(10):
         scorer = ModelScorer(build(seed, spread=0.1))
         found = outputs(search(scorer, *pad([[5, 6], [7]]), config, never=[4, 6]))
         assert not {PAD, UNK, BOS, EOS, 4, 6} & {i for ids in found for i in ids}
@@ -224,7 +224,7 @@ def test_the_unknown_piece_comes_only_where_it_is_allowed(
 def test_no_output_is_shorter_than_the_minimum(
     build: Build, pad: Pad, config: SearchConfig, minimum: int
 ) -> None:
-    for seed in range(8):
+    for seed in range(4):
         config = vary(config, minimum_length=minimum)
         found = search(ModelScorer(build(seed)), *pad([[5, 6], [7, 8, 9, 4]]), config)
         assert all(len(ids) >= minimum for ids in outputs(found))
@@ -234,7 +234,7 @@ def test_no_output_is_shorter_than_the_minimum(
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_no_ngram_comes_twice(build: Build, pad: Pad, config: SearchConfig, size: int) -> None:
     config = vary(config, no_repeat_ngram=size, extra_length=20)
-    for seed in range(8):
+    for seed in range(4):
         found = search(ModelScorer(build(seed)), *pad([[5, 6], [7]]), config)
         for ids in outputs(found):
             ngrams = [tuple(ids[i : i + size]) for i in range(len(ids) - size + 1)]
