@@ -40,11 +40,13 @@ def attended_links(
     tell: Progress,
     layer: int | None = None,
     head: int | None = None,
+    *,
+    first: int = 1,
 ) -> Iterator[Aligned]:
     """Links by the attention of a model.
 
-    A pair gets none if the vocabulary's normalisation joins or splits its words, since the numbers
-    of the words would then be others; a warning names it.
+    A pair gets none if it is too long for the model, or if the vocabulary's normalisation joins or
+    splits its words, since the numbers of the words would then be others; a warning names it.
 
     Args:
         translator: its models have attention.
@@ -52,21 +54,24 @@ def attended_links(
         tell: called with the number of pairs done so far.
         layer: see :func:`~dragoman.translation.aligning.attention_links`.
         head: the same.
+        first: the number of the first pair, which warnings name.
 
     Raises:
         ConfigError: a model has no attention over the source, or no such layer or head.
-        DataError: a line is too long for the models.
     """
-    from dragoman.translation.aligning import attention_links
+    from dragoman.translation.aligning import attention_links, too_long
 
     source, target = translator.vocabularies
     lines: list[tuple[str, str]] = []
-    for number, pair in enumerate(pairs, 1):
+    for number, pair in enumerate(pairs, first):
         split = as_split(source, pair[0]), as_split(target, pair[1])
+        reason = too_long(translator, *split)
         if any(
             len(one.split()) != len(other.split()) for one, other in zip(pair, split, strict=True)
         ):
-            log.warning("pair %d: normalisation changes its words; it gets no links", number)
+            reason = "normalisation changes its words"
+        if reason is not None:
+            log.warning("pair %d: %s; it gets no links", number, reason)
             split = "", ""
         lines.append(split)
     words = [(space_spans(one), space_spans(other)) for one, other in lines]

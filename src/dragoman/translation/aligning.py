@@ -58,6 +58,20 @@ def attention_links(
         progress(done)
 
 
+def too_long(translator: Translator, source: str, target: str) -> str | None:
+    """Why a pair is too long for the models; None: it is not."""
+    (tagged,) = with_tags(translator.tags, [source])
+    vocabularies = translator.vocabularies
+    return _refusal(
+        translator, vocabularies.source.encode(tagged), vocabularies.target.encode(target)
+    )
+
+
+def _refusal(translator: Translator, source: Sequence[int], target: Sequence[int]) -> str | None:
+    longest = max(len(source), len(target))
+    return translator.search.refusal(longest, translator.position_limit)
+
+
 _Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]], str]
 
 
@@ -72,8 +86,7 @@ def _of_chunk(
     source_ids = vocabularies.source.encode_batch(sources)
     target_ids = vocabularies.target.encode_batch([target for (_, target), *_ in pairs])
     for number, (one, other) in enumerate(zip(source_ids, target_ids, strict=True), done + 1):
-        longest = max(len(one), len(other))
-        if reason := translator.search.refusal(longest, translator.position_limit):
+        if reason := _refusal(translator, one, other):
             raise DataError(f"pair {number}: {reason}")
     found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
     engine, size = translator.local_engine, translator.search.batch_tokens

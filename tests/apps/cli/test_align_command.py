@@ -128,7 +128,38 @@ def test_links_of_several_systems_are_refused(tmp_path: Path, dragoman: CommandL
     text = tmp_path / "text"
     text.write_text("a\n", "utf-8")
     outcome = dragoman("translate", model, "--input", text, "--alignment", text)
-    assert "would be overwritten" in one_error(outcome, 2)
+    assert f"--alignment {text}: this is an input" in one_error(outcome, 2)
+
+
+def test_what_gets_no_links_is_named_by_its_line(
+    tmp_path: Path, dragoman: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = save_tiny_model(tmp_path / "model", max_source_pieces=6)
+    text, links = tmp_path / "text", tmp_path / "links"
+    text.write_text("\n" * 256 + "a \ufeff b\na\nabcde\n", "utf-8")  # the mark is cleaned away
+    given = ("translate", model, "--input", text, "--alignment", links)
+    outcome = dragoman(*given)
+    assert outcome.code == 0, outcome.err
+    assert "pair 257: normalisation changes its words" in caplog.text
+    lines = links.read_text("utf-8").splitlines()
+    assert lines[256] == "" and len(lines) == 259
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("en\tde\na\tabcdeabcde\na\ta\n", "utf-8")
+    outcome = dragoman("align", model, pairs)
+    assert outcome.code == 0, outcome.err
+    assert "are more than search.max_source_pieces" in caplog.text
+    assert outcome.out == "\n0-0\n"
+
+
+def test_what_is_written_does_not_replace_one_another(
+    tmp_path: Path, dragoman: CommandLine
+) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    given = ("translate", model, "--alignment", tmp_path / "a")
+    for option in ("--output", "--write-system"):  # the option behind is the one that is refused
+        outcome = dragoman(*given, option, tmp_path / "a", stdin=b"a\n")
+        assert f"--alignment {tmp_path / 'a'}: this is the output" in one_error(outcome, 2)
+    assert not (tmp_path / "a").exists()
 
 
 def test_links_of_one_head(tmp_path: Path, dragoman: CommandLine) -> None:

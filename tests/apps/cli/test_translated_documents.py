@@ -88,6 +88,7 @@ def test_several_documents_go_into_a_directory(model: Path, document: Path) -> N
     ("arguments", "code", "message"),
     [
         (["report.txt", "--nbest", "2"], 2, "--nbest is for lines, not for documents"),
+        (["report.txt", "--alignment", "a"], 2, "--alignment is for lines, not for documents"),
         (["report.txt", "--output", "report.txt", "--force"], 2, "this is an input"),
         (["report.txt", "--output", "report.html"], 2, "the translation of a .txt file is one"),
         (["report.txt", "--to", "fr"], 2, "no direction of the model fits"),

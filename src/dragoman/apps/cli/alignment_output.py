@@ -47,10 +47,13 @@ class AlignmentOutput:
 
         with atomic_write(self._path) as stream:
             pairs: list[tuple[str, str]] = []
+            done = 0
 
             def write() -> None:
-                links = attended_links(self._translator, pairs, lambda _: None)
+                nonlocal done
+                links = attended_links(self._translator, pairs, lambda _: None, first=done + 1)
                 stream.writelines(line + "\n" for line in pharaoh_lines(links))
+                done += len(pairs)
                 pairs.clear()
 
             for translations in translated:

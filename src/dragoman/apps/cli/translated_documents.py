@@ -43,6 +43,7 @@ _LINES_ONLY = {
     "confidence": "--confidence",
     "calibration": "--calibration",
     "flag_below": "--flag-below",
+    "alignment": "--alignment",
     "buffer_lines": "--buffer-lines",
     "grammar": "--grammar",
     "routes": "--route",

@@ -210,8 +210,8 @@ def translate(
     refuse_document_options(options)
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
-    _keep_texts(inputs, output, options["write_system"])
-    _keep_texts(inputs, options["alignment"], None)
+    beside = {name: options[name] for name in ("write_system", "alignment")}
+    _keep_texts(inputs, {"output": output, **beside})
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
     uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
@@ -390,27 +390,35 @@ class _Refused:
             )
 
 
-def _keep_texts(inputs: tuple[Path, ...], output: Path | None, description: Path | None) -> None:
-    """Refuse to overwrite an input, or the translations with the description of the system.
+def _keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
+    """Refuse to overwrite an input, or one output with another.
+
+    Args:
+        inputs: the files to translate.
+        written: by the name of its option, what is written where; the translations first.
 
     Raises:
         ConfigError: one would be overwritten.
     """
-    read = _files(inputs, sys.stdin)
-    for option, path in (("--output", output), ("--write-system", description)):
-        if path is not None and path.is_file() and _is_among(path, read):
+    read, output = _files(inputs, sys.stdin), written["output"]
+    beside: list[Path] = [] if output is None else [output]
+    taken = _files(tuple(beside), sys.stdout)
+    for name, path in written.items():
+        if path is None:
+            continue
+        option = f"--{name.replace('_', '-')} {path}"
+        if path.is_file() and _is_among(path, read):
             raise ConfigError(
-                f"{option} {path}: this is an input, which would be overwritten; name another file"
+                f"{option}: this is an input, which would be overwritten; name another file"
             )
-    if description is None or (description.exists() and not description.is_file()):
-        return  # a device keeps both
-    same = output is not None and os.path.realpath(description) == os.path.realpath(output)
-    written = _files(() if output is None else (output,), sys.stdout)
-    if same or (description.exists() and _is_among(description, written)):
-        raise ConfigError(
-            f"--write-system {description}: this is the output, which would be overwritten; name "
-            "another file"
-        )
+        if name == "output" or (path.exists() and not path.is_file()):
+            continue  # a device keeps all
+        same = any(os.path.realpath(path) == os.path.realpath(other) for other in beside)
+        if same or (path.exists() and _is_among(path, taken)):
+            raise ConfigError(
+                f"{option}: this is the output, which would be overwritten; name another file"
+            )
+        beside.append(path)
 
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
