@@ -12,6 +12,9 @@ import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries as Dictionary
 from door_server import DoorServer, deepl_server
 from echo_service import EchoService
+from office_files import body_of, docx, run
+
+from dragoman.documents.filetypes.docx_files import DocxFile
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +199,17 @@ def test_a_document_is_fetched_once(client: deepl.DeepLClient) -> None:
     assert response.headers["Content-Type"] == "text/plain"
     with pytest.raises(deepl.DeepLException, match="Not found"):
         client.translate_document_download(handle)
+
+
+def test_a_document_of_word(client: deepl.DeepLClient) -> None:
+    content = docx(f"<w:p>{run('Hello')}</w:p>")
+    handle = client.translate_document_upload(content, filename="a.docx", target_lang="DE")
+    while not client.translate_document_get_status(handle).done:
+        pass
+    response = client.translate_document_download(handle)
+    assert response is not None
+    assert response.headers["Content-Type"] == DocxFile.media_type
+    assert body_of(response.content) == f"<w:p>{run('HELLOde')}</w:p>"
 
 
 def test_a_document_that_cannot_be_translated(client: deepl.DeepLClient) -> None:

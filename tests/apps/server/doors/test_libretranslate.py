@@ -17,6 +17,7 @@ import pytest
 from door_server import DoorServer, libre_server
 from echo_service import EchoService
 from libretranslatepy import LibreTranslateAPI
+from office_files import body_of, docx, run
 
 from dragoman.apps.server.doors.libretranslate import libre_files
 from dragoman.apps.server.jobs import UNEXPECTED
@@ -423,6 +424,13 @@ def test_a_translated_file_can_be_fetched(http: httpx.Client) -> None:
         )
         assert file.headers["Content-Type"] == "application/octet-stream"
     assert http.head(address).status_code == 200
+
+
+def test_a_file_of_word_stays_whole(http: httpx.Client) -> None:
+    sent = send(http, docx(f"<w:p>{run('Hello')}</w:p>"), "a.docx", source="auto")
+    found = http.get(sent.json()["translatedFileUrl"]).content
+    assert body_of(found) == f"<w:p>{run('HELLOde')}</w:p>"
+    assert send(http, found[:99], "a.docx", source="auto").status_code == 400
 
 
 def test_a_file_of_a_page_keeps_its_tags(http: httpx.Client) -> None:

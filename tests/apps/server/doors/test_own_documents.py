@@ -12,6 +12,7 @@ import httpx
 import pytest
 from door_server import DoorServer, own_server
 from echo_service import EchoService
+from office_files import body_of, docx, run
 
 from dragoman import Client
 from dragoman.core.errors import ServiceError
@@ -70,6 +71,16 @@ def test_a_file_is_sent_watched_and_fetched(http: httpx.Client) -> None:
     assert name == state["name"]
     assert "/" not in name
     assert http.get(f"/v1/documents/{sent['id']}/result", headers=headers).status_code == 200
+
+
+def test_a_binary_file_stays_whole(http: httpx.Client) -> None:
+    sent = send(http, "a.DOCX", docx(f"<w:p>{run('Hello.')}</w:p>"), source="en").json()
+    assert finished(http, sent)["name"] == "a.de.DOCX"
+    headers = {"Document-Secret": sent["secret"]}
+    result = http.get(f"/v1/documents/{sent['id']}/result", headers=headers)
+    assert body_of(result.content) == f"<w:p>{run('HELLO.de')}</w:p>"
+    cut = send(http, "a.docx", result.content[:99], source="en").json()
+    assert "damaged or cut off" in finished(http, cut)["message"]
 
 
 def test_a_file_is_only_for_who_has_its_secret(http: httpx.Client) -> None:
