@@ -18,7 +18,7 @@ from studies.command import StudyCommand
 from studies.marian.binary import to_binary
 
 
-@click.command(cls=StudyCommand, params=[quiet_option])
+@click.command("marian", cls=StudyCommand, params=[quiet_option])
 @click.argument("model", type=PATH)
 @click.argument("lines", type=PATH)
 @click.option("--package", type=PATH, required=True, help="Its folder in node_modules.")

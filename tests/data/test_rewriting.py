@@ -17,7 +17,8 @@ from dragoman.data.rewriting import Rewriter
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
-from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabulary import EOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
@@ -227,18 +228,21 @@ def test_only_what_changes_is_split_again(
     rewriter = Rewriter(store, vocabularies, parts, 1)
     encoded: list[str] = []
     decoded: list[list[int]] = []
-    encode, decode = Vocabulary.encode_batch, Vocabulary.decode
+    of_pieces = SentencePieceVocabulary
+    encode, decode = of_pieces.encode_batch, of_pieces.decode
 
-    def encode_noted(self: Vocabulary, texts: Sequence[str], **options: Any) -> list[list[int]]:
+    def encode_noted(
+        self: SentencePieceVocabulary, texts: Sequence[str], **options: Any
+    ) -> list[list[int]]:
         encoded.extend(texts)
         return encode(self, texts, **options)
 
-    def decode_noted(self: Vocabulary, ids: Iterable[int]) -> str:
+    def decode_noted(self: SentencePieceVocabulary, ids: Iterable[int]) -> str:
         decoded.append(list(ids))
         return decode(self, decoded[-1])
 
-    monkeypatch.setattr(Vocabulary, "encode_batch", encode_noted)
-    monkeypatch.setattr(Vocabulary, "decode", decode_noted)
+    monkeypatch.setattr(SentencePieceVocabulary, "encode_batch", encode_noted)
+    monkeypatch.setattr(SentencePieceVocabulary, "decode", decode_noted)
     rows = np.arange(len(store), dtype=np.int64)
     sources, lengths = rewriter(rows, np.zeros_like(rows), 0)[0]
     ends = np.cumsum(lengths)

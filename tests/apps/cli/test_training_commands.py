@@ -263,7 +263,7 @@ def test_without_the_plots_extra_there_is_a_model_but_no_report(
     shutil.rmtree(run / "model")
     (run / "report.html").unlink()
     monkeypatch.setitem(sys.modules, package, None)
-    for name in ("plots", "pages", "run_report"):
+    for name in ("plots", "figures", "pages", "run_report"):
         monkeypatch.delitem(sys.modules, f"dragoman.apps.reports.{name}", raising=False)
     assert dragoman("resume", run).code == 0
     others = {"matplotlib", "jinja2"} - {package}
