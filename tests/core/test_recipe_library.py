@@ -80,7 +80,7 @@ def test_one_that_is_saved_elsewhere_is_the_same(name: str, tmp_path: Path) -> N
     assert read_yaml(tmp_path / "mine.yaml").get("base", "recipes/").startswith("recipes/")
     mine, bundled = read_experiment(tmp_path / "mine.yaml"), read_experiment(name)
     # A file that a recipe expects beside it, such as segments.tsv, is then beside the saved one.
-    folders = str(tmp_path), str(found_recipe(name).parent)
+    folders = str(tmp_path), str(found_recipe(Path(name)).parent)
     one, other = (
         to_yaml(config.model_dump(mode="json")).replace(folder, "FOLDER")
         for config, folder in zip((mine, bundled), folders, strict=True)
