@@ -59,6 +59,14 @@ def test_best_values_are_the_lowest_or_highest(runs: list[Path]) -> None:
     assert (found["steps"], found["target_tokens"], found["seconds"]) == (20, 2000, 120)
 
 
+@pytest.mark.parametrize("line", ['{"kind": "training", "step": "x"}', "5", '{"kind": "training"}'])
+def test_lines_of_another_kind_are_passed_over(line: str, runs: list[Path]) -> None:
+    before = read_curves(runs)[0].to_json()
+    file = runs[0] / "metrics.jsonl"
+    file.write_text(f"{line}\n{file.read_text('utf-8')}", "utf-8")
+    assert read_curves(runs)[0].to_json() == before
+
+
 def test_places_of_a_validation_are_those_of_the_training_before(runs: list[Path]) -> None:
     run = RunCurves.read(runs[0], "one")
     assert run.points("validation", "bleu") == [(10, 3.0), (25, 2.5), (30, 2.0)]

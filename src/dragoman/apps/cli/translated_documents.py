@@ -66,18 +66,12 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
         DataError: a file has no suffix of a document.
         UsageError: a model is behind a document.
     """
-    from dragoman.documents.filetypes import document_format
-
     models: list[Path] = []
     documents: list[Path] = []
     for path in paths:
         is_file = path.exists() and not path.is_dir()
-        problem = ""
-        try:
-            document_format(path.name)
-        except DataError as error:
-            problem = str(error)
-        if path == STREAM or (is_file and form is not None) or not (problem or path.is_dir()):
+        problem = "a directory" if path.is_dir() else _no_document(path)
+        if path == STREAM or (is_file and form is not None) or not problem:
             documents.append(path)
         elif is_file:
             raise DataError(
@@ -89,6 +83,17 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
         else:
             models.append(path)
     return tuple(models), tuple(documents)
+
+
+def _no_document(path: Path) -> str:
+    """Why the name of a file is not that of a document; empty if it is."""
+    from dragoman.documents.filetypes import document_format
+
+    try:
+        document_format(path.name)
+    except DataError as error:
+        return str(error)
+    return ""
 
 
 def refuse_document_options(options: dict[str, Any]) -> None:

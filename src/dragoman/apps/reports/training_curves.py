@@ -33,7 +33,7 @@ class RunCurves:
         Raises:
             SavedError: it is no run, or has not recorded anything yet.
         """
-        records = read_records(run / METRICS_FILE)
+        records = [one for one in read_records(run / METRICS_FILE) if _is_record(one)]
         if not any(one.get("kind") == "training" for one in records):
             raise SavedError(
                 f"{run}: no figures of a training here ({METRICS_FILE}); name the directory of a "
@@ -85,6 +85,14 @@ class RunCurves:
                 name: {"step": point[0], "value": point[1]} for name, point in best.items() if point
             },
         }
+
+
+def _is_record(one: Any) -> bool:
+    """Whether a line of the file is what a run writes."""
+    if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
+        return False
+    others = [value for name, value in one.items() if name not in ("kind", "message")]
+    return isinstance(one.get("step"), int) and all(isinstance(v, (int, float)) for v in others)
 
 
 def read_curves(runs: Sequence[Path]) -> list[RunCurves]:
