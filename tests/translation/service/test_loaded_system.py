@@ -190,3 +190,22 @@ def test_confidence_is_given_where_a_model_is_calibrated(folder: Path) -> None:
     both = TranslationSystem(models=(path, path), device="cpu")
     (found,) = answers(both, requests[0])
     assert found.sentences[0].renderings[0].confidence is None
+
+
+def test_workers_have_begun_before_the_first_request(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+    translate = Translator.translate_nbest
+
+    def noted(self: Translator, lines: list[str], **options: Any) -> Any:
+        asked.append(lines)
+        return translate(self, lines, **options)
+
+    monkeypatch.setattr(Translator, "translate_nbest", noted)
+    # One process of its own takes long to begin; the engine of threads takes the same way.
+    described = system(folder / "many", workers=1, engine="ctranslate2")
+    LoadedSystem.load(described).translator.close()
+    assert asked == [["<from-de> <2en> a"]]
+    LoadedSystem.load(system(folder / "many")).translator.close()
+    assert len(asked) == 1

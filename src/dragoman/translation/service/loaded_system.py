@@ -72,7 +72,10 @@ class LoadedSystem:
         translator = _opened(system, last, len(pairs))
         loaded = cls(system, translator, last, pairs)
         try:
-            return loaded._checked()
+            checked = loaded._checked()
+            if system.workers is not None:
+                checked.warm_up()
+            return checked
         except BaseException:
             translator.close()
             raise
@@ -108,6 +111,11 @@ class LoadedSystem:
             (*self.system.tags, *styles),
         )
         return tuple(tag for tag in wanted if tag not in self.translator.tags)
+
+    def warm_up(self) -> None:
+        """Translate a word, so that the first request does not wait until workers have begun."""
+        pair = next(iter(self.pairs))
+        self.translator.translate_nbest([self.line("a", self.tags(pair))])
 
     def styles(self, pair: Pairing) -> list[str]:
         """Tags that may be asked for beside those of a direction, sorted."""
