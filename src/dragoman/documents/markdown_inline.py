@@ -66,13 +66,13 @@ def new_parser() -> MarkdownIt:
         "entity": entity,
     }
     for name, rule in single.items():
-        parser.inline.ruler.at(name, _single(rule))
-    parser.inline.ruler.at("newline", _newline)
-    parser.inline.ruler.at("autolink", _autolink)
-    parser.inline.ruler.at("emphasis", _delimiters(emphasis.tokenize))
-    parser.inline.ruler.at("strikethrough", _delimiters(strikethrough.tokenize))
-    parser.inline.ruler.at("link", _link)
-    parser.inline.ruler.at("image", _image)
+        parser.inline.ruler.at(name, _noting(rule, _mark_whole))
+    parser.inline.ruler.at("newline", _noting(newline, _mark_newline))
+    parser.inline.ruler.at("autolink", _noting(autolink, _mark_autolink))
+    parser.inline.ruler.at("emphasis", _noting(emphasis.tokenize, _mark_delimiters))
+    parser.inline.ruler.at("strikethrough", _noting(strikethrough.tokenize, _mark_delimiters))
+    parser.inline.ruler.at("link", _noting(link, _mark_link))
+    parser.inline.ruler.at("image", _noting(image, _mark_image))
     parser.inline.ruler.before("link", "footnote_ref", _footnote)
     parser.block.ruler.at("reference", _definition, {"alt": []})
     return parser
@@ -122,6 +122,25 @@ def text_shape(text: str) -> str:
 Rule = Callable[[StateInline, bool], bool]
 
 
+Mark = Callable[[StateInline, int, list[Token]], None]
+"""Notes the spans of what a rule has added, given where it began."""
+
+
+def _noting(rule: Rule, mark: Mark) -> Rule:
+    """A rule whose tokens have spans."""
+
+    def noted(state: StateInline, silent: bool) -> bool:
+        start = state.pos
+        if silent:
+            return rule(state, True)
+        added = _new_tokens(rule, state)
+        if added:
+            mark(state, start, added)
+        return added is not None
+
+    return noted
+
+
 def _new_tokens(rule: Rule, state: StateInline) -> list[Token] | None:
     """What a rule adds, without the text that was waiting; None if it does not apply."""
     count, waited = len(state.tokens), bool(state.pending)
@@ -133,83 +152,36 @@ def _new_tokens(rule: Rule, state: StateInline) -> list[Token] | None:
     return added
 
 
-def _single(rule: Rule) -> Rule:
-    """A rule for one token."""
-
-    def spanned(state: StateInline, silent: bool) -> bool:
-        start = state.pos
-        if silent:
-            return rule(state, True)
-        added = _new_tokens(rule, state)
-        for token in added or ():
-            token.meta[_SPAN] = (start, state.pos)
-        return added is not None
-
-    return spanned
+def _mark_whole(state: StateInline, start: int, added: list[Token]) -> None:
+    for token in added:
+        token.meta[_SPAN] = (start, state.pos)
 
 
-def _newline(state: StateInline, silent: bool) -> bool:
-    start = state.pos
-    if silent:
-        return newline(state, True)
-    added = _new_tokens(newline, state)
-    blanks = len(state.src[:start]) - len(state.src[:start].rstrip(" "))
-    for token in added or ():
-        token.meta[_SPAN] = (start - blanks, state.pos)
-    return added is not None
+def _mark_newline(state: StateInline, start: int, added: list[Token]) -> None:
+    before = state.src[:start]
+    _mark_whole(state, len(before.rstrip(" ")), added)
 
 
-def _autolink(state: StateInline, silent: bool) -> bool:
-    start = state.pos
-    if silent:
-        return autolink(state, True)
-    added = _new_tokens(autolink, state)
-    if added:
-        shape = "".join(map(_shape, added))
-        added[0].meta[_SPAN] = (start, state.pos)
-        added[0].meta["autolink"] = shape
-    return added is not None
+def _mark_autolink(state: StateInline, start: int, added: list[Token]) -> None:
+    added[0].meta |= {_SPAN: (start, state.pos), "autolink": "".join(map(_shape, added))}
 
 
-def _delimiters(rule: Rule) -> Rule:
-    """A rule for signs that may begin or end a pair, each a token of its own."""
-
-    def spanned(state: StateInline, silent: bool) -> bool:
-        start = state.pos
-        if silent:
-            return rule(state, True)
-        added = _new_tokens(rule, state)
-        for token in added or ():
-            token.meta[_SPAN] = (start, start + len(token.content))
-            start += len(token.content)
-        return added is not None
-
-    return spanned
+def _mark_delimiters(state: StateInline, start: int, added: list[Token]) -> None:
+    """Signs that may begin or end a pair, each a token of its own."""
+    for token in added:
+        token.meta[_SPAN] = (start, start + len(token.content))
+        start += len(token.content)
 
 
-def _link(state: StateInline, silent: bool) -> bool:
-    start = state.pos
-    if silent:
-        return link(state, True)
-    added = _new_tokens(link, state)
-    if added is None:
-        return False
+def _mark_link(state: StateInline, start: int, added: list[Token]) -> None:
     end = state.md.helpers.parseLinkLabel(state, start, True)
     added[0].meta[_SPAN] = (start, start + 1)
     added[-1].meta[_SPAN] = (end, state.pos)
-    return True
 
 
-def _image(state: StateInline, silent: bool) -> bool:
-    start = state.pos
-    if silent:
-        return image(state, True)
-    added = _new_tokens(image, state)
-    if added is None:
-        return False
+def _mark_image(state: StateInline, start: int, added: list[Token]) -> None:
     end = state.md.helpers.parseLinkLabel(state, start + 1, False)
     added[0].meta |= {_SPAN: (start, state.pos), _LABEL: (2, end - start)}
-    return True
 
 
 def _footnote(state: StateInline, silent: bool) -> bool:

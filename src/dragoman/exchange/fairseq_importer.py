@@ -20,6 +20,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_text
+from dragoman.exchange.foreign_options import ForeignOptions
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
@@ -113,32 +114,8 @@ class FairseqImporter(Importer):
         )
 
 
-@dataclass(frozen=True)
-class _Options:
+class _Options(ForeignOptions):
     """What the model was trained with."""
-
-    values: Mapping[str, Any]
-    where: Path
-
-    def get(self, name: str, default: Any) -> Any:
-        """An option; the default if it is missing or null."""
-        found = self.values.get(name)
-        return default if found is None else found
-
-    def of_type(self, name: str, kind: type, default: Any) -> Any:
-        """The same, of a type.
-
-        Raises:
-            DataError: it is of another type.
-        """
-        found = self.get(name, default)
-        if kind is float and type(found) is int:
-            found = float(found)
-        if type(found) is not kind:
-            raise DataError(
-                f"{self.where}: option {name}: expected {kind.__name__}, found {found!r:.80}"
-            )
-        return found
 
     def alike(self, name: str, kind: type, default: Any) -> Any:
         """An option of encoder and decoder, which is one here.
@@ -156,19 +133,6 @@ class _Options:
                 "differ, which no family here can express"
             )
         return ours
-
-    def check(self) -> None:
-        """Refuse what a Transformer here lacks.
-
-        Raises:
-            ConfigError: names it.
-        """
-        for name, known in _REQUIRED.items():
-            if (value := self.values.get(name, known[0])) not in (*known, None):
-                raise ConfigError(
-                    f"{self.where}: option {name}: {value!r:.80} is not known here, only "
-                    f"{known[0]!r}"
-                )
 
 
 @dataclass(frozen=True)
@@ -200,7 +164,7 @@ class _Checkpoint:
         if not values:
             raise DataError(f"{file}: neither 'args' nor 'cfg' holds options")
         options = _Options(values, file)
-        options.check()
+        options.check(_REQUIRED)
         return cls(options, _split_projections(dict(tensors_in(found["model"], file))))
 
 

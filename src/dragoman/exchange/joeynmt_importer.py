@@ -17,6 +17,7 @@ from torch import Tensor
 from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_bytes, read_text
+from dragoman.exchange.foreign_options import ForeignOptions
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
@@ -95,16 +96,10 @@ class JoeynmtImporter(Importer):
 
 
 @dataclass(frozen=True)
-class _Section:
+class _Section(ForeignOptions):
     """A section of ``config.yaml``."""
 
-    values: Mapping[str, Any]
-    where: Path
-    name: str = ""
-
-    def get(self, key: str, default: Any = None) -> Any:
-        found = self.values.get(key)
-        return default if found is None else found
+    prefix: str = ""
 
     def section(self, key: str, *, optional: bool = False) -> _Section:
         """A section of it.
@@ -112,7 +107,7 @@ class _Section:
         Raises:
             DataError: it is missing, or no mapping.
         """
-        name = f"{self.name}{key}"
+        name = f"{self.prefix}{key}"
         found = self.values.get(key)
         if found is None and optional:
             found = {}
@@ -122,35 +117,6 @@ class _Section:
                 f"{found!r:.60}"
             )
         return _Section(found, self.where, f"{name}.")
-
-    def of_type(self, key: str, kind: type, default: Any = None) -> Any:
-        """A value of a type.
-
-        Raises:
-            DataError: it is missing, or of another type.
-        """
-        found = self.get(key, default)
-        if kind is float and type(found) is int:
-            found = float(found)
-        if type(found) is not kind:
-            raise DataError(
-                f"{self.where}: {self.name}{key}: expected {kind.__name__}, found {found!r:.60}"
-            )
-        return found
-
-    def choice(self, key: str, known: Sequence[Any], default: Any) -> Any:
-        """A value that is known here.
-
-        Raises:
-            ConfigError: it is another one.
-        """
-        found = self.get(key, default)
-        if found not in known:
-            raise ConfigError(
-                f"{self.where}: {self.name}{key}: {found!r:.60} cannot be imported, only "
-                + " or ".join(map(str, known))
-            )
-        return found
 
 
 @dataclass(frozen=True)
@@ -172,8 +138,8 @@ def _side(directory: Path, data: _Section, side: str, notes: list[str]) -> _Side
         ids.setdefault(line, len(ids))
     if options.get("normalize", False):
         notes.append(
-            f"{options.name}normalize: JoeyNMT brings text into Unicode's NFKC form and simplifies "
-            "its quotes and spaces; that is not done here, so do it before where it matters."
+            f"{options.prefix}normalize: JoeyNMT brings text into Unicode's NFKC form and "
+            "simplifies its quotes and spaces; that is not done here, so do it before where it matters."
         )
     numbered = _numbered(directory, options, ids, special, file)
     return _Side(numbered, len(ids), options.of_type("lang", str))
@@ -189,7 +155,7 @@ def _special(data: _Section) -> tuple[Special, list[str]]:
     for key in ("sep_token", "lang_tags"):
         if symbols.get(key):
             raise ConfigError(
-                f"{symbols.where}: {symbols.name}{key}: models with prompts cannot be imported"
+                f"{symbols.where}: {symbols.prefix}{key}: models with prompts cannot be imported"
             )
     unknown, pad, begin, end = (
         symbols.of_type(f"{name}_token", str, default)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_state
+from dragoman.exchange.foreign_options import ForeignOptions
 from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
@@ -76,7 +77,7 @@ class OpennmtImporter(Importer):
         checkpoint = _Checkpoint.read(file)
         options = checkpoint.options
         dictionaries = checkpoint.dictionaries()
-        start = options.text("decoder_start_token", _BEGIN)
+        start = options.of_type("decoder_start_token", str, _BEGIN)
         subwords = [options.get(f"{side}_subword_model") for side in ("src", "tgt")]
         named = [one if isinstance(one, str) and one else None for one in subwords]
         sides, notes = numbered_sides(
@@ -114,22 +115,8 @@ class OpennmtImporter(Importer):
         )
 
 
-@dataclass(frozen=True)
-class _Options:
+class _Options(ForeignOptions):
     """What the model was trained with."""
-
-    values: Mapping[str, Any]
-    where: Path
-
-    def get(self, name: str, default: Any = None) -> Any:
-        found = self.values.get(name, default)
-        return default if found is None else found
-
-    def text(self, name: str, default: str) -> str:
-        found = self.get(name, default)
-        if not isinstance(found, str):
-            raise DataError(f"{self.where}: option {name}: expected text, found {found!r:.80}")
-        return found
 
     def number(self, *names: str, default: float | None = None) -> float:
         """The first of several options that is there.
@@ -148,20 +135,6 @@ class _Options:
         if default is None:
             raise DataError(f"{self.where}: the option {names[0]} is missing")
         return default
-
-    def check(self) -> None:
-        """Refuse what a Transformer here lacks.
-
-        Raises:
-            ConfigError: names it.
-        """
-        for name, known in _REQUIRED.items():
-            value = self.get(name, known[0])
-            if value not in known:
-                raise ConfigError(
-                    f"{self.where}: option {name}: {value!r:.80} is not known here, only "
-                    + " or ".join(str(one) for one in known)
-                )
 
 
 @dataclass(frozen=True)
@@ -186,7 +159,7 @@ class _Checkpoint:
         if not isinstance(found["opt"], Namespace):
             raise DataError(f"{file}: 'opt' holds a {type(found['opt']).__name__}, no options")
         options = _Options(vars(found["opt"]), file)
-        options.check()
+        options.check(_REQUIRED)
         if "model" in found:
             tensors = dict(tensors_in(found["model"], file))
             generator = tensors_in(found.get("generator"), file, "weights of the generator")
@@ -289,7 +262,7 @@ def _config(
 
 def _activation(options: _Options, theirs: ForeignWeights, feed_forward: str) -> str:
     """The function of the feed-forward sublayers, which may be gated."""
-    name = options.text("pos_ffn_activation_fn", "relu")
+    name = options.of_type("pos_ffn_activation_fn", str, "relu")
     if f"{feed_forward}.w_3.weight" in theirs:
         if name != "silu" or f"{feed_forward}.w_3.bias" in theirs:
             biased = " with biases" if name == "silu" else ""

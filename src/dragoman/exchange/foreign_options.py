@@ -1,0 +1,67 @@
+"""The options that another toolkit trained a model with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True)
+class ForeignOptions:
+    """Options by name, each checked when it is read."""
+
+    values: Mapping[str, Any]
+    where: Path
+    """The file, for errors."""
+    prefix: str = "option "
+    """What is in front of a name in errors."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An option; the default if it is missing or null."""
+        found = self.values.get(name)
+        return default if found is None else found
+
+    def of_type(self, name: str, kind: type, default: Any = None) -> Any:
+        """The same, of a type; a whole number will do for a fraction.
+
+        Raises:
+            DataError: it is of another type, or missing and without a default.
+        """
+        found = self.get(name, default)
+        if kind is float and type(found) is int:
+            found = float(found)
+        if type(found) is not kind:
+            raise DataError(
+                f"{self.where}: {self.prefix}{name}: expected {kind.__name__}, found {found!r:.80}"
+            )
+        return found
+
+    def choice(self, name: str, known: Sequence[Any], default: Any) -> Any:
+        """One of the values that are known here.
+
+        Raises:
+            ConfigError: it is another one.
+        """
+        found = self.get(name, default)
+        if found not in known:
+            raise ConfigError(
+                f"{self.where}: {self.prefix}{name}: {found!r:.80} cannot be imported, only "
+                + " or ".join(str(one) for one in known)
+            )
+        return found
+
+    def check(self, required: Mapping[str, Sequence[Any]]) -> None:
+        """Refuse what a Transformer here lacks.
+
+        Args:
+            required: the values that each option may have; the first is what a missing one means.
+
+        Raises:
+            ConfigError: names the option.
+        """
+        for name, known in required.items():
+            self.choice(name, known, known[0])
