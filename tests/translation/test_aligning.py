@@ -9,6 +9,7 @@ import torch
 from tiny_model import LINES, TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.tokens import words_of
 from dragoman.translation import aligning
 from dragoman.translation.aligning import attention_links, linked
@@ -83,3 +84,20 @@ def test_what_cannot_be_aligned_is_an_error(translator: Translator, tmp_path: Pa
     reader = Translator.load(save_tiny_model(tmp_path / "lm", config=TINY_LM))
     with pytest.raises(ConfigError, match="no attention over the source"):
         list(attention_links(reader, [("a", "b")], [([], [])]))
+
+
+def test_the_layer_and_the_head_are_those_that_are_named(tmp_path: Path) -> None:
+    config = TransformerConfig(encoder_layers=1, decoder_layers=3, d_model=8, d_ff=8, heads=2)
+    translator = Translator.load(save_tiny_model(tmp_path / "model", config=config), device="cpu")
+    expected = translator.attention("ab c d e", "d e ab c a").weights  # (3, 2, target, source)
+    source = [translator.vocabularies.source.encode("ab c d e")]
+    target = [translator.vocabularies.target.encode("d e ab c a")]
+    for layer, head, means in (
+        (None, None, expected[1].mean(0)),
+        (1, None, expected[0].mean(0)),
+        (3, None, expected[2].mean(0)),
+        (3, 2, expected[2, 1]),
+    ):
+        found = mean_attention(translator.local_engine, source, target, 100, layer=layer, head=head)
+        ((_, one),) = found
+        torch.testing.assert_close(one, means)

@@ -139,7 +139,8 @@ def _side(directory: Path, data: _Section, side: str, notes: list[str]) -> _Side
     if options.get("normalize", False):
         notes.append(
             f"{options.prefix}normalize: JoeyNMT brings text into Unicode's NFKC form and "
-            "simplifies its quotes and spaces; that is not done here, so do it before where it matters."
+            "simplifies its quotes and spaces; that is not done here, so do it before where it "
+            "matters."
         )
     numbered = _numbered(directory, options, ids, special, file)
     return _Side(numbered, len(ids), options.of_type("lang", str))
