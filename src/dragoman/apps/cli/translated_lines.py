@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.apps.results import to_json
+from dragoman.core.errors import DataError
 
 if TYPE_CHECKING:
     from dragoman.translation.outputs import Translation
@@ -97,6 +98,45 @@ class Flags:
         """Say how many lines are flagged."""
         if self._flagged:
             log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
+
+
+_FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
+
+
+def warned_of_faults(translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+    """Pass translations on, and warn of those that are degenerate all the same."""
+    for number, translations in enumerate(translated, 1):
+        if faults := translations[0].faults:
+            what = " and ".join(_FAULTS[fault] for fault in faults)
+            log.warning("line %d: the translation %s; check it", number, what)
+        yield translations
+
+
+class Refusals:
+    """Reports lines that cannot be translated: when they come, and again at the end."""
+
+    def __init__(self) -> None:
+        self._count, self._first = 0, ""
+
+    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+        """Pass translations on, and warn of refused lines."""
+        for translations in translated:
+            if (reason := translations[0].refused) is not None:
+                log.warning("%s; its translation is left empty", reason)
+                self._count, self._first = self._count + 1, self._first or reason
+            yield translations
+
+    def complain(self) -> None:
+        """Fail the command if any line was refused.
+
+        Raises:
+            DataError: there were.
+        """
+        if self._count:
+            raise DataError(
+                f"{self._count:,} lines cannot be translated and are left empty; the first is "
+                f"{self._first}"
+            )
 
 
 def objects(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -36,17 +36,19 @@ from dragoman.apps.cli.translated_documents import (
 from dragoman.apps.cli.translated_lines import (
     Flags,
     PrintedFields,
+    Refusals,
     Remembered,
     formatted,
     objects,
+    warned_of_faults,
     write_lines,
 )
 from dragoman.apps.progress import counting
 from dragoman.apps.results import print_json
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.translation.outputs import Translation
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -227,7 +229,7 @@ def translate(
         links = None
         if (path := options["alignment"]) is not None:
             links = AlignmentOutput(path, translator, linked)
-        refused, sources = _Refused(), Remembered(lines if links is None else linked)
+        refused, sources = Refusals(), Remembered(lines if links is None else linked)
         with shown_progress(output, interactive) as progress:
             wanted = sources if as_json or links is not None else lines
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
@@ -349,45 +351,6 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     mbr = {name: options[option] for name, option in chosen.items()}
     search["mbr"] = {name: value for name, value in mbr.items() if value is not None} or None
     return search
-
-
-_FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
-
-
-def warned_of_faults(translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-    """Pass translations on, and warn of those that are degenerate all the same."""
-    for number, translations in enumerate(translated, 1):
-        if faults := translations[0].faults:
-            what = " and ".join(_FAULTS[fault] for fault in faults)
-            log.warning("line %d: the translation %s; check it", number, what)
-        yield translations
-
-
-class _Refused:
-    """Reports lines that cannot be translated: when they come, and again at the end."""
-
-    def __init__(self) -> None:
-        self._count, self._first = 0, ""
-
-    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations on, and warn of refused lines."""
-        for translations in translated:
-            if (reason := translations[0].refused) is not None:
-                log.warning("%s; its translation is left empty", reason)
-                self._count, self._first = self._count + 1, self._first or reason
-            yield translations
-
-    def complain(self) -> None:
-        """Fail the command if any line was refused.
-
-        Raises:
-            DataError: there were.
-        """
-        if self._count:
-            raise DataError(
-                f"{self._count:,} lines cannot be translated and are left empty; the first is "
-                f"{self._first}"
-            )
 
 
 def _keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
