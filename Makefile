@@ -6,6 +6,7 @@
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
 # make coverage     how much of training, search, data, text and models their tests run, against floors
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
+# make soak   kills, power losses, hostile input and overload for HOURS=2 hours, with a report in runs/soak
 # make dist   builds what is published, checks it, installs it elsewhere and uses it
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
@@ -32,6 +33,7 @@ SEED := 1
 JOBS := 2
 # How long to work on a table of results; until it is complete if empty.
 MINUTES :=
+HOURS := 2
 
 # The rooms that tests/coverage_gate.py has floors for.
 COVERED := data models search text training
@@ -39,7 +41,7 @@ COVERED := data models search text training
 # What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: demo test corpus test-kernels check coverage mutants dist bench format clean
+.PHONY: demo test corpus test-kernels check coverage mutants soak dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -97,6 +99,9 @@ results-confidence: $(VENV)/studies
 		zcat $$strings | tail -n +2 | cut -f $${column%.*} > runs/confidence/strings.$${column#*.}; done; \
 	$(CALIBRATE) runs/confidence/strings.de runs/confidence/strings.en --check
 
+soak: $(VENV)/soak
+	$(BIN)/python -m soak --hours $(HOURS)
+
 # Its environment is a new one outside of the working tree, where nothing but the wheel is found.
 dist: $(VENV)/dist
 	rm -rf dist
@@ -130,6 +135,10 @@ $(VENV)/studies: $(VENV)/installed
 
 $(VENV)/mutants: $(VENV)/installed
 	$(BIN)/python $(PIP) --no-binary yattag --no-build-isolation --editable '.[dev,mutants]'
+	touch $@
+
+$(VENV)/soak: $(VENV)/installed
+	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev,soak]'
 	touch $@
 
 $(VENV)/dist: $(VENV)/installed
