@@ -22,7 +22,7 @@ class Rates:
     """What is taken as known; docs/performance.md has the measured ones."""
 
     processor_peak: float = 865e9
-    """Operations per second of bfloat16 products: two cores of an AMD EPYC with AVX-512 and BF16."""
+    """Operations a second, bfloat16 products: two cores of an AMD EPYC with AVX-512 and BF16."""
     processor_share: float = 0.61
     """Of that peak in training at base size, measured there."""
     card_peak: float = 989e12
@@ -67,7 +67,8 @@ PLANS = (
 
 def training_rows(rates: Rates) -> Iterator[str]:
     """A table of what training takes."""
-    yield "| plan | parameters | target pieces | epochs | operations | 2 cores | one H200 | 8 H200 |"
+    columns = ("parameters", "target pieces", "epochs", "operations", "2 cores", "1 H200", "8 H200")
+    yield f"| plan | {' | '.join(columns)} |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for plan in PLANS:
         counted = cost(plan.model, plan.vocabulary, plan.vocabulary, plan.length, plan.length)
