@@ -7,6 +7,7 @@ whatever the environment says.
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,12 @@ settings.load_profile("repeatable")
 _SHARED = Path(__file__).parents[2] / "shared" / "data"
 if _SHARED.is_dir():
     os.environ.setdefault("DRAGOMAN_CORPORA", str(_SHARED))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

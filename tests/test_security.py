@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+SUSPICIOUS = re.compile(r"pickle|dill|joblib|shelve|marshal|torch|yaml|eval|exec")
+"""What is in every way to unpickle; other files need not be parsed."""
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 ALLOWED = {
@@ -38,8 +40,9 @@ def test_each_claim_names_a_test() -> None:
 def test_nothing_is_unpickled() -> None:
     package = ROOT / "src/dragoman"
     for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package) not in ALLOWED:
-            found = list(unpickling(ast.parse(path.read_text("utf-8"))))
+        code = path.read_text("utf-8")
+        if path.relative_to(package) not in ALLOWED and SUSPICIOUS.search(code):
+            found = list(unpickling(ast.parse(code)))
             assert not found, f"{path}: {found}"
 
 
@@ -56,6 +59,7 @@ def test_ways_to_unpickle_are_seen() -> None:
         "eval('1')",
         "exec('1')",
     ):
+        assert SUSPICIOUS.search(code)
         assert list(unpickling(ast.parse(code))), code
     assert not list(unpickling(ast.parse("import json\njson.load(f)\nmodel.eval()\nnp.load(p)")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,6 @@ from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.translator import Translator
 
 pytest.importorskip("transformers", minversion="5")
-from transformers.models.marian.modeling_marian import MarianMTModel
-from transformers.models.marian.tokenization_marian import MarianTokenizer
-
-from dragoman.exchange import huggingface_exporter
-from dragoman.exchange.huggingface_exporter import HuggingfaceExporter
 
 SIZES = {"encoder_layers": 2, "decoder_layers": 1, "d_model": 8, "d_ff": 9, "heads": 2}
 NAMES = Special(None, "<unk>", None, "</s>")
@@ -41,6 +37,11 @@ VARIATIONS: dict[str, dict[str, Any]] = {
         "scale_embeddings": False,
     },
 }
+
+
+def exporter_module() -> Any:
+    """Imported by the tests and not when they are collected, which every process does."""
+    return import_module("dragoman.exchange.huggingface_exporter")
 
 
 def write(folder: Path, **settings: Any) -> Path:
@@ -84,8 +85,9 @@ def test_there_and_back_again(name: str, tmp_path: Path) -> None:
     assert report.difference is not None
     assert report.difference < 1e-4
     assert "splits 20 of their 20 texts alike" in report.compared
-    model = MarianMTModel.from_pretrained(tmp_path / "there").eval()
-    tokenizer = MarianTokenizer.from_pretrained(tmp_path / "there")
+    transformers = import_module("transformers")
+    model = transformers.MarianMTModel.from_pretrained(tmp_path / "there").eval()
+    tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "there")
     lines = LINES[:3]
     translator = Translator.load(path, device="cpu")
     ours = translator.translate(lines, beam=1, extra_length=40, maximum_length=9, degenerate="keep")
@@ -122,7 +124,7 @@ def test_there_and_back_again(name: str, tmp_path: Path) -> None:
 def test_what_it_cannot_express(settings: dict[str, Any], message: str, usual: SavedModel) -> None:
     config = usual.config.model_copy(update={"model": config_of(**settings)})
     with pytest.raises(ConfigError, match=message):
-        HuggingfaceExporter().check(replace(usual, config=config))
+        exporter_module().HuggingfaceExporter().check(replace(usual, config=config))
 
 
 def test_words_are_not_split_there(usual: SavedModel) -> None:
@@ -130,7 +132,7 @@ def test_words_are_not_split_there(usual: SavedModel) -> None:
     words = dictionary_over_words(SubwordNmt(), {"a": 0, "<unk>": 1, "</s>": 2}, NAMES, "dict.txt")
     vocabularies = Vocabularies(words.vocabulary, words.vocabulary)
     with pytest.raises(ConfigError, match="with sentencepiece, which this vocabulary"):
-        HuggingfaceExporter().check(replace(usual, vocabularies=vocabularies))
+        exporter_module().HuggingfaceExporter().check(replace(usual, vocabularies=vocabularies))
 
 
 def test_an_export_that_gives_something_else_is_not_written(
@@ -140,7 +142,7 @@ def test_an_export_that_gives_something_else_is_not_written(
     names = layers(2, 1)
     query, key, *others = names.values()
     swapped = dict(zip(names, [key, query, *others], strict=True))
-    monkeypatch.setattr(huggingface_exporter, "layers", lambda *counts: swapped)
+    monkeypatch.setattr(exporter_module(), "layers", lambda *counts: swapped)
     with pytest.raises(ExportError, match="differ by up to"):
         export_model(path, "huggingface", tmp_path / "there")
     assert not (tmp_path / "there").exists()
