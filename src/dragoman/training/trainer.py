@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.core.device import keep_freed_memory, working_precision
+from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
 from dragoman.data.batches import Batch
@@ -35,14 +35,14 @@ from dragoman.training.checkpoint import (
     step_of,
     write_checkpoint,
 )
+from dragoman.training.chosen_optimizer import chosen_optimizer
 from dragoman.training.consolidation import Penalty
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
-from dragoman.training.optimizer import FlatOptimizer, Optimizer
-from dragoman.training.overlap import OverlappingOptimizer
+from dragoman.training.optimizer import Optimizer
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
@@ -68,8 +68,8 @@ class Trainer:
         d_model: width of the model, on which the paper's learning rate depends.
         world: the processes that train together.
         observers: receive a record every ``log_steps`` steps and at each validation.
-        make_optimizer: creates the optimizer of the model; by default a :class:`FlatOptimizer` of
-            ``config``.
+        make_optimizer: creates the optimizer of the model; by default that which ``config`` asks
+            for.
         make_penalty: creates what is added to the loss because of the weights; by default nothing.
     """
 
@@ -90,7 +90,7 @@ class Trainer:
     ) -> None:
         keep_freed_memory()
         self.model = model.to(world.device)
-        self.optimizer = (make_optimizer or self._chosen_optimizer(config, world))(self.model)
+        self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
         self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
@@ -103,16 +103,6 @@ class Trainer:
         self._saved_step: int | None = None
         self._step_seconds = 0.0
         self._stopping = False
-
-    @staticmethod
-    def _chosen_optimizer(
-        config: TrainingConfig, world: World
-    ) -> Callable[[TranslationModel], Optimizer]:
-        precision = working_precision(config.precision, world.device)
-        settings = config.optimizer, precision, config.ema_decay
-        if config.send_gradients == "during":
-            return lambda model: OverlappingOptimizer(model, *settings, world=world)
-        return lambda model: FlatOptimizer(model, *settings)
 
     def resume(self) -> bool:
         """Resume from the newest checkpoint of the run; False if there is none.
@@ -208,13 +198,13 @@ class Trainer:
         self.model.train()
         weights = [task.weight_at(progress.step) for task in self._tasks]
         taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
-        sums = [
-            self._backward(task, batches, weight, not any(taken[number:]))
-            for number, (task, batches, weight) in enumerate(
-                zip(self._tasks, taken, weights, strict=True), 1
-            )
-        ]
-        if not any(taken):  # fewer sentences than processes: this one has none in this step
+        passes = self.optimizer.passes([len(batches) for batches in taken])
+        sums = []
+        for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
+            batches, last = taken[number], not any(taken[number + 1 :])
+            sums.append(self._backward(task, batches, weight, last))
+            self._wait_idly(task, batches, passes[number] - len(batches))
+        if not any(passes):  # fewer sentences than processes: this one has none in this step
             self.optimizer.collect()
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
@@ -260,6 +250,15 @@ class Trainer:
             self.optimizer.collect()
         return sums
 
+    def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
+        """Take part in the ``passes`` that other processes make over further batches."""
+
+        def again() -> None:
+            task.objective.backward(self.model, batches[-1].to(self._world.device), 0.0)
+
+        for _ in range(passes):
+            self.optimizer.idle(again)
+
     def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
         """Add up each task's totals over all processes, and agree on when to stop.
 
@@ -300,13 +299,14 @@ class Trainer:
 
     def _log(self) -> None:
         figures = self._averages.figures()
+        penalty = None if self._penalty is None else self._penalty.value()
         if not figures or not self._world.is_leader:
             return
         progress = self.progress
         record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
         record |= self.model.figures()
-        if self._penalty is not None:
-            record["penalty"] = self._penalty.value()
+        if penalty is not None:
+            record["penalty"] = penalty
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
         # What starts from a trained model has little left to gain, and risk may cost likelihood.
