@@ -15,13 +15,11 @@ from reversal import SharedReversal, assert_same, tiny_config, tiny_model, trans
 from torch import Tensor
 from worlds import GlooThreads, gloo_together
 
-from dragoman.core.errors import SavedError
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.chosen_optimizer import chosen_optimizer
-from dragoman.training.distributed import World
 from dragoman.training.gradient_sharding import GradientSharding
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import Optimizer

@@ -43,6 +43,7 @@ from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
 from dragoman.training.optimizer import Optimizer
+from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
@@ -90,6 +91,8 @@ class Trainer:
     ) -> None:
         keep_freed_memory()
         self.model = model.to(world.device)
+        if config.recompute == "layers":
+            recompute_layers(self.model)
         self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
         self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
         self.progress = Progress()
