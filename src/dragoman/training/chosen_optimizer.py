@@ -31,4 +31,9 @@ def chosen_optimizer(
         return lambda model: OverlappingOptimizer(model, *settings, world=world)
     if config.sharding == "state":
         return lambda model: StateSharding(model, *settings, world=world)
-    return lambda model: GradientSharding(model, *settings, world=world)
+    if config.sharding == "gradients":
+        return lambda model: GradientSharding(model, *settings, world=world)
+    # Imported only now: it takes a second.
+    from dragoman.training.parameter_sharding import ParameterSharding
+
+    return lambda model: ParameterSharding(model, *settings, world=world)

@@ -103,10 +103,10 @@ class Optimizer(Protocol):
     def clear(self) -> None:
         """Clear the gradient."""
 
-    def averaged(self) -> AbstractContextManager[None]:
-        """Use the average of the weights, if there is one, within a block.
+    def averaged(self) -> AbstractContextManager[nn.Module]:
+        """The model to validate within a block: with the average of its weights, if there is one.
 
-        There, each process may call the model as often as it likes.
+        It is this optimizer's model or a copy, which each process may call as often as it likes.
         """
 
     def weights(self) -> dict[str, Tensor]:
@@ -241,7 +241,7 @@ class FlatOptimizer:
         ema_decay: float | None = None,
     ) -> None:
         self.config = config
-        self._ema_decay = ema_decay
+        self._model, self._ema_decay = model, ema_decay
         named = learned_parameters(model)
         self.layout = FlatLayout.unbroken(named)
         self.master = torch.cat([p.detach().reshape(-1).float() for _, p in named])
@@ -307,15 +307,15 @@ class FlatOptimizer:
             self._average.lerp_(self.master, 1 - decay)
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Use the average of the weights, if there is one, within a block."""
+    def averaged(self) -> Iterator[nn.Module]:
+        """The model, within a block with the average of its weights, if there is one."""
         if self._average is None:
-            yield
+            yield self._model
             return
         kept = self._working.clone()
         self._working.copy_(self._average)
         try:
-            yield
+            yield self._model
         finally:
             self._working.copy_(kept)
 

@@ -56,7 +56,7 @@ class StateSharding:
         world: World,
     ) -> None:
         self.config = config
-        self._ema_decay, self._world = ema_decay, world
+        self._model, self._ema_decay, self._world = model, ema_decay, world
         named = learned_parameters(model)
         self.layout = self._laid_out(model, named)
         whole = self.layout.flat({name: p.detach() for name, p in named}, named[0][1].float())
@@ -133,15 +133,15 @@ class StateSharding:
             self._world.all_gather(self._working[part])
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Use the average of the weights, if there is one, within a block."""
+    def averaged(self) -> Iterator[nn.Module]:
+        """The model, within a block with the average of its weights, if there is one."""
         if self._average is None:
-            yield
+            yield self._model
             return
         kept = self.master.clone()  # in float32, it is a view of what the model computes with
         self._spread(self._average)
         try:
-            yield
+            yield self._model
         finally:
             self.master.copy_(kept)
             self._spread(kept)

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -91,9 +92,9 @@ class Trainer:
     ) -> None:
         keep_freed_memory()
         self.model = model.to(world.device)
+        self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
         if config.recompute == "layers":
             recompute_layers(self.model)
-        self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
         self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
@@ -340,8 +341,8 @@ class Trainer:
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
-        with self.optimizer.averaged():
-            figures = self._validate(self.model)
+        with self.optimizer.averaged() as model:
+            figures = self._validate(cast(TranslationModel, model))
         self._tell({"kind": "validation", "step": progress.step, **figures})
         if not self._within_bounds(figures):
             return
