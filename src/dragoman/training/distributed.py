@@ -110,9 +110,8 @@ class World:
         """
         own = self._own(tensor)
         if tensor.device.type == "cuda":
-            wait = self._started(
-                lambda: torch.distributed.reduce_scatter_tensor(own, tensor, async_op=True)
-            )
+            scatter = _newest("reduce_scatter_single", "reduce_scatter_tensor")
+            wait = self._started(lambda: scatter(own, tensor, async_op=True))
             return lambda: (wait(), own)[1]
         # Gloo's own is a sum of everything everywhere, which sends twice as much.
         received = torch.empty_like(tensor)
@@ -154,9 +153,8 @@ class World:
             WorkerError: another process ended or cannot be reached.
         """
         whole = tensor.view(torch.uint8)  # gloo does not know every type
-        self._started(
-            lambda: torch.distributed.all_gather_into_tensor(whole, self._own(whole), async_op=True)
-        )()
+        gather = _newest("all_gather_single", "all_gather_into_tensor")
+        self._started(lambda: gather(whole, self._own(whole), async_op=True))()
 
     def gather_ranges(self, own: Tensor) -> Tensor | None:
         """The vectors of all processes one after another, in the leading process on the CPU.
@@ -304,6 +302,14 @@ class World:
         kind = "" if known else f"{type(error).__name__}: "
         code = error.exit_code if isinstance(error, DragomanError) else 1
         return {"error": f"process {self.rank}: {kind}{error}", "exit_code": code}
+
+
+def _newest(name: str, before: str) -> Callable[..., Any]:
+    """A collective that PyTorch has renamed: 2.13 warns of its older name."""
+    found: Callable[..., Any] = getattr(torch.distributed, name, None) or getattr(
+        torch.distributed, before
+    )
+    return found
 
 
 def _check(outcome: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
     MixedPrecisionPolicy,
@@ -178,11 +178,11 @@ class ParameterSharding:
     def averaged(self) -> Iterator[TranslationModel]:
         """A model of its own with all weights: the processes call it as often as they like."""
         whole = {
-            name: self._whole(name, rows).to(self._precision)
+            name: nn.Parameter(self._whole(name, rows).to(self._precision), requires_grad=False)
             for name, rows in (self._average or self._own).items()
         }
         named = {name: whole[own] for name, own in self._tied.items()}
-        self._plain.load_state_dict(named, strict=False, assign=True)
+        self._plain.load_state_dict(named, strict=False, assign=True)  # tied ones stay tied
         del whole, named
         try:
             yield self._plain.eval()
@@ -266,7 +266,16 @@ class ParameterSharding:
 
 
 def _take_apart(model: TranslationModel, precision: torch.dtype, world: World) -> None:
-    """Leave some rows of each parameter in each process."""
+    """Leave some rows of each parameter in each process.
+
+    Raises:
+        ConfigError: this PyTorch cannot do so on a CPU.
+    """
+    if world.device.type == "cpu" and not hasattr(torch.cpu.Stream, "record_event"):
+        raise ConfigError(
+            f"training.sharding: parameters needs a newer PyTorch on CPUs, and this is "
+            f"{torch.__version__}; upgrade it, or set sharding to gradients"
+        )
     # Keys and values are views; nothing here changes them in place, which is what it warns of.
     warnings.filterwarnings("ignore", "FSDP2-wrapped module .* returned a view tensor")
     world.all_reduce(torch.zeros(1, device=world.device))  # forms the group
@@ -286,7 +295,7 @@ def _take_apart(model: TranslationModel, precision: torch.dtype, world: World) -
 def _without_weights(model: TranslationModel) -> TranslationModel:
     """A copy whose parameters take no memory."""
     memo = {
-        id(p): torch.nn.Parameter(torch.empty_like(p, device="meta"), requires_grad=False)
+        id(p): nn.Parameter(torch.empty_like(p, device="meta"), requires_grad=False)
         for p in model.parameters()
     }
     return copy.deepcopy(model, memo)

@@ -22,7 +22,7 @@ from dragoman.core.files import sweep
 from dragoman.data.batches import Batch
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.dropout import seed_dropout
+from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
@@ -256,9 +256,13 @@ class Trainer:
 
     def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
         """Take part in the ``passes`` that other processes make over further batches."""
+        device = self._world.device
+        devices = [device] if device.type == "cuda" else []
 
         def again() -> None:
-            task.objective.backward(self.model, batches[-1].to(self._world.device), 0.0)
+            # What follows draws the numbers that it draws without this.
+            with torch.random.fork_rng(devices), dropout_from(dropout_state()):
+                task.objective.backward(self.model, batches[-1].to(device), 0.0)
 
         for _ in range(passes):
             self.optimizer.idle(again)
