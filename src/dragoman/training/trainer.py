@@ -90,9 +90,9 @@ class Trainer:
         make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
         make_penalty: Callable[[Optimizer], Penalty] | None = None,
     ) -> None:
-        keep_freed_memory()
         self.model = model.to(world.device)
         self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
+        keep_freed_memory()  # not the weights that have just moved into the optimizer's vectors
         if config.recompute == "layers":
             recompute_layers(self.model)
         self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
