@@ -7,7 +7,8 @@
 # make coverage     how much of training, search, data, text and models their tests run, against floors
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make soak   kills, power losses, hostile input and overload for HOURS=2 hours, with a report in runs/soak
-# make dist   builds what is published, checks it, installs it elsewhere and uses it
+# make dist   builds what is published, checks it, installs it elsewhere by digests and uses it; with a
+#             list of all packages with their digests, and a bill of materials
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
 #             row; MINUTES=60 stops each table after an hour, and the next call goes on.  Topics:
@@ -35,11 +36,17 @@ JOBS := 2
 MINUTES :=
 HOURS := 2
 
+# The extras that dist/requirements.lock covers: those of the image, and pictures.
+LOCKED := server postgresql ctranslate2 documents moses plots
+
 # The rooms that tests/coverage_gate.py has floors for.
 COVERED := data models search text training
 
 # What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+
+# What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test corpus test-kernels check coverage mutants soak dist bench format clean
 
@@ -111,10 +118,12 @@ dist: $(VENV)/dist
 		{ cat "$$new/log"; false; }; } && \
 	$(BIN)/twine check --strict dist/* && \
 	$(BIN)/python tests/distribution.py check dist && \
+	$(BIN)/python -m soak.locking dist/requirements.lock $(LOCKED:%=--extra %) && \
 	$(PYTHON) -m venv "$$new/venv" && \
-	"$$new/venv/bin/python" $(PIP) setuptools wheel && \
-	"$$new/venv/bin/python" $(PIP) $(TORCH_FROM) torch && \
-	"$$new/venv/bin/python" $(PIP) --no-build-isolation "$$(echo dist/*.whl)[plots]" && \
+	"$$new/venv/bin/python" $(PIP) --require-hashes --no-deps --requirement dist/requirements.lock && \
+	"$$new/venv/bin/python" $(PIP) --no-deps dist/*.whl && \
+	$(BIN)/cyclonedx-py environment --validate --output-file dist/bill-of-materials.json \
+		"$$new/venv" && \
 	$(BIN)/python tests/distribution.py use "$$new/venv"
 
 format: $(VENV)/installed
