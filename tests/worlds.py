@@ -68,9 +68,8 @@ class GlooThreads(World):
         self.sent.append(tensor.numel())
         return self.group.allreduce([tensor]).wait
 
-    def all_gather(self, tensor: Tensor) -> None:
-        whole = tensor.view(torch.uint8)
-        self.group._allgather_base(whole, self._own(whole)).wait()
+    def _all_gather(self, whole: Tensor, own: Tensor) -> None:
+        self.group._allgather_base(whole, own).wait()
 
     def _start_all_to_all(self, received: Tensor, sent: Tensor) -> Callable[[], None]:
         self.sent.append(sent.numel())

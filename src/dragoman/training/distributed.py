@@ -152,9 +152,15 @@ class World:
         Raises:
             WorkerError: another process ended or cannot be reached.
         """
-        whole = tensor.view(torch.uint8)  # gloo does not know every type
-        gather = _newest("all_gather_single", "all_gather_into_tensor")
-        self._started(lambda: gather(whole, self._own(whole), async_op=True))()
+        if tensor.device.type == "cuda":
+            self._all_gather(tensor, self._own(tensor))
+            return
+        rows = tensor.view(self.size, -1)
+        for part in rows.split(max(1, _AT_ONCE // self.size), dim=1):  # gloo copies all of it
+            parts = torch.empty(part.shape, dtype=part.dtype).view(-1)
+            # As bytes, since gloo does not know every type.
+            self._all_gather(parts.view(torch.uint8), part[self.rank].view(torch.uint8))
+            part.copy_(parts.view(part.shape))
 
     def gather_ranges(self, own: Tensor) -> Tensor | None:
         """The vectors of all processes one after another, in the leading process on the CPU.
@@ -184,6 +190,10 @@ class World:
         return self._started(
             lambda: torch.distributed.all_to_all_single(received, sent, async_op=True)
         )
+
+    def _all_gather(self, whole: Tensor, own: Tensor) -> None:
+        gather = _newest("all_gather_single", "all_gather_into_tensor")
+        self._started(lambda: gather(whole, own, async_op=True))()
 
     def _gather(self, own: Tensor, parts: list[Tensor] | None) -> None:
         self._started(lambda: torch.distributed.gather(own, parts, async_op=True))()

@@ -32,6 +32,9 @@ from dragoman.training.optimizer import (
     present_decay,
 )
 
+_AT_ONCE = 1 << 21
+"""Gradients that are converted at once: 8 MB."""
+
 
 class StateSharding:
     """An :class:`~dragoman.training.optimizer.Optimizer` that keeps a share of Adam's state.
@@ -83,6 +86,7 @@ class StateSharding:
         ):
             parameter.grad = place
         self._collected = self._working_gradient.float()  # no copy in float32
+        self._empty = True  # no pass has been collected since the last step
         return self.layout.share(self._collected, self._world.rank)
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
@@ -97,9 +101,16 @@ class StateSharding:
 
     def collect(self) -> None:
         """Add the gradients of one backward pass, in float32."""
-        if self._collected is not self._working_gradient:
-            self._collected += self._working_gradient
-            self._working_gradient.zero_()
+        if self._collected is self._working_gradient:
+            return
+        if self._empty:
+            self._collected.copy_(self._working_gradient)
+        else:  # not at once: PyTorch would first convert all of it
+            parts = self._collected.split(_AT_ONCE), self._working_gradient.split(_AT_ONCE)
+            for total, part in zip(*parts, strict=True):
+                total.add_(part)
+        self._empty = False
+        self._working_gradient.zero_()
 
     def reduce(self, world: World) -> None:
         """Sum the gradient over the processes, of which each gets that of its share."""
@@ -150,6 +161,7 @@ class StateSharding:
         """Clear the gradient."""
         self._collected.zero_()
         self._working_gradient.zero_()
+        self._empty = True
 
     def weights(self) -> dict[str, Tensor]:
         """All parameters in float32 and the saved buffers, by name; nothing but in the leader."""
