@@ -11,7 +11,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributed import HashStore, ProcessGroupGloo  # type: ignore[attr-defined]
+from torch.distributed import (  # type: ignore[attr-defined]
+    GatherOptions,
+    HashStore,
+    ProcessGroupGloo,
+)
 
 from dragoman.training.distributed import World
 
@@ -63,6 +67,18 @@ class GlooThreads(World):
         assert self.group is not None
         self.sent.append(tensor.numel())
         return self.group.allreduce([tensor]).wait
+
+    def _all_gather(self, whole: Tensor, own: Tensor) -> None:
+        self.group._allgather_base(whole, own).wait()
+
+    def _start_all_to_all(self, received: Tensor, sent: Tensor) -> Callable[[], None]:
+        self.sent.append(sent.numel())
+        return self.group.alltoall_base(received, sent, [], []).wait
+
+    def _gather(self, own: Tensor, parts: list[Tensor] | None) -> None:
+        options = GatherOptions()
+        options.rootRank = 0
+        self.group.gather([parts] if parts else [], [own], options).wait()
 
 
 def gloo_together(size: int, work: Callable[[GlooThreads], Any]) -> list[Future[Any]]:

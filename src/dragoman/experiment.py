@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -75,7 +76,7 @@ from dragoman.training.consolidation import (
 )
 from dragoman.training.distributed import World
 from dragoman.training.observers import MetricsFile, Observer
-from dragoman.training.optimizer import FlatOptimizer, Optimizer
+from dragoman.training.optimizer import Optimizer, VectorOptimizer
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.training.warm_start import digest_of
@@ -349,8 +350,9 @@ class Experiment:
     def _penalty(self, optimizer: Optimizer) -> Penalty:
         """What holds weights near those that training began with."""
         consolidation = self.config.training.consolidation
-        assert consolidation is not None and isinstance(optimizer, FlatOptimizer), "by default"
-        return read_consolidation(self.run / CONSOLIDATION_FILE, optimizer, consolidation.weight)
+        assert consolidation is not None
+        one = cast(VectorOptimizer, optimizer)  # the configuration refuses any other with it
+        return read_consolidation(self.run / CONSOLIDATION_FILE, one, consolidation.weight)
 
     def _begins(self, world: World) -> bool:
         """Whether there is no checkpoint to resume from."""

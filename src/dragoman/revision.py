@@ -26,6 +26,8 @@ CHANGEABLE = (
     "training.patience",
     "training.device_tokens",
     "training.send_gradients",
+    "training.sharding",
+    "training.recompute",
     "training.validation_steps",
     "training.checkpoint_steps",
     "training.keep_checkpoints",

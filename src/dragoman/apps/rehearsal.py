@@ -21,6 +21,7 @@ from dragoman.run_tasks import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.optimizer import FlatOptimizer
+from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.step import take_step
 from dragoman.training.tasks import SingleStep, Stream
@@ -64,6 +65,8 @@ class Rehearsal:
         self.device = best_device()
         torch.manual_seed(seed)
         self._model = build_model(model, vocabularies).to(self.device).train()
+        if training.recompute == "layers":
+            recompute_layers(self._model)
         precision = working_precision(training.precision, self.device)
         self._optimizer = FlatOptimizer(self._model, training.optimizer, precision)
         self._objective = training.objective.build(training.label_smoothing, model)

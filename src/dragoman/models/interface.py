@@ -118,6 +118,11 @@ class FamilyConfig(ComposedConfig):
         return 0
 
     @property
+    def has_separate_layers(self) -> bool:
+        """Whether :meth:`TranslationModel.separate_layers` are all its layers."""
+        return False
+
+    @property
     def position_limit(self) -> int | None:
         """Maximum sentence length in pieces, including the end symbol; None: unlimited."""
         return None
@@ -285,6 +290,15 @@ class TranslationModel(nn.Module, ABC):
             return "source"
         output = name.partition(".")[0] == "output"
         return "target" if output or name == "target_embedding.weight" else None
+
+    def separate_layers(self) -> Iterator[nn.Module]:
+        """The layers whose weights are used in calls of the layer alone, as of any module.
+
+        Training may repeat such a call, or fetch the weights just before it.  A layer may name in
+        ``entrances`` other methods of it that are called from outside and use its weights.  A
+        family whose :attr:`FamilyConfig.has_separate_layers` is False has none.
+        """
+        yield from ()
 
     def source_attention(self) -> Iterator[nn.Parameter]:
         """The weights that :meth:`decode` uses for nothing but to read the source.

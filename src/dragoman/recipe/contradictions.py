@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.recipe.description import RunDescription, is_train
+from dragoman.recipe.sharing import layer_problems, sending_problems
 from dragoman.text.back_translated import back_translation_problems
 from dragoman.text.corpus import TRANSLATION, CorpusPart
 from dragoman.text.language_agreement import LanguageAgreement
@@ -63,7 +64,8 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     yield from _trees_without_symbols(run)
     yield from _unread_alignments(run)
     yield from _terms_in_two_ways(run)
-    yield from _cut_off_while_sending(run)
+    yield from sending_problems(run)
+    yield from layer_problems(run)
     yield from _tasks_that_do_not_fit(run)
     yield from _context_that_does_not_fit(run)
     yield from _sides_that_do_not_fit(run)
@@ -268,16 +270,6 @@ def _terms_in_two_ways(run: RunDescription) -> Iterator[str]:
     if len(found) > 1:
         ways = ", ".join(f"{method} in {name}" for method, name in found.items())
         yield f"transforms: terms are annotated in two ways ({ways}); choose one method"
-
-
-def _cut_off_while_sending(run: RunDescription) -> Iterator[str]:
-    """Gradients sent in a backward pass that may not be the last of its batch."""
-    cut_off = [name for name, part in run.parts() if is_train(name) and part.cuts_off_source]
-    if cut_off and run.training.send_gradients == "during":
-        yield (
-            f"{cut_off[0]}: dummy_source with cut_off learns from a batch in two passes, and "
-            "training.send_gradients: during needs a single one; set it to after"
-        )
 
 
 def _uses_vocabulary_of_another(run: RunDescription) -> bool:

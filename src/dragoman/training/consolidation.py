@@ -30,7 +30,7 @@ from dragoman.text.reservoir import Reservoir
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.cross_entropy import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer
+from dragoman.training.optimizer import VectorOptimizer
 
 CONSOLIDATION_FILE = "consolidation.safetensors"
 """Of a run: the Fisher information and the weights that training began with, by name."""
@@ -61,14 +61,14 @@ class Penalty(Protocol):
         """Add its gradient, times ``tokens``, to that of the optimizer: a step divides by them."""
 
     def value(self) -> float:
-        """The penalty itself."""
+        """The penalty itself; all processes ask for it at once."""
 
 
 class Consolidation:
     """The penalty of weights that move away from where they began.
 
     Args:
-        optimizer: has the weights and their gradient.
+        optimizer: has the weights and their gradient, or a share of them.
         fisher: diagonal Fisher information by the names of the learned weights.
         origin: the weights that training began with, by the same names.
         weight: of the penalty.
@@ -79,7 +79,7 @@ class Consolidation:
 
     def __init__(
         self,
-        optimizer: FlatOptimizer,
+        optimizer: VectorOptimizer,
         fisher: dict[str, Tensor],
         origin: dict[str, Tensor],
         weight: float,
@@ -95,7 +95,7 @@ class Consolidation:
     def value(self) -> float:
         """See :meth:`Penalty.value`."""
         moved = self._optimizer.master - self._origin
-        return float((self._fisher * moved * moved).sum()) * self._weight / 2
+        return self._optimizer.total(self._fisher * moved * moved) * self._weight / 2
 
 
 def write_consolidation(
@@ -119,7 +119,7 @@ def write_consolidation(
     world.broadcast(lambda: write_tensors(path, tensors))
 
 
-def read_consolidation(path: Path, optimizer: FlatOptimizer, weight: float) -> Consolidation:
+def read_consolidation(path: Path, optimizer: VectorOptimizer, weight: float) -> Consolidation:
     """The penalty of a run, from what :func:`write_consolidation` wrote.
 
     Raises:

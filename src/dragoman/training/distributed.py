@@ -31,6 +31,8 @@ Result = TypeVar("Result")
 # Timeout of collectives: long enough for a process to write a large checkpoint to a slow disk.
 _TIMEOUT = timedelta(hours=1)
 _POLL_SECONDS = 0.1
+_AT_ONCE = 1 << 21
+"""Numbers of a long vector that are exchanged at once where a copy of them is needed: 8 MB."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,116 @@ class World:
         Raises:
             WorkerError: another process ended or cannot be reached; also when waiting.
         """
+        return self._started(lambda: torch.distributed.all_reduce(tensor, async_op=True))
+
+    def start_reduce_scatter(self, tensor: Tensor) -> Callable[[], Tensor]:
+        """Start summing ``tensor`` over all processes, of which each gets its own range.
+
+        Args:
+            tensor: ``(size * numbers,)``; its content is lost.
+
+        Returns:
+            A function that waits, and returns the sum of this process' range: a view of ``tensor``.
+
+        Raises:
+            WorkerError: another process ended or cannot be reached; also when waiting.
+        """
+        own = self._own(tensor)
+        if tensor.device.type == "cuda":
+            scatter = _newest("reduce_scatter_single", "reduce_scatter_tensor")
+            wait = self._started(lambda: scatter(own, tensor, async_op=True))
+            return lambda: (wait(), own)[1]
+        # Gloo's own is a sum of everything everywhere, which sends twice as much.
+        received = torch.empty_like(tensor)
+        arrive = self._start_all_to_all(received, tensor)
+
+        def add_up() -> Tensor:
+            arrive()
+            return torch.sum(received.view(self.size, -1), dim=0, out=own)
+
+        return add_up
+
+    def reduce_scatter(self, tensor: Tensor) -> Tensor:
+        """Sum a long ``tensor`` over all processes, of which each gets its own range.
+
+        Args:
+            tensor: ``(size * numbers,)``; its content is lost.
+
+        Returns:
+            The sum of this process' range: a view of ``tensor``.
+
+        Raises:
+            WorkerError: another process ended or cannot be reached.
+        """
+        if tensor.device.type == "cuda":
+            return self.start_reduce_scatter(tensor)()
+        own = self._own(tensor)
+        columns = tensor.view(self.size, -1).split(max(1, _AT_ONCE // self.size), dim=1)
+        for part, place in zip(columns, own.split(columns[0].shape[1]), strict=True):
+            place.copy_(self.start_reduce_scatter(part.reshape(-1))())
+        return own
+
+    def all_gather(self, tensor: Tensor) -> None:
+        """Fill the ranges of the other processes, each of which has its own.
+
+        Args:
+            tensor: ``(size * numbers,)``.
+
+        Raises:
+            WorkerError: another process ended or cannot be reached.
+        """
+        if tensor.device.type == "cuda":
+            self._all_gather(tensor, self._own(tensor))
+            return
+        rows = tensor.view(self.size, -1)
+        for part in rows.split(max(1, _AT_ONCE // self.size), dim=1):  # gloo copies all of it
+            parts = torch.empty(part.shape, dtype=part.dtype).view(-1)
+            # As bytes, since gloo does not know every type.
+            self._all_gather(parts.view(torch.uint8), part[self.rank].view(torch.uint8))
+            part.copy_(parts.view(part.shape))
+
+    def gather_ranges(self, own: Tensor) -> Tensor | None:
+        """The vectors of all processes one after another, in the leading process on the CPU.
+
+        Args:
+            own: this process' vector, ``(numbers,)``; of the same length in all.
+
+        Raises:
+            WorkerError: another process ended or cannot be reached.
+        """
+        whole = None
+        if self.is_leader:
+            whole = torch.empty(self.size, len(own), dtype=own.dtype)
+        for start in range(0, len(own), _AT_ONCE):
+            part = own[start : start + _AT_ONCE].contiguous()
+            parts = [torch.empty_like(part) for _ in range(self.size)] if self.is_leader else None
+            self._gather(part, parts)
+            if whole is not None and parts is not None:
+                whole[:, start : start + _AT_ONCE] = torch.stack(parts).cpu()
+        return whole if whole is None else whole.view(-1)
+
+    def _own(self, tensor: Tensor) -> Tensor:
+        """This process' range of a vector."""
+        return tensor.view(self.size, -1)[self.rank]
+
+    def _start_all_to_all(self, received: Tensor, sent: Tensor) -> Callable[[], None]:
+        return self._started(
+            lambda: torch.distributed.all_to_all_single(received, sent, async_op=True)
+        )
+
+    def _all_gather(self, whole: Tensor, own: Tensor) -> None:
+        gather = _newest("all_gather_single", "all_gather_into_tensor")
+        self._started(lambda: gather(whole, own, async_op=True))()
+
+    def _gather(self, own: Tensor, parts: list[Tensor] | None) -> None:
+        self._started(lambda: torch.distributed.gather(own, parts, async_op=True))()
+
+    def _started(self, start: Callable[[], Any]) -> Callable[[], None]:
+        """Start a collective, in a group; returns a function that waits for its end."""
         with _lost_processes():
             if not torch.distributed.is_initialized():
                 self._form_group()
-            handle = torch.distributed.all_reduce(tensor, async_op=True)
+            handle = start()
 
         def wait() -> None:
             with _lost_processes():
@@ -204,6 +312,14 @@ class World:
         kind = "" if known else f"{type(error).__name__}: "
         code = error.exit_code if isinstance(error, DragomanError) else 1
         return {"error": f"process {self.rank}: {kind}{error}", "exit_code": code}
+
+
+def _newest(name: str, before: str) -> Callable[..., Any]:
+    """A collective that PyTorch has renamed: 2.13 warns of its older name."""
+    found: Callable[..., Any] = getattr(torch.distributed, name, None) or getattr(
+        torch.distributed, before
+    )
+    return found
 
 
 def _check(outcome: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ vanish in bfloat16's 8 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Literal, Protocol
 
@@ -17,14 +17,15 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.core.config import Config
-from dragoman.core.errors import SavedError
-from dragoman.models.interface import fixed_tensors
 from dragoman.training.adam import FusedAdam
 from dragoman.training.distributed import World
+from dragoman.training.fixed_tensors import FixedTensors
+from dragoman.training.flat_layout import FlatLayout, learned_parameters
 
 AVERAGE = "average."
 """Prefix of the names of averaged weights among the moments."""
-_MOMENTS = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}
+MOMENTS = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}
+"""What a checkpoint calls the moments, and what PyTorch does."""
 
 
 class OptimizerConfig(Config):
@@ -45,33 +46,38 @@ class OptimizerConfig(Config):
     clipped, as in the paper."""
 
 
-def _is_matrix(parameter: Tensor) -> bool:
-    """Whether it is decayed; the gains of weight normalisation have the shape ``(outputs, 1)``."""
-    return parameter.dim() >= 2 and parameter.numel() > parameter.shape[0]
-
-
-def _check_shape(name: str, shape: torch.Size, tensor: Tensor | None) -> None:
-    if tensor is None or tensor.shape != shape:
-        found = "nothing" if tensor is None else list(tensor.shape)
-        raise SavedError(
-            f"the checkpoint is from another configuration: {name} should be {list(shape)}, "
-            f"found {found}"
-        )
-
-
 class Optimizer(Protocol):
     """Owns the memory of a model's parameters and gradients, and updates them.
 
     The trainer calls every method in all processes and in the same order, so any of them may be a
-    collective.  That leaves room for sharded state (Rajbhandari et al. 2020, ZeRO): a process may
-    keep only the moments of its range of the flat vector, update that range and collect the other
-    ranges in :meth:`step`.  Saved state is always complete and by name, so a checkpoint does not
+    collective.  :meth:`collect` is called as often as :meth:`passes` says, which is where an
+    implementation agrees on it.  Saved state is complete and by name, so a checkpoint does not
     depend on the number of processes or on who kept what.
     """
 
     @property
     def gradient(self) -> Tensor:
-        """The gradient collected since the last step, ``(parameters,)``, float32."""
+        """The gradient collected since the last step, a float32 vector.
+
+        After :meth:`reduce`, it is that of the numbers that this process updates.
+        """
+
+    def passes(self, counts: Sequence[int]) -> Sequence[int]:
+        """How many passes this process shall make over each task in a step.
+
+        Args:
+            counts: the numbers of its batches.
+
+        Returns:
+            At least as many; the same in all processes where a pass is a collective.
+        """
+
+    def idle(self, again: Callable[[], object]) -> None:
+        """Take part in a pass of the others in which this process has nothing to learn.
+
+        Args:
+            again: repeats this process' last backward pass with the weight 0.
+        """
 
     def expect_last(self) -> None:
         """Announce that the next gradients to collect are the last ones before :meth:`reduce`.
@@ -97,14 +103,23 @@ class Optimizer(Protocol):
     def clear(self) -> None:
         """Clear the gradient."""
 
-    def averaged(self) -> AbstractContextManager[None]:
-        """Use the average of the weights, if there is one, within a block."""
+    def averaged(self) -> AbstractContextManager[nn.Module]:
+        """The model to validate within a block: with the average of its weights, if there is one.
+
+        It is this optimizer's model or a copy, which each process may call as often as it likes.
+        """
 
     def weights(self) -> dict[str, Tensor]:
-        """All parameters in float32, frozen ones too, and the saved buffers, by name."""
+        """All parameters in float32, frozen ones too, and the saved buffers, by name.
+
+        In the leading process; others may return less, or nothing.
+        """
 
     def moments(self) -> dict[str, Tensor]:
-        """The optimizer state by name; empty before the first step."""
+        """The optimizer state by name; empty before the first step.
+
+        In the leading process; others may return less, or nothing.
+        """
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Restore what :meth:`weights` and :meth:`moments` of any implementation returned.
@@ -112,6 +127,99 @@ class Optimizer(Protocol):
         Raises:
             SavedError: the tensors belong to another model.
         """
+
+
+class VectorOptimizer(Optimizer, Protocol):
+    """An :class:`Optimizer` of one vector, the whole or a share of it."""
+
+    @property
+    def master(self) -> Tensor:
+        """The weights that this process updates, float32, as in :attr:`gradient`."""
+
+    def flat(self, tensors: dict[str, Tensor]) -> Tensor:
+        """Tensors by the names of the learned parameters as a vector that matches the master.
+
+        Raises:
+            SavedError: one is missing, left over or of another shape.
+        """
+
+    def total(self, values: Tensor) -> float:
+        """The sum of ``values``, which correspond to the master, over all numbers of the model."""
+
+
+class VectorAdam:
+    """Adam over one vector, whose first numbers are decayed.
+
+    Args:
+        config: hyperparameters of Adam.
+        values: updated in place.
+        gradient: of ``values``.
+        decayed: how many of them are decayed.
+    """
+
+    def __init__(
+        self, config: OptimizerConfig, values: Tensor, gradient: Tensor, decayed: int
+    ) -> None:
+        self._sizes = [decayed, len(values) - decayed]
+        self._slices = [nn.Parameter(part) for part in values.split(self._sizes)]
+        for part, own in zip(self._slices, gradient.split(self._sizes), strict=True):
+            part.grad = own
+        self._adam = FusedAdam(
+            config.kind,
+            list(zip(self._slices, (config.weight_decay, 0.0), strict=True)),
+            beta1=config.beta1,
+            beta2=config.beta2,
+            epsilon=config.epsilon,
+        )
+
+    def step(self, learning_rate: float) -> None:
+        """Update the values by the gradient."""
+        self._adam.learning_rate = learning_rate
+        self._adam.step()
+
+    @property
+    def steps(self) -> Tensor | None:
+        """Number of updates, ``(1,)``; None before the first."""
+        state = self._adam.state[self._slices[0]]
+        return state["step"].reshape(1) if state else None
+
+    def moments(self) -> dict[str, Tensor]:
+        """Both moments as vectors, by the names of a checkpoint; empty before the first update."""
+        state = [self._adam.state[part] for part in self._slices]
+        if not state[0]:
+            return {}
+        return {
+            ours: torch.cat([part[theirs] for part in state]) for ours, theirs in MOMENTS.items()
+        }
+
+    def clear(self) -> None:
+        """Forget the moments."""
+        self._adam.state.clear()
+
+    def restore(self, steps: Tensor, moments: dict[str, Tensor]) -> None:
+        """Take over what :attr:`steps` and :meth:`moments` returned."""
+        for ours, theirs in MOMENTS.items():
+            for part, values in zip(self._slices, moments[ours].split(self._sizes), strict=True):
+                self._adam.state[part][theirs] = values.clone()
+        for part in self._slices:
+            self._adam.state[part]["step"] = steps.reshape(()).clone()
+
+
+def present_decay(decay: float, steps: Tensor | None) -> float:
+    """The decay of a moving average: lower in the first steps, to forget fresh weights soon."""
+    count = 0.0 if steps is None else float(steps)
+    return min(decay, (1 + count) / (10 + count))
+
+
+def clipped(factor: float, norm: float, limit: float | None) -> float:
+    """``factor``, lowered so that a gradient of ``norm`` is no longer than ``limit``."""
+    return factor * limit / norm if limit is not None and norm > limit else factor
+
+
+def named_moments(moments: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
+    """The tensors of a checkpoint whose names begin with ``kind``, by the rest of their names."""
+    prefix = f"{kind}."
+    return {n.removeprefix(prefix): t for n, t in moments.items() if n.startswith(prefix)}
 
 
 class FlatOptimizer:
@@ -133,51 +241,29 @@ class FlatOptimizer:
         ema_decay: float | None = None,
     ) -> None:
         self.config = config
-        self._ema_decay = ema_decay
-        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-        # Decayed parameters come first, so that each kind is one slice.
-        named.sort(key=lambda item: not _is_matrix(item[1]))
-        self._names = [name for name, _ in named]
-        self._shapes = [parameter.shape for _, parameter in named]
-        device = named[0][1].device
+        self._model, self._ema_decay = model, ema_decay
+        named = learned_parameters(model)
+        self.layout = FlatLayout.unbroken(named)
         self.master = torch.cat([p.detach().reshape(-1).float() for _, p in named])
         same = precision == torch.float32
         self._working = self.master if same else self.master.to(precision)
         self._working_gradient = torch.zeros_like(self._working)
-        self.gradient = (
-            self._working_gradient if same else torch.zeros_like(self.master, device=device)
-        )
+        self.gradient = self._working_gradient if same else torch.zeros_like(self.master)
         self._empty = True  # no pass has added to the gradient since the last step
-        views = zip(
-            named, self._split(self._working), self._split(self._working_gradient), strict=True
-        )
-        for (_, parameter), values, gradient in views:
+        views = self.layout.views(self._working), self.layout.views(self._working_gradient)
+        for (_, parameter), values, gradient in zip(named, *views, strict=True):
             parameter.data = values
             parameter.grad = gradient
-        self._fixed = fixed_tensors(model)
-        self._exact = {name: buffer.clone() for name, buffer in self._fixed.items()}
-        # Position tables, which must not promote activations, and weights that do not learn.
-        frozen = (p for p in model.parameters() if not p.requires_grad)
-        for tensor in (*model.buffers(), *frozen):
-            if tensor.is_floating_point():
-                tensor.data = tensor.data.to(precision)
-        decayed = sum(p.numel() for _, p in named if _is_matrix(p))
-        slices = [
-            nn.Parameter(part) for part in self.master.split([decayed, len(self.master) - decayed])
-        ]
-        for part, gradient in zip(
-            slices, self.gradient.split([decayed, len(self.master) - decayed]), strict=True
-        ):
-            part.grad = gradient
-        self._adam = FusedAdam(
-            config.kind,
-            [(slices[0], config.weight_decay), (slices[1], 0.0)],
-            beta1=config.beta1,
-            beta2=config.beta2,
-            epsilon=config.epsilon,
-        )
-        self._slices = slices
+        self._fixed = FixedTensors(model, precision)
+        self._adam = VectorAdam(config, self.master, self.gradient, self.layout.decayed)
         self._average = None if ema_decay is None else self.master.clone()
+
+    def passes(self, counts: Sequence[int]) -> Sequence[int]:
+        """Its own: gradients are sent when all of them are there."""
+        return counts
+
+    def idle(self, again: Callable[[], object]) -> None:
+        """Never called; see :meth:`passes`."""
 
     def expect_last(self) -> None:
         """Nothing to do: everything is sent in :meth:`reduce`."""
@@ -205,39 +291,31 @@ class FlatOptimizer:
         """Multiply the gradient by ``factor``, clip it, and return its norm before clipping."""
         assert not self._empty or self._working is self.master, "collect() comes first"
         norm = float(self.gradient.norm()) * factor
-        limit = self.config.clip_norm
-        if limit is not None and norm > limit:
-            factor *= limit / norm
+        factor = clipped(factor, norm, self.config.clip_norm)
         if factor != 1.0:
             self.gradient *= factor
         return norm
 
     def step(self, learning_rate: float) -> None:
         """Update the parameters and clear the gradient."""
-        self._adam.learning_rate = learning_rate
-        self._adam.step()
+        self._adam.step(learning_rate)
         self.clear()
         if self._working is not self.master:
             self._working.copy_(self.master)
-        if self._average is not None:
-            self._average.lerp_(self.master, 1 - self._present_decay())
-
-    def _present_decay(self) -> float:
-        """The decay of the average: lower in the first steps, to forget fresh weights soon."""
-        assert self._ema_decay is not None
-        steps = float(self._adam.state[self._slices[0]]["step"])
-        return min(self._ema_decay, (1 + steps) / (10 + steps))
+        if self._average is not None and self._ema_decay is not None:
+            decay = present_decay(self._ema_decay, self._adam.steps)
+            self._average.lerp_(self.master, 1 - decay)
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Use the average of the weights, if there is one, within a block."""
+    def averaged(self) -> Iterator[nn.Module]:
+        """The model, within a block with the average of its weights, if there is one."""
         if self._average is None:
-            yield
+            yield self._model
             return
         kept = self._working.clone()
         self._working.copy_(self._average)
         try:
-            yield
+            yield self._model
         finally:
             self._working.copy_(kept)
 
@@ -246,26 +324,31 @@ class FlatOptimizer:
         self._working_gradient.zero_()
         self._empty = True
 
+    def total(self, values: Tensor) -> float:
+        """Their sum: every process has all values."""
+        return float(values.sum())
+
     def weights(self) -> dict[str, Tensor]:
         """All parameters in float32 and the saved buffers, by name; views, not copies."""
-        return self._by_name(self.master) | self._exact
+        return self.layout.by_name(self.master) | self._fixed.exact
 
     def moments(self) -> dict[str, Tensor]:
         """Adam's moments as ``first_moment.NAME`` and ``second_moment.NAME``, and its step.
 
         The average of the weights, if there is one, is included as ``average.NAME``.
         """
-        state = [self._adam.state[part] for part in self._slices]
-        if not state[0]:
+        steps = self._adam.steps
+        if steps is None:
             return {}
-        tensors = {"step": state[0]["step"].reshape(1)}
+        vectors = self._adam.moments()
         if self._average is not None:
-            named = self._by_name(self._average)
-            tensors |= {f"{AVERAGE}{name}": tensor for name, tensor in named.items()}
-        for ours, theirs in _MOMENTS.items():
-            flat = torch.cat([part[theirs] for part in state])
-            tensors |= {f"{ours}.{name}": t for name, t in self._by_name(flat).items()}
-        return tensors
+            vectors = {AVERAGE.removesuffix("."): self._average, **vectors}
+        named = {
+            f"{kind}.{name}": tensor
+            for kind, vector in vectors.items()
+            for name, tensor in self.layout.by_name(vector).items()
+        }
+        return {"step": steps, **named}
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Restore what :meth:`weights` and :meth:`moments` returned.
@@ -273,50 +356,21 @@ class FlatOptimizer:
         Raises:
             SavedError: the tensors belong to another model.
         """
-        self._restore_fixed(weights)
-        learned = {name: t for name, t in weights.items() if name not in self._exact}
-        self.master.copy_(self.flat(learned))
+        self.master.copy_(self.flat(self._fixed.restore(weights)))
         self._working.copy_(self.master)
         self.clear()
-        self._adam.state.clear()
+        self._adam.clear()
         if self._average is not None:
-            prefix = len(AVERAGE)
-            kept = {name[prefix:]: t for name, t in moments.items() if name.startswith(AVERAGE)}
+            kept = named_moments(moments, AVERAGE.removesuffix("."))
             self._average.copy_(self.flat(kept) if kept else self.master)
-        if not moments:
-            return
-        sizes = [len(part) for part in self._slices]
-        for ours, theirs in _MOMENTS.items():
-            named = {name: moments.get(f"{ours}.{name}") for name in self._names}
-            flat = self.flat({n: t for n, t in named.items() if t is not None})
-            for part, values in zip(self._slices, flat.split(sizes), strict=True):
-                self._adam.state[part][theirs] = values.clone()
-        for part in self._slices:
-            self._adam.state[part]["step"] = moments["step"].reshape(()).clone()
-
-    def _restore_fixed(self, weights: dict[str, Tensor]) -> None:
-        for name, exact in self._exact.items():
-            _check_shape(name, exact.shape, weights.get(name))
-            exact.copy_(weights[name])
-            self._fixed[name].copy_(exact)
-
-    def _split(self, flat: Tensor) -> list[Tensor]:
-        parts = torch.split(flat, [shape.numel() for shape in self._shapes])
-        return [part.view(shape) for part, shape in zip(parts, self._shapes, strict=True)]
-
-    def _by_name(self, flat: Tensor) -> dict[str, Tensor]:
-        return dict(zip(self._names, self._split(flat), strict=True))
+        if moments:
+            vectors = {kind: self.flat(named_moments(moments, kind)) for kind in MOMENTS}
+            self._adam.restore(moments["step"], vectors)
 
     def flat(self, tensors: dict[str, Tensor]) -> Tensor:
-        """Tensors by the names of the learned parameters as one vector in the order of the master.
+        """Tensors by the names of the learned parameters as a vector that matches the master.
 
         Raises:
             SavedError: one is missing, left over or of another shape.
         """
-        if unknown := sorted(tensors.keys() - set(self._names)):
-            raise SavedError(
-                f"the checkpoint is from another configuration: {unknown[0]} does not belong"
-            )
-        for name, shape in zip(self._names, self._shapes, strict=True):
-            _check_shape(name, shape, tensors.get(name))
-        return torch.cat([tensors[name].reshape(-1) for name in self._names]).to(self.master)
+        return self.layout.flat(tensors, self.master)

@@ -8,7 +8,7 @@ whichever is ready first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,11 +32,20 @@ class _Part:
     names: frozenset[str]
     """Number of parameters in the range."""
     turn: int
-    """0 for matrices of layers; 1 for biases and gains of all layers, which are adjacent; 2 for
-    embeddings and output, to which the loss adds chunk by chunk: they wait for :meth:`reduce`."""
+    """See :func:`turn_of`."""
 
 
-_HELD = 2
+HELD = 2
+"""The turn of what is sent only after the backward pass."""
+
+
+def turn_of(model: TranslationModel, name: str, shape: Sequence[int]) -> int:
+    """When the gradient of a parameter is sent.
+
+    0 for matrices of layers; 1 for biases and gains of all layers, which are adjacent; 2 for
+    embeddings and output, to which the loss adds chunk by chunk, so that they wait for the end.
+    """
+    return HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
 
 
 def _size(part: _Part) -> int:
@@ -74,7 +83,7 @@ class OverlappingOptimizer(FlatOptimizer):
         if world.size > 1:
             part_of = {name: i for i, part in enumerate(self._parts) for name in part.names}
             for name, parameter in model.named_parameters():
-                if name in part_of and self._parts[part_of[name]].turn < _HELD:
+                if name in part_of and self._parts[part_of[name]].turn < HELD:
                     parameter.register_post_accumulate_grad_hook(
                         partial(self._arrived, name, part_of[name])
                     )
@@ -83,14 +92,15 @@ class OverlappingOptimizer(FlatOptimizer):
         """The parts in the order of sending: by turn, the last layers first."""
         parts: list[_Part] = []
         end = len(self.master)
-        for name, shape in zip(reversed(self._names), reversed(self._shapes), strict=True):
-            turn = _HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
-            stop, names = end, frozenset([name])
+        names, shapes = reversed(self.layout.names), reversed(self.layout.shapes)
+        for name, shape in zip(names, shapes, strict=True):
+            turn = turn_of(model, name, shape)
+            stop, together = end, frozenset([name])
             end -= shape.numel()
             if parts and parts[-1].turn == turn and _size(parts[-1]) < part_numbers:
                 before = parts.pop()
-                stop, names = before.place.stop, names | before.names
-            parts.append(_Part(slice(end, stop), names, turn))
+                stop, together = before.place.stop, together | before.names
+            parts.append(_Part(slice(end, stop), together, turn))
         return sorted(parts, key=lambda part: part.turn)  # stable
 
     def expect_last(self) -> None:

@@ -22,6 +22,8 @@ from dragoman.training.schedule import ScheduleConfig
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.warm_start import OptionalStart
 
+Sharding = Literal["none", "state", "gradients", "parameters"]
+
 
 class TrainingConfig(Config):
     """How a model is trained; the defaults are the paper's base model (section 5)."""
@@ -94,6 +96,14 @@ class TrainingConfig(Config):
     send_gradients: Literal["after", "during"] = "after"
     """When processes sum their gradients: after the backward pass, or part by part during it. The
     result is the same."""
+    sharding: Sharding = "none"
+    """What processes share out among themselves, so that each needs less memory (see [training in
+    several processes](scaling.md#training-in-several-processes)): `state`, float32 weights and
+    moments of the optimizer; `gradients`, these and the gradient; `parameters`, these and the
+    weights of layers. The result is the same, apart from rounding."""
+    recompute: Literal["none", "layers"] = "none"
+    """What the backward pass computes again instead of keeping it: `layers` keeps only what goes
+    into each layer, which takes less memory and more time. The result is the same, bit for bit."""
     log_steps: int = Field(20, ge=1)
     """Steps between logged training figures."""
     non_finite_steps: int = Field(10, ge=1)
@@ -128,6 +138,12 @@ class TrainingConfig(Config):
             )
         if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
             yield f"schedule.decay: {self.schedule.decay} needs max_steps"
+        if self.sharding != "none" and self.send_gradients == "during":
+            yield (
+                f"send_gradients: during is for sharding: none, and {self.sharding} sends them at "
+                "its own times; remove one of the two"
+            )
+        yield from self._unfit_parameter_sharding()
         if self.average_checkpoints > self.keep_checkpoints:
             yield (
                 f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
@@ -138,6 +154,17 @@ class TrainingConfig(Config):
     def consolidates(self) -> bool:
         """Whether anything holds weights near those of ``start_from``."""
         return self.consolidation is not None and self.consolidation.weight > 0
+
+    def _unfit_parameter_sharding(self) -> Iterator[str]:
+        """What needs whole weights in every process."""
+        if self.sharding != "parameters":
+            return
+        for name in ("adapter", "consolidation"):
+            if getattr(self, name) is not None:
+                yield (
+                    f"{name} needs all weights in every process; set sharding: gradients, or "
+                    f"remove {name}"
+                )
 
     def _unfit_adaptation(self) -> Iterator[str]:
         """An adapter or consolidation without a model, and whatever an adapter cannot learn."""

@@ -10,18 +10,19 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.core.device import keep_freed_memory, working_precision
+from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
 from dragoman.data.batches import Batch
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.dropout import seed_dropout
+from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
@@ -35,14 +36,15 @@ from dragoman.training.checkpoint import (
     step_of,
     write_checkpoint,
 )
+from dragoman.training.chosen_optimizer import chosen_optimizer
 from dragoman.training.consolidation import Penalty
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
-from dragoman.training.optimizer import FlatOptimizer, Optimizer
-from dragoman.training.overlap import OverlappingOptimizer
+from dragoman.training.optimizer import Optimizer
+from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
@@ -68,8 +70,8 @@ class Trainer:
         d_model: width of the model, on which the paper's learning rate depends.
         world: the processes that train together.
         observers: receive a record every ``log_steps`` steps and at each validation.
-        make_optimizer: creates the optimizer of the model; by default a :class:`FlatOptimizer` of
-            ``config``.
+        make_optimizer: creates the optimizer of the model; by default that which ``config`` asks
+            for.
         make_penalty: creates what is added to the loss because of the weights; by default nothing.
     """
 
@@ -88,9 +90,11 @@ class Trainer:
         make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
         make_penalty: Callable[[Optimizer], Penalty] | None = None,
     ) -> None:
-        keep_freed_memory()
         self.model = model.to(world.device)
-        self.optimizer = (make_optimizer or self._chosen_optimizer(config, world))(self.model)
+        self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
+        keep_freed_memory()  # not the weights that have just moved into the optimizer's vectors
+        if config.recompute == "layers":
+            recompute_layers(self.model)
         self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
@@ -103,16 +107,6 @@ class Trainer:
         self._saved_step: int | None = None
         self._step_seconds = 0.0
         self._stopping = False
-
-    @staticmethod
-    def _chosen_optimizer(
-        config: TrainingConfig, world: World
-    ) -> Callable[[TranslationModel], Optimizer]:
-        precision = working_precision(config.precision, world.device)
-        settings = config.optimizer, precision, config.ema_decay
-        if config.send_gradients == "during":
-            return lambda model: OverlappingOptimizer(model, *settings, world=world)
-        return lambda model: FlatOptimizer(model, *settings)
 
     def resume(self) -> bool:
         """Resume from the newest checkpoint of the run; False if there is none.
@@ -208,13 +202,13 @@ class Trainer:
         self.model.train()
         weights = [task.weight_at(progress.step) for task in self._tasks]
         taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
-        sums = [
-            self._backward(task, batches, weight, not any(taken[number:]))
-            for number, (task, batches, weight) in enumerate(
-                zip(self._tasks, taken, weights, strict=True), 1
-            )
-        ]
-        if not any(taken):  # fewer sentences than processes: this one has none in this step
+        passes = self.optimizer.passes([len(batches) for batches in taken])
+        sums = []
+        for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
+            batches, last = taken[number], not any(taken[number + 1 :])
+            sums.append(self._backward(task, batches, weight, last))
+            self._wait_idly(task, batches, passes[number] - len(batches))
+        if not any(passes):  # fewer sentences than processes: this one has none in this step
             self.optimizer.collect()
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
@@ -260,6 +254,19 @@ class Trainer:
             self.optimizer.collect()
         return sums
 
+    def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
+        """Take part in the ``passes`` that other processes make over further batches."""
+        device = self._world.device
+        devices = [device] if device.type == "cuda" else []
+
+        def again() -> None:
+            # What follows draws the numbers that it draws without this.
+            with torch.random.fork_rng(devices), dropout_from(dropout_state()):
+                task.objective.backward(self.model, batches[-1].to(device), 0.0)
+
+        for _ in range(passes):
+            self.optimizer.idle(again)
+
     def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
         """Add up each task's totals over all processes, and agree on when to stop.
 
@@ -300,13 +307,14 @@ class Trainer:
 
     def _log(self) -> None:
         figures = self._averages.figures()
+        penalty = None if self._penalty is None else self._penalty.value()
         if not figures or not self._world.is_leader:
             return
         progress = self.progress
         record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
         record |= self.model.figures()
-        if self._penalty is not None:
-            record["penalty"] = self._penalty.value()
+        if penalty is not None:
+            record["penalty"] = penalty
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
         # What starts from a trained model has little left to gain, and risk may cost likelihood.
@@ -337,8 +345,8 @@ class Trainer:
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
-        with self.optimizer.averaged():
-            figures = self._validate(self.model)
+        with self.optimizer.averaged() as model:
+            figures = self._validate(cast(TranslationModel, model))
         self._tell({"kind": "validation", "step": progress.step, **figures})
         if not self._within_bounds(figures):
             return

@@ -115,6 +115,11 @@ class TransformerConfig(FamilyConfig):
         """All layers of the decoder."""
         return self.decoder_layers
 
+    @property
+    def has_separate_layers(self) -> bool:
+        """Encoder and decoder are layers."""
+        return True
+
 
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
@@ -153,6 +158,8 @@ class EncoderLayer(nn.Module):
 
 class DecoderLayer(nn.Module):
     """Masked self-attention, attention over the source, then feed-forward (section 3.1)."""
+
+    entrances = ("read_source",)
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -334,6 +341,10 @@ class Transformer(TranslationModel):
             x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=looks)
             layers.append(now)
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
+
+    def separate_layers(self) -> Iterator[nn.Module]:
+        """Those of encoder and decoder; see :meth:`TranslationModel.separate_layers`."""
+        yield from (*self.encoder, *self.decoder)
 
     def source_attention(self) -> Iterator[nn.Parameter]:
         """Those of all layers; see :meth:`TranslationModel.source_attention`."""

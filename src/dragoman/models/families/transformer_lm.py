@@ -132,6 +132,11 @@ class TransformerLMConfig(FamilyConfig):
         return self.source != "none"
 
     @property
+    def has_separate_layers(self) -> bool:
+        """All layers are called as a whole, for the source too."""
+        return True
+
+    @property
     def position_limit(self) -> int | None:
         """Number of learned positions; None if they are not learned."""
         return self.positional_encoding.limit
@@ -380,6 +385,10 @@ class TransformerLM(TranslationModel):
         # (batch, layers, heads, target, source)
         on_source = torch.stack(weights if layer is None else [weights[layer]], dim=1)
         return hidden, on_source / on_source.sum(-1, keepdim=True)
+
+    def separate_layers(self) -> Iterator[nn.Module]:
+        """All of them; see :meth:`TranslationModel.separate_layers`."""
+        yield from self.layers
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """Sum over all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""

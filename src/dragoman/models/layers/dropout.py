@@ -7,12 +7,19 @@ below ``rate * 65536``, so the rate is exact to 1/131072.  Other devices use PyT
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 _LEVELS = 1 << 16
+
+DropoutState = Any
+"""State of NumPy's generator, which has no public type."""
 
 _generator = np.random.SFC64(0)
 
@@ -24,6 +31,22 @@ def seed_dropout(*entropy: int) -> None:
     """
     global _generator  # noqa: PLW0603 - like PyTorch's own default generator
     _generator = np.random.SFC64(np.random.SeedSequence(entropy))
+
+
+@contextmanager
+def dropout_from(state: DropoutState) -> Iterator[None]:
+    """Draw the CPU masks of a block from a state on; afterwards, from where it began."""
+    kept = dropout_state()
+    _generator.state = state
+    try:
+        yield
+    finally:
+        _generator.state = kept
+
+
+def dropout_state() -> DropoutState:
+    """From where on the CPU masks are drawn."""
+    return _generator.state
 
 
 class Dropout(nn.Module):

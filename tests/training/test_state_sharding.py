@@ -1,0 +1,86 @@
+"""State and gradients that are shared out: the same weights and checkpoints as of replicas.
+
+The processes are threads, joined by gloo.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reversal import SharedReversal, assert_same, tiny_model
+from sharded_reversal import FILES, Sparse, assert_close, begun, saved, sharded_trainer
+from worlds import GlooThreads, gloo_together
+
+from dragoman.training.checkpoint import checkpoints, read_progress
+
+SHARDINGS = ("state", "gradients")
+
+
+def train(
+    run: Path,
+    size: int,
+    sharding: str,
+    stream: type[SharedReversal] = SharedReversal,
+    **values: Any,
+) -> list[int]:
+    """Train by so many processes; how many numbers the leader has exchanged in each collective."""
+    models = [tiny_model(dropout=0.0) for _ in range(size)]  # threads share a generator
+    sent: list[int] = []
+
+    def work(world: GlooThreads) -> None:
+        model = models[world.rank]
+        sharded_trainer(run, world, model, stream, sharding=sharding, **values).train()
+        if world.is_leader:
+            sent.extend(world.sent)
+
+    for one in gloo_together(size, work):
+        one.result()
+    return sent
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_two_processes_learn_what_replicas_do_bit_for_bit(tmp_path: Path, precision: str) -> None:
+    """A sum of two does not depend on their order; the average is validated and saved, too."""
+    values = {"precision": precision, "ema_decay": 0.9, "optimizer": {"weight_decay": 0.1}}
+    train(tmp_path / "none", 2, "none", **values)
+    train(tmp_path / "state", 2, "state", **values)
+    for name in FILES:
+        assert_same(saved(tmp_path / "none", name), saved(tmp_path / "state", name))
+    validated = [read_progress(checkpoints(tmp_path / n)[-1]).best for n in ("none", "state")]
+    assert validated[0] == validated[1]
+
+
+@pytest.mark.parametrize("sharding", SHARDINGS)
+def test_a_clipped_gradient_has_the_norm_of_all_shares(tmp_path: Path, sharding: str) -> None:
+    values: dict[str, Any] = {"optimizer": {"clip_norm": 0.05}}
+    train(tmp_path / "none", 2, "none", **values)
+    train(tmp_path / sharding, 2, sharding, **values)
+    assert_close(tmp_path / "none", tmp_path / sharding)
+
+
+@pytest.mark.parametrize("sharding", SHARDINGS)
+def test_a_run_goes_on_whoever_kept_what(tmp_path: Path, sharding: str) -> None:
+    """Bit for bit with as many processes; within rounding by three, and by one without shares."""
+    train(tmp_path / "whole", 2, sharding)
+    for size in (1, 2, 3):
+        run = tmp_path / str(size)
+        begun(tmp_path / "whole", run)
+        train(run, size, sharding)
+        assert_close(tmp_path / "whole", run)
+    for name in FILES:
+        assert_same(saved(tmp_path / "whole", name), saved(tmp_path / "2", name))
+
+
+@pytest.mark.parametrize("sharding", SHARDINGS)
+def test_processes_with_fewer_batches_or_none_take_part(tmp_path: Path, sharding: str) -> None:
+    train(tmp_path / "none", 3, "none", Sparse)
+    train(tmp_path / sharding, 3, sharding, Sparse)
+    assert_close(tmp_path / "none", tmp_path / sharding)
+
+
+def test_gradients_are_sent_in_parts(tmp_path: Path) -> None:
+    sent = train(tmp_path, 2, "gradients", max_steps=1)
+    assert max(sent) < 2000  # of 4,000 parameters
+    assert sum(sent) > 2 * 4000  # in each of two passes
