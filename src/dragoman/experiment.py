@@ -197,8 +197,14 @@ class Experiment:
             inputs = describe(paths, known_inputs(directory))
             shards = None
             if workers is not None:
-                text = (parts, self.config.cleaning, held_out, inputs)
-                shards = BulkPreparation(self.run / BULK_DIRECTORY, *text, workers)
+                shards = BulkPreparation(
+                    self.run / BULK_DIRECTORY,
+                    parts,
+                    self.config.cleaning,
+                    held_out,
+                    inputs=inputs,
+                    workers=workers,
+                )
             vocabularies = self._vocabularies(inputs, held_out, shards and shards.examples)
             store, report = prepare(
                 directory,

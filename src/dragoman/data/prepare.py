@@ -100,7 +100,9 @@ def prepare(
         return found
     report, encoder = CleaningReport(), Encoder(vocabularies, max_pieces)
 
-    def encode_here(encoder: Encoder, report: CleaningReport) -> Generator[EncodedChunk, None, None]:
+    def encode_here(
+        encoder: Encoder, report: CleaningReport
+    ) -> Generator[EncodedChunk, None, None]:
         with closing(_chunks(parts, cleaning, report, held_out)) as chunks:
             yield from encode_chunks(chunks, encoder, processes or _processes(parts))
 

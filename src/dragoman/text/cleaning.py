@@ -188,7 +188,7 @@ def _cleaned(
 ) -> Iterator[_T]:
     """What ``make`` makes of the pairs that :func:`clean` keeps; None leaves a pair out."""
     unfit = pair_check(config, has_source=has_source)
-    with closing(seen or _Seen()) as seen:
+    with closing(seen or _Seen()) as earlier:
         for raw in pairs:
             report.read += 1
             source, target, line = normalize(raw.source), normalize(raw.target), raw.line
@@ -203,7 +203,7 @@ def _cleaned(
                     report.note("held out, kept", line)
                 else:
                     reason = "held out"
-            if reason is None and config.drop_duplicates and seen.before(source, target):
+            if reason is None and config.drop_duplicates and earlier.before(source, target):
                 reason = "duplicate"
             if reason is not None:
                 report.drop(reason, line)

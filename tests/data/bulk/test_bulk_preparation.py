@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,8 @@ from dragoman.data.store import FILE_NAMES
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, Pair, part_labels, read_pairs
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import VocabularyConfig
 
 Parts = tuple[CorpusPart, ...]
 Files = dict[str, bytes]
@@ -91,8 +90,8 @@ class Job:
         shards = None
         if runner is not None:
             workers = BulkWorkers(runner, shard_lines)
-            text = (self.parts, self.cleaning, self.held_out, self.inputs)
-            shards = BulkPreparation(run / "bulk", *text, workers)
+            text = (self.parts, self.cleaning, self.held_out)
+            shards = BulkPreparation(run / "bulk", *text, inputs=self.inputs, workers=workers)
         vocabularies = prepare_vocabularies(
             run,
             self.parts,
@@ -189,8 +188,8 @@ class TestEquality:
         context = ContextConfig(sentences=2)
         part = messy_parts[0].model_copy(update={"context": context})
         text = BulkPreparation(
-            tmp_path / "bulk", [part], CleaningConfig(), frozenset(), [],
-            BulkWorkers(InProcessRunner(), 7),
+            tmp_path / "bulk", [part], CleaningConfig(), frozenset(), inputs=[],
+            workers=BulkWorkers(InProcessRunner(), 7),
         )  # fmt: skip
         found = [example for example, _ in text.examples()]
         assert found == list(clean_part(part, CleaningConfig(), CleaningReport()))
@@ -243,7 +242,7 @@ class TestInterruption:
         content = bytearray(keys.read_bytes())
         content[-5] ^= 1
         keys.write_bytes(content)
-        with pytest.raises(SavedError, match="000001.bin"):
+        with pytest.raises(SavedError, match=r"000001\.bin"):
             job.carry_out(run, InProcessRunner())
         assert job.carry_out(run, InProcessRunner()) == alone
 
@@ -265,7 +264,7 @@ class TestRefusals:
         (tmp_path / "a").write_text("x\ny\nz\n", encoding="utf-8")
         (tmp_path / "b").write_text("x\ny\n", encoding="utf-8")
         part = CorpusPart(source=str(tmp_path / "a"), target=str(tmp_path / "b"))
-        with pytest.raises(DataError, match="a has 3 lines and .*b has 2"):
+        with pytest.raises(DataError, match=r"a has 3 lines and .*b has 2"):
             Job((part,), [], frozenset()).carry_out(tmp_path / "run", InProcessRunner())
 
     def test_a_line_that_is_not_utf8(self, tmp_path: Path) -> None:
@@ -277,5 +276,5 @@ class TestRefusals:
     def test_nothing_left(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_text("\n \n", encoding="utf-8")
         part = CorpusPart(target=str(tmp_path / "a"))
-        with pytest.raises(DataError, match="no sentence pair of .*2 of 2 dropped: empty"):
+        with pytest.raises(DataError, match=r"no sentence pair of .*2 of 2 dropped: empty"):
             Job((part,), [], frozenset()).carry_out(tmp_path / "run", InProcessRunner())

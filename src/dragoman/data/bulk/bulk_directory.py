@@ -41,7 +41,7 @@ class BulkDirectory:
             ConfigError: it has another origin, or holds other files.
             SavedError: a file of it is missing or altered.
         """
-        self._check_usable()
+        self.check_usable()
         origin = json.loads(json.dumps(origin))
         if not self._file.exists():
             write_json(self._file, {"origin": origin})
@@ -50,9 +50,7 @@ class BulkDirectory:
             found = read_json(self._file)
             before, result = dict(found["origin"]), found.get("result")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SavedError(
-                f"{self._file}: damaged; remove {self.path} to begin again"
-            ) from error
+            raise SavedError(f"{self._file}: damaged; remove {self.path} to begin again") from error
         if before != origin:
             names = [name for name in {**origin, **before} if _differs(name, before, origin)]
             raise ConfigError(
@@ -75,7 +73,13 @@ class BulkDirectory:
     def _file(self) -> Path:
         return self.path / ORIGIN
 
-    def _check_usable(self) -> None:
+    def check_usable(self) -> None:
+        """Make the directory if necessary; refuse one with other files, but for hidden ones.
+
+        Raises:
+            ConfigError: it has some.
+            StorageError: it cannot be made.
+        """
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             names = {one.name for one in self.path.iterdir() if not one.name.startswith(".")}

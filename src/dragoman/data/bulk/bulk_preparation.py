@@ -55,6 +55,7 @@ class BulkPreparation:
         parts: Sequence[CorpusPart],
         cleaning: CleaningConfig,
         held_out: frozenset[int],
+        *,
         inputs: Sequence[InputFile],
         workers: BulkWorkers,
     ) -> None:

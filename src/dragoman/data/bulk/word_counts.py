@@ -41,12 +41,11 @@ them with ``input_format=tsv``; the most frequent first, equally frequent ones b
 _BATCH_LINES = 4096
 
 
-def count_words(text: BulkText, output: Path, vocabulary: Path | None) -> dict[Side, int]:
+def count_words(text: BulkText, vocabulary: Path | None) -> dict[Side, int]:
     """Count the words of a cleaned corpus, or its pieces.
 
     Args:
         text: the corpus, which has been cleaned.
-        output: directory of the files.
         vocabulary: a model, run or directory of vocabularies, whose pieces are counted; without
             it, whatever stands between white space is.
 
@@ -57,7 +56,7 @@ def count_words(text: BulkText, output: Path, vocabulary: Path | None) -> dict[S
         SavedError: there is no vocabulary.
         StorageError: the disk refuses.
     """
-    plan, found = text.plan, dict[Side, int]()
+    plan, output, found = text.plan, text.directory.path, dict[Side, int]()
     text.carry_out("counting", CountShard(plan, vocabulary), _counts(plan), plan.sizes)
     places = len(SIDES) * plan.partitions
     work = SumCounts(plan)
@@ -114,7 +113,8 @@ class CountShard:
     def _divided(self, counts: Counter[str]) -> list[list[tuple[str, int]]]:
         divided: list[list[tuple[str, int]]] = [[] for _ in range(self.plan.partitions)]
         for word in sorted(counts):
-            divided[zlib.crc32(word.encode("utf-8", "surrogatepass")) % len(divided)].append((word, counts[word]))
+            digest = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+            divided[digest % len(divided)].append((word, counts[word]))
         return divided
 
 
