@@ -36,6 +36,8 @@ _REPEATS = 8
 _AHEAD = 2
 """Tasks that wait or run for each core, so that none idles."""
 _OBJECT_STORE_BYTES = 128 * 2**20  # tasks exchange little: what they make is in files
+_QUIET = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+_STARTS = 3
 _MACHINES_SECONDS = 10.0
 # The path of a socket, which may have 107 characters, continues some 80 below.
 _LONGEST_FOLDER = 24
@@ -134,10 +136,10 @@ def _result(task: Any) -> Any:
     except ray.exceptions.RayTaskError as error:
         raise error.as_instanceof_cause() from None
     except ray.exceptions.RayError as error:
-        reason = str(error).strip().split("\n")[0]
         raise WorkerError(
             f"a worker of the cluster was lost {_REPEATS + 1} times at the same work, perhaps for "
-            f"lack of memory ({reason}); repeat the command with fewer --workers or --shard-lines"
+            f"lack of memory ({_first_line(error)}); repeat the command with fewer --workers or "
+            "--shard-lines"
         ) from error
     if outcome.error is not None:
         raise outcome.error
@@ -155,31 +157,53 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
 
     Raises:
         ConfigError: the cluster cannot be reached.
+        WorkerError: Ray does not start here.
     """
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
     logging.getLogger("ray").setLevel(logging.ERROR)
     with _temporary_folder() as folder:
-        try:
-            if address is None:
-                ray.init(
-                    num_cpus=workers or os.cpu_count(),
-                    include_dashboard=False,
-                    object_store_memory=_OBJECT_STORE_BYTES,
-                    _temp_dir=str(folder),
-                    **quiet,
-                )
-            else:
-                ray.init(address=address, **quiet)
-        except (OSError, RuntimeError, ValueError) as error:
-            where = "on this machine" if address is None else f"at {address}"
-            reason = str(error).strip().split("\n")[0]
-            raise ConfigError(
-                f"no Ray can be used {where}: {reason}; check --cluster and 'ray status'"
-            ) from error
+        if address is None:
+            _start(workers or os.cpu_count() or 1, folder)
+        else:
+            _connect(address)
         try:
             yield RayRunner(gpus)
         finally:
             ray.shutdown()
+
+
+def _connect(address: str) -> None:
+    try:
+        ray.init(address=address, **_QUIET)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConfigError(
+            f"--cluster {address}: no Ray cluster can be reached there ({_first_line(error)}); "
+            "start one with 'ray start --head', or check 'ray status'"
+        ) from error
+
+
+def _start(workers: int, folder: Path) -> None:
+    """Start a Ray on this machine; on a busy one its parts may miss each other, so try again."""
+    for left in reversed(range(_STARTS)):
+        try:
+            ray.init(
+                num_cpus=workers,
+                include_dashboard=False,
+                object_store_memory=_OBJECT_STORE_BYTES,
+                _temp_dir=str(folder),
+                **_QUIET,
+            )
+            return
+        except Exception as error:  # Ray raises no narrower one when it is late
+            ray.shutdown()
+            if not left:
+                raise WorkerError(
+                    f"Ray does not start on this machine ({_first_line(error)}); repeat the "
+                    "command when it is less busy, or work in this process with --workers 0"
+                ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0]
 
 
 @contextmanager

@@ -76,7 +76,7 @@ class ShardFiles:
             content = self.path(number).read_bytes()
         except OSError:
             content = b""
-        if hashlib.sha256(content).hexdigest() != record["sha256"]:
+        if hashlib.sha256(content).hexdigest() != record.get("sha256"):
             raise self.damage(number)
         return content
 

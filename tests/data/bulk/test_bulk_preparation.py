@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from other_runners import Interrupted, Shuffled
 
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.core.runners import InProcessRunner, Runner
@@ -28,39 +27,6 @@ Files = dict[str, bytes]
 
 SIZE = VocabularyConfig(size=80, tags=("<two>",), training_pairs=90)
 MAX_PIECES = 40
-
-
-class Shuffled:
-    """Carries out work in an order of its own, as a cluster does."""
-
-    machines = 3
-
-    def carry_out(
-        self, work: Callable[[Any], Any], items: Iterable[Any]
-    ) -> Iterator[tuple[Any, Any]]:
-        items = list(items)
-        for place in np.random.default_rng(len(items)).permutation(len(items)):
-            yield items[place], work(items[place])
-
-
-@dataclass
-class Interrupted:
-    """Stops after some pieces of work."""
-
-    after: int
-    done: int = 0
-    machines = 1
-    items: list[tuple[str, Any]] = field(default_factory=list)
-
-    def carry_out(
-        self, work: Callable[[Any], Any], items: Iterable[Any]
-    ) -> Iterator[tuple[Any, Any]]:
-        for item in items:
-            if self.done == self.after:
-                raise KeyboardInterrupt
-            self.done += 1
-            self.items.append((type(work).__name__, item))
-            yield item, work(item)
 
 
 @pytest.fixture(scope="module")
