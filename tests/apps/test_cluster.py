@@ -18,7 +18,7 @@ from dragoman.apps import cluster
 from dragoman.apps.cluster import RayRunner, connected
 from dragoman.core.errors import ConfigError, DataError, WorkerError
 
-pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray, about processes that it leaves running
 
 
 @pytest.fixture(scope="module")
