@@ -39,7 +39,7 @@ data:
   train: [{source: text.en, target: text.de}]
   dev: {source: dev.en, target: dev.de}
   test: {test: {source: dev.en, target: dev.de}}
-vocabulary: {size: 400}
+vocabulary: {size: 150}
 """
 
 
