@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -78,23 +78,30 @@ def write_corpus(folder: Path, count: int) -> None:
 
 
 @dataclass
-class Memory:
-    """What the processes below one have for themselves, in bytes."""
+class Use:
+    """What a process and all below it use."""
 
     process: int
     largest: int = 0
+    """Bytes that one of them has for itself, at most."""
     together: int = 0
+    """The same of all, at one time."""
+    processor_seconds: dict[int, float] = field(default_factory=dict)
+    """Of each process, until it was last seen."""
 
     def watch(self, ended: threading.Event) -> None:
         """Sample until it has ended."""
         while not ended.wait(_INTERVAL_SECONDS):
-            own = [_own_bytes(process) for process in _descendants(self.process)]
+            seen = _descendants(self.process)
+            self.processor_seconds.update(seen)
+            own = [_own_bytes(process) for process in seen]
             self.largest = max(self.largest, *own, 0)
             self.together = max(self.together, sum(own))
 
 
-def _descendants(process: int) -> list[int]:
-    parents = {}
+def _descendants(process: int) -> dict[int, float]:
+    """The process and all below it, with the seconds of processor time that each has used."""
+    parents, used = {}, {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
@@ -102,10 +109,11 @@ def _descendants(process: int) -> list[int]:
             except OSError:  # it has just ended
                 continue
             parents[int(folder.name)] = int(fields[1])
+            used[int(folder.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     found = [process]
     for parent in found:
         found += [one for one, its in parents.items() if its == parent]
-    return found
+    return {one: used.get(one, 0.0) for one in found}
 
 
 def _own_bytes(process: int) -> int:
@@ -128,8 +136,8 @@ def measure(folder: Path, vocabulary: Path, way: str, options: list[str]) -> dic
     command = [sys.executable, "-m", "dragoman", *words, "recipe.yaml", "--run", way, "--json"]
     begun = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
-    memory, ended = Memory(process.pid), threading.Event()
-    watcher = threading.Thread(target=memory.watch, args=(ended,))
+    use, ended = Use(process.pid), threading.Event()
+    watcher = threading.Thread(target=use.watch, args=(ended,))
     watcher.start()
     output, _ = process.communicate()
     seconds = time.perf_counter() - begun
@@ -144,9 +152,10 @@ def measure(folder: Path, vocabulary: Path, way: str, options: list[str]) -> dic
         "pairs": part["read"],
         "way": way,
         "seconds": round(seconds, 1),
+        "processor_seconds": round(sum(use.processor_seconds.values()), 1),
         "pairs_per_second": round(part["read"] / seconds),
-        "largest_process_mb": round(memory.largest / 1e6),
-        "together_mb": round(memory.together / 1e6),
+        "largest_process_mb": round(use.largest / 1e6),
+        "together_mb": round(use.together / 1e6),
     }
 
 
@@ -195,8 +204,8 @@ def main() -> None:
                 shutil.rmtree(folder / way)
             shutil.rmtree(folder)
     print(f"{date.today()}, {chosen.workers} workers, shards of {chosen.shard_lines:,} pairs\n")
-    print("| pairs | way | seconds | pairs/s | largest process, MB | all together, MB |")
-    print("|---:|---|---:|---:|---:|---:|")
+    print("| pairs | way | s | processor, s | pairs/s | largest process, MB | all processes, MB |")
+    print("|---:|---|---:|---:|---:|---:|---:|")
     for row in rows:
         figures = (f"{row[key]:,}" for key in list(row)[2:])
         print(f"| {row['pairs']:,} | {row['way']} | {' | '.join(figures)} |")
