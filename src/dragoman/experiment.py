@@ -195,7 +195,7 @@ class Experiment:
             held_out = self.config.held_out(evaluation)
             paths = [path for part in parts for path in part.inputs()]
             inputs = describe(paths, known_inputs(directory))
-            shards = None
+            shards, examples, encode = None, None, None
             if workers is not None:
                 shards = BulkPreparation(
                     self.run / BULK_DIRECTORY,
@@ -205,7 +205,8 @@ class Experiment:
                     inputs=inputs,
                     workers=workers,
                 )
-            vocabularies = self._vocabularies(inputs, held_out, shards and shards.examples)
+                examples, encode = shards.examples, shards.encode
+            vocabularies = self._vocabularies(inputs, held_out, examples)
             store, report = prepare(
                 directory,
                 parts,
@@ -216,7 +217,7 @@ class Experiment:
                 inputs=inputs,
                 processes=data.processes,
                 progress=progress,
-                encode=shards and shards.encode,
+                encode=encode,
             )
             if shards is not None:
                 shards.remove()

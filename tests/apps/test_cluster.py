@@ -43,7 +43,7 @@ def test_everything_is_done_once(runner: RayRunner) -> None:
             drawn.append(number)
             yield number
 
-    found = {}
+    found: dict[int, int] = {}
     for item, result in runner.carry_out(squared, items()):
         assert len(drawn) <= len(found) + 4, "only a few items are taken in advance"
         assert item not in found

@@ -36,7 +36,11 @@ _REPEATS = 8
 _AHEAD = 2
 """Tasks that wait or run for each core, so that none idles."""
 _OBJECT_STORE_BYTES = 128 * 2**20  # tasks exchange little: what they make is in files
-_QUIET = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+_QUIET: dict[str, Any] = {
+    "log_to_driver": False,
+    "logging_level": logging.ERROR,
+    "configure_logging": False,
+}
 _STARTS = 3
 _MACHINES_SECONDS = 10.0
 # The path of a socket, which may have 107 characters, continues some 80 below.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dragoman.apps.progress import counting
 from dragoman.core.runners import Runner
@@ -19,14 +19,14 @@ class WorkMeter:
     price_per_hour: float | None = None
     """Of one machine."""
     machine_seconds: float = 0.0
-    _updated: float = field(default_factory=time.monotonic)
+    _updated: float | None = None
 
-    def update(self) -> float:
-        """Add the time since the last call; return it in machine seconds."""
+    def update(self) -> None:
+        """Add the time since the last call."""
         now = time.monotonic()
-        passed, self._updated = (now - self._updated) * self.runner.machines, now
-        self.machine_seconds += passed
-        return passed
+        if self._updated is not None:
+            self.machine_seconds += (now - self._updated) * self.runner.machines
+        self._updated = now
 
     @contextmanager
     def stage(

@@ -53,11 +53,12 @@ class Job:
         self, run: Path, runner: Runner | None, shard_lines: int = 40
     ) -> tuple[Files, CleaningReport]:
         run.mkdir(exist_ok=True)
-        shards = None
+        shards, examples, encode = None, None, None
         if runner is not None:
             workers = BulkWorkers(runner, shard_lines)
             text = (self.parts, self.cleaning, self.held_out)
             shards = BulkPreparation(run / "bulk", *text, inputs=self.inputs, workers=workers)
+            examples, encode = shards.examples, shards.encode
         vocabularies = prepare_vocabularies(
             run,
             self.parts,
@@ -66,7 +67,7 @@ class Job:
             seed=1,
             inputs=self.inputs,
             held_out=self.held_out,
-            examples=shards and shards.examples,
+            examples=examples,
         )
         _, report = prepare(
             run / "data",
@@ -76,7 +77,7 @@ class Job:
             max_pieces=MAX_PIECES,
             held_out=self.held_out,
             inputs=self.inputs,
-            encode=shards and shards.encode,
+            encode=encode,
         )
         if shards is not None:
             shards.remove()

@@ -110,7 +110,8 @@ class TextPlan:
         """
         part = self.parts[self.shards[place].part].name
         for *texts, tags, line in unpack_rows(self.cleaned.read(place)):
-            yield Example(*texts, tuple(tags), Origin(part, line))
+            source, target, *languages = texts
+            yield Example(source, target, *languages, tuple(tags), Origin(part, line))
 
 
 @dataclass(frozen=True)

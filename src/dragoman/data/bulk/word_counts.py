@@ -41,7 +41,7 @@ them with ``input_format=tsv``; the most frequent first, equally frequent ones b
 _BATCH_LINES = 4096
 
 
-def count_words(text: BulkText, vocabulary: Path | None) -> dict[Side, int]:
+def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
     """Count the words of a cleaned corpus, or its pieces.
 
     Args:
@@ -56,7 +56,7 @@ def count_words(text: BulkText, vocabulary: Path | None) -> dict[Side, int]:
         SavedError: there is no vocabulary.
         StorageError: the disk refuses.
     """
-    plan, output, found = text.plan, text.directory.path, dict[Side, int]()
+    plan, output, found = text.plan, text.directory.path, dict[str, int]()
     text.carry_out("counting", CountShard(plan, vocabulary), _counts(plan), plan.sizes)
     places = len(SIDES) * plan.partitions
     work = SumCounts(plan)
