@@ -41,7 +41,7 @@ _QUIET: dict[str, Any] = {
     "logging_level": logging.ERROR,
     "configure_logging": False,
 }
-_STARTS = 3
+_STARTS = 3  # each waits for half a minute
 _MACHINES_SECONDS = 10.0
 # The path of a socket, which may have 107 characters, continues some 80 below.
 _LONGEST_FOLDER = 24

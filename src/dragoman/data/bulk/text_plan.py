@@ -108,10 +108,9 @@ class TextPlan:
         Raises:
             SavedError: it is missing or altered.
         """
-        part = self.parts[self.shards[place].part].name
-        for *texts, tags, line in unpack_rows(self.cleaned.read(place)):
-            source, target, *languages = texts
-            yield Example(source, target, *languages, tuple(tags), Origin(part, line))
+        name = self.parts[self.shards[place].part].name
+        for source, target, given, wanted, tags, line in unpack_rows(self.cleaned.read(place)):
+            yield Example(source, target, given, wanted, tuple(tags), Origin(name, line))
 
 
 @dataclass(frozen=True)
