@@ -63,14 +63,17 @@ def read_array(
     Raises:
         SavedError: it is missing or altered.
     """
-    size = count * _HEADING.itemsize
+    size, first = count * _HEADING.itemsize, max(0, place - 1)
     try:
         with files.path(shard).open("rb") as stream:
-            heading = np.frombuffer(stream.read(size), dtype=_HEADING)
-            start = int(heading["stop"][place - 1]) if place else 0
+            stream.seek(first * _HEADING.itemsize)
+            heading = np.frombuffer(
+                stream.read((place - first + 1) * _HEADING.itemsize), dtype=_HEADING
+            )
+            start = int(heading["stop"][0]) if place else 0
             stream.seek(size + start)
-            content = stream.read(int(heading["stop"][place]) - start)
-        whole = zlib.crc32(content) == heading["crc32"][place]
+            content = stream.read(int(heading["stop"][-1]) - start)
+        whole = zlib.crc32(content) == heading["crc32"][-1]
     except (OSError, IndexError, ValueError, OverflowError):
         whole = False
     if not whole:
