@@ -83,8 +83,9 @@ class TestBadInput:
         arguments = ("--text", tmp_path / "text", "--output", tmp_path / "made", *HERE)
         assert "text:2: not UTF-8" in one_error(dragoman("bulk", "translate", model, *arguments), 3)
         other = ("--set", "data.train=[{source: a, target: b}]", "--output", tmp_path / "made")
-        outcome = dragoman("bulk", "clean", config, *other, *HERE)
-        assert "No such file" in one_error(outcome, 3)
+        for how in (HERE, ()):  # before a Ray is started
+            outcome = dragoman("bulk", "clean", config, *other, *how)
+            assert "No such file" in one_error(outcome, 3)
 
     def test_options(self, config: Path, dragoman: CommandLine, tmp_path: Path) -> None:
         output = ("--output", tmp_path / "made")
@@ -102,6 +103,14 @@ class TestBadInput:
     def test_a_directory_that_cannot_be_made(self, config: Path, dragoman: CommandLine) -> None:
         outcome = dragoman("bulk", "clean", config, "--output", "/made", *HERE)
         one_error(outcome, 6)
+
+
+def test_shards_are_by_default_those_of_the_package() -> None:
+    from dragoman.apps.cli import bulk_commands
+    from dragoman.data.bulk.text_plan import SHARD_LINES as PAIRS
+    from dragoman.translation.synthesis import SHARD_LINES as LINES
+
+    assert (bulk_commands._SHARD_PAIRS, bulk_commands._SHARD_TRANSLATIONS) == (PAIRS, LINES)
 
 
 class TestTheMeter:

@@ -144,7 +144,7 @@ class TestTheDirectory:
         with pytest.raises(ConfigError, match=r"\(across_parts\); repeat the command"):
             make(across_parts=True)
 
-    def test_a_full_disk(
+    def test_a_disk_that_refuses(
         self, make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What was finished before is kept."""

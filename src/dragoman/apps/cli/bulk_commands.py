@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from dragoman.recipe import ExperimentConfig
     from dragoman.text.cleaning_report import CleaningReport
 
-_SHARD_PAIRS = 50_000  # as in data.bulk.text_plan
-_SHARD_TRANSLATIONS = 2000  # as in translation.synthesis
+# As in data.bulk.text_plan and translation.synthesis, which --help need not import.
+_SHARD_PAIRS = 50_000
+_SHARD_TRANSLATIONS = 2000
 
 _directory_option = click.option(
     "--output", metavar="DIRECTORY", type=PATH, required=True, help="Directory to create."

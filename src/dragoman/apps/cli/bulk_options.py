@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dragoman.apps.work_meter import WorkMeter
     from dragoman.core.runners import Runner
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _options = (
     click.option(
@@ -60,8 +62,10 @@ class BulkOptions:
     def runner(self, gpus: float = 0) -> Iterator[tuple[Runner, WorkMeter]]:
         """Who works, and what adds up the cost, until the block ends.
 
+        Ray starts, or is connected to, when there is work: not before the input has been looked at.
+
         Raises:
-            ConfigError: the options contradict one another, or the cluster cannot be reached.
+            ConfigError: the options contradict one another.
             MissingExtraError: Ray is not installed.
         """
         from dragoman.apps.work_meter import WorkMeter
@@ -75,8 +79,31 @@ class BulkOptions:
             return
         from dragoman.apps.cluster import connected
 
-        with connected(self.cluster, self.workers, gpus) as runner:
+        with ExitStack() as stack:
+            ray = connected(self.cluster, self.workers, gpus)
+            runner = _RunnerWhenNeeded(lambda: stack.enter_context(ray))
             yield runner, WorkMeter(runner, self.price_per_hour)
+
+
+class _RunnerWhenNeeded:
+    """A runner that is opened when there is work."""
+
+    def __init__(self, begin: Callable[[], Runner]) -> None:
+        self._begin = begin
+        self._runner: Runner | None = None
+
+    @property
+    def machines(self) -> int:
+        """Number of machines that work at present: this one, before there is work for others."""
+        return 1 if self._runner is None else self._runner.machines
+
+    def carry_out(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        """The items with their results."""
+        if self._runner is None:
+            self._runner = self._begin()
+        return self._runner.carry_out(work, items)
 
 
 def shard_lines_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
