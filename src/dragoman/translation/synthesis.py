@@ -179,10 +179,7 @@ def translate_corpus(
             left = (one for one in _pieces(text, shard_lines) if one.number not in there)
             with progress(done, total) as show:
                 if runner is None:
-                    for piece in left:
-                        counted = partial(_show_more, show, done)
-                        _translate_shard(translator, piece, shards, row, counted)
-                        done += len(piece.lines)
+                    _translate_here(translator, left, shards, row, partial(_show_more, show, done))
                 else:
                     alone = system.model_copy(update={"workers": None})
                     work = TranslateShard(json.dumps(alone.plain()), output, row)
@@ -341,6 +338,20 @@ class _Rows:
 
 def _show_more(show: Callable[[int], object], before: int, done: int) -> None:
     show(before + done)
+
+
+def _translate_here(
+    translator: Translator,
+    pieces: Iterable[_Piece],
+    shards: Shards,
+    row: _Rows,
+    show: Callable[[int], object],
+) -> None:
+    """Translate all pieces in this process; ``show`` is called with the lines done so far."""
+    done = 0
+    for piece in pieces:
+        _translate_shard(translator, piece, shards, row, partial(_show_more, show, done))
+        done += len(piece.lines)
 
 
 def _translate_shard(
