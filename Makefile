@@ -2,6 +2,7 @@
 # make test   lint, types, import contracts and tests, as CI runs them
 # make corpus draws the embedded corpus again, and writes it into the package
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
+# make test-cluster  bulk commands on a Ray cluster of two machines, one of which is lost; a minute
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
 # make coverage     how much of training, search, data, text and models their tests run, against floors
@@ -48,7 +49,7 @@ KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTI
 # What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test corpus test-kernels check coverage mutants soak dist bench format clean
+.PHONY: demo test corpus test-kernels test-cluster check coverage mutants soak dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -67,6 +68,9 @@ check: $(VENV)/studies
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+test-cluster: $(VENV)/installed
+	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/apps/test_two_machines.py tests/apps/test_cluster.py
 
 coverage: $(VENV)/installed
 	mkdir -p build

@@ -20,10 +20,11 @@ from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, check_replaceable
 from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
+from dragoman.data.bulk.bulk_preparation import BULK_DIRECTORY, BulkPreparation, BulkWorkers
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
-from dragoman.data.vocabularies import prepare_vocabularies
+from dragoman.data.vocabularies import WeightedExamples, prepare_vocabularies
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import merged
@@ -170,8 +171,17 @@ class Experiment:
         with atomic_write(self.run / CONFIG_FILE) as stream:
             stream.write(to_yaml(json.loads(self.config.model_dump_json())))
 
-    def prepare(self, progress: Callable[[int], None] | None = None) -> Prepared:
+    def prepare(
+        self,
+        progress: Callable[[int], None] | None = None,
+        workers: BulkWorkers | None = None,
+    ) -> Prepared:
         """Make vocabularies and encoded text; what exists and is unchanged is kept.
+
+        Args:
+            progress: called from time to time with the number of pairs read so far.
+            workers: clean and encode shard by shard, perhaps on other machines; by default this
+                machine does, in one go, with the same result.
 
         Raises:
             DataError: the text cannot be used.
@@ -186,7 +196,18 @@ class Experiment:
             held_out = self.config.held_out(evaluation)
             paths = [path for part in parts for path in part.inputs()]
             inputs = describe(paths, known_inputs(directory))
-            vocabularies = self._vocabularies(inputs, held_out)
+            shards, examples, encode = None, None, None
+            if workers is not None:
+                shards = BulkPreparation(
+                    self.run / BULK_DIRECTORY,
+                    parts,
+                    self.config.cleaning,
+                    held_out,
+                    inputs=inputs,
+                    workers=workers,
+                )
+                examples, encode = shards.examples, shards.encode
+            vocabularies = self._vocabularies(inputs, held_out, examples)
             store, report = prepare(
                 directory,
                 parts,
@@ -197,7 +218,10 @@ class Experiment:
                 inputs=inputs,
                 processes=data.processes,
                 progress=progress,
+                encode=encode,
             )
+            if shards is not None:
+                shards.remove()
             alignments = None
             if self.config.training.objective.reads_alignments:
                 alignments = prepare_alignments(
@@ -222,7 +246,12 @@ class Experiment:
             alignments = Store.open(self.run / ALIGNMENTS_DIRECTORY)
         return Prepared(Vocabularies.load(self.run), store, report, alignments)
 
-    def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
+    def _vocabularies(
+        self,
+        inputs: Sequence[InputFile],
+        held_out: frozenset[int],
+        examples: WeightedExamples | None = None,
+    ) -> Vocabularies:
         """The vocabularies of the run, fixed once anything was trained with them."""
         if checkpoints(self.run) or has_model(self.run):
             return Vocabularies.load(self.run)
@@ -237,6 +266,7 @@ class Experiment:
             parent=parent_of(self.config),
             sets=self.config.sets_by_key(),
             labels=self.config.model.writes_labels,
+            examples=examples,
         )
 
     def train(

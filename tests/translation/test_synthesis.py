@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from other_runners import Interrupted, Shuffled
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.claims import claimed
@@ -167,6 +168,47 @@ class TestTheCorpus:
         corpus = make(model, tmp_path / "made", text, search=search, closest="bleu")
         assert [row["target"] for row in rows(corpus)] == [line.reference for line in text]
         assert rows(corpus)[0]["method"] == "beam 4, closest of 4 by bleu"
+
+
+class TestWorkers:
+    def test_translate_in_any_order(self, model: Path, tmp_path: Path) -> None:
+        """What is made does not show who made it."""
+        alone = make(model, tmp_path / "alone", search=SAMPLED)
+        told_of: list[int] = []
+        shared = make(
+            model,
+            tmp_path / "shared",
+            search=SAMPLED,
+            runner=Shuffled(),
+            progress=lambda done, total: nullcontext(told_of.append),
+        )
+        assert shared.path.read_bytes() == alone.path.read_bytes()
+        assert shared.origin == alone.origin
+        assert len(told_of) == 5
+        assert told_of[-1] == 23
+
+    def test_leave_gaps_when_they_are_interrupted(self, model: Path, tmp_path: Path) -> None:
+        """Only the gaps are filled, here by this process."""
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "made", runner=Interrupted(after=4))
+        shards = tmp_path / "made" / "shards"
+        for name in ("000001.jsonl.gz", "000001.json"):
+            (shards / name).unlink()
+        started: list[tuple[int, int]] = []
+        resumed = make(model, tmp_path / "made", progress=lambda *at: told(started, at))
+        assert started == [(15, 23)]
+        assert resumed.path.read_bytes() == make(model, tmp_path / "whole").path.read_bytes()
+
+    def test_whose_shard_vanishes(self, model: Path, tmp_path: Path) -> None:
+        class Forgetful:
+            machines = 1
+
+            def carry_out(self, work: Any, items: Any) -> Iterator[tuple[Any, Any]]:
+                return ((item, item.number == 2 or work(item)) for item in items)
+
+        with pytest.raises(SavedError, match=r"000002\.json: missing; repeat the command"):
+            make(model, tmp_path / "made", runner=Forgetful())
+        assert make(model, tmp_path / "made").lines > 15
 
 
 class TestResuming:

@@ -44,6 +44,10 @@ _FILES = FILE_NAMES | {REPORT}
 _CHUNK_PAIRS = 4096
 _CHUNK_CHARACTERS = 1 << 20
 
+Encode = Callable[[Encoder, CleaningReport], Generator[EncodedChunk, None, None]]
+"""Gives a whole corpus in order, and fills the report with what cleaning did to each part before it
+gives the first pairs of that part."""
+
 
 def prepare(
     directory: Path | str,
@@ -56,6 +60,7 @@ def prepare(
     inputs: Sequence[InputFile] | None = None,
     processes: int | None = None,
     progress: Callable[[int], None] | None = None,
+    encode: Encode | None = None,
 ) -> tuple[Store, CleaningReport]:
     """Make the store of a corpus at ``directory``, or open it if it exists and is up to date.
 
@@ -74,6 +79,7 @@ def prepare(
         inputs: the files of the corpus, if they have just been described.
         processes: number of processes that encode; chosen by the size of the text if not given.
         progress: called from time to time with the number of pairs read so far.
+        encode: cleans and encodes the corpus in place of this process and ``processes``.
 
     Returns:
         The store, and what was dropped from the corpus and why; an existing store returns the same
@@ -93,11 +99,17 @@ def prepare(
     if (found := _open_if_current(directory, parts, inputs, settings)) is not None:
         return found
     report, encoder = CleaningReport(), Encoder(vocabularies, max_pieces)
+
+    def encode_here(
+        encoder: Encoder, report: CleaningReport
+    ) -> Generator[EncodedChunk, None, None]:
+        with closing(_chunks(parts, cleaning, report, held_out)) as chunks:
+            yield from encode_chunks(chunks, encoder, processes or _processes(parts))
+
     with atomic_directory(directory, _FILES) as unfinished:
         with (
             StoreWriter(unfinished) as writer,
-            closing(_chunks(parts, cleaning, report, held_out)) as chunks,
-            closing(encode_chunks(chunks, encoder, processes or _processes(parts))) as encoded,
+            closing((encode or encode_here)(encoder, report)) as encoded,
         ):
             kept = _write(encoded, writer, parts, report, progress)
         if writer.pairs == 0:
@@ -156,18 +168,26 @@ def _chunks(
     held_out: frozenset[int],
 ) -> Generator[Chunk, None, None]:
     for number, (part, label) in enumerate(zip(parts, part_labels(parts), strict=True)):
-        pairs: list[Example] = []
-        characters = 0
-        for pair in clean_part(part, cleaning, report, held_out=held_out, label=label):
-            pairs.append(pair)
-            characters += len(pair.source) + len(pair.target)
-            if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
-                yield _chunk(number, pairs, report.read, part.context)
-                pairs, characters = [], 0
-        yield _chunk(number, pairs, report.read, part.context)
+        examples = clean_part(part, cleaning, report, held_out=held_out, label=label)
+        for pairs in pieces_of(examples):
+            yield chunk_of(number, pairs, report.read, part.context)
 
 
-def _chunk(part: int, pairs: list[Example], read: int, context: ContextConfig | None) -> Chunk:
+def pieces_of(examples: Iterable[Example]) -> Generator[list[Example], None, None]:
+    """Examples in lists of bounded size, the last of which may be empty."""
+    pairs: list[Example] = []
+    characters = 0
+    for pair in examples:
+        pairs.append(pair)
+        characters += len(pair.source) + len(pair.target)
+        if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
+            yield pairs
+            pairs, characters = [], 0
+    yield pairs
+
+
+def chunk_of(part: int, pairs: list[Example], read: int, context: ContextConfig | None) -> Chunk:
+    """Examples of one part, ready to be encoded."""
     return Chunk(
         part=part,
         sources=[pair.tagged_source for pair in pairs],

@@ -6,7 +6,7 @@ A run that starts from another model keeps the vocabularies of that model, or ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -31,6 +31,9 @@ from dragoman.text.vocabulary_training import (
 )
 
 ORIGIN_FILE = "vocabulary.json"
+
+WeightedExamples = Callable[[], Iterator[tuple[Example, float]]]
+"""Gives the cleaned text of all parts in order, each example with the weight of its part."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ def prepare_vocabularies(
     parent: Parent | None = None,
     sets: Mapping[str, CorpusPart] = MappingProxyType({}),
     labels: bool = False,
+    examples: WeightedExamples | None = None,
 ) -> Vocabularies:
     """The vocabularies in ``directory``; trained if missing, or if what they depend on has changed.
 
@@ -87,6 +91,7 @@ def prepare_vocabularies(
         sets: dev and test sets by their key in the configuration.
         labels: whether targets are labels: each is then a piece of the target vocabulary, and the
             settings and ``parent`` are for the source alone.
+        examples: the text, cleaned elsewhere; by default it is read and cleaned here.
 
     Raises:
         ConfigError: the vocabulary does not fit the text, lacks a tag of it or of a set, or is not
@@ -111,7 +116,7 @@ def prepare_vocabularies(
         _replace(directory, parent.vocabularies, settings, inputs)
         return parent.vocabularies
     report = CleaningReport()
-    pairs = _weighted_pairs(parts, cleaning, report, held_out)
+    pairs = examples() if examples else _weighted_pairs(parts, cleaning, report, held_out)
     if (first := next(pairs, None)) is None:
         raise nothing_left(parts, report)
     whole = chain([first], pairs)

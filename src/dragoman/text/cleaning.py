@@ -11,7 +11,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import regex
 from pydantic import Field, field_validator
@@ -135,18 +135,42 @@ def clean_part(
     *,
     held_out: frozenset[int] = frozenset(),
     label: str | None = None,
+    pairs: Iterable[Pair] | None = None,
+    seen: SeenPairs | None = None,
 ) -> Iterator[Example]:
     """The examples that :func:`clean` keeps of a part of the corpus.
 
     They have passed those of the part's transforms that run once, before training.  What its
-    filters leave out is neither a duplicate nor held out.  The report calls the part ``label``, by
-    default its name.
+    filters leave out is neither a duplicate nor held out.
+
+    Args:
+        part: the part.
+        config: what to drop.
+        report: records every pair that is read, repaired or dropped.
+        held_out: keys of evaluation pairs, from :func:`held_out_keys`.
+        label: what the report calls the part; by default its name.
+        pairs: some of its pairs, in place of reading its files.
+        seen: knows which pairs are duplicates, in place of a table of all pairs seen here.
     """
-    of_part = report.part(label or part.name)
-    pairs, example_of = read_pairs(part), part.example_maker()
     return _cleaned(
-        pairs, example_of, config, of_part, has_source=part.has_source, held_out=held_out
+        read_pairs(part) if pairs is None else pairs,
+        part.example_maker(),
+        config,
+        report.part(label or part.name),
+        has_source=part.has_source,
+        held_out=held_out,
+        seen=seen,
     )
+
+
+class SeenPairs(Protocol):
+    """Knows which pairs occurred before."""
+
+    def before(self, source: str, target: str) -> bool:
+        """Whether this pair, the next that nothing else drops, occurred before."""
+
+    def close(self) -> None:
+        """Forget everything."""
 
 
 _T = TypeVar("_T")
@@ -160,10 +184,11 @@ def _cleaned(
     *,
     has_source: bool,
     held_out: frozenset[int],
+    seen: SeenPairs | None = None,
 ) -> Iterator[_T]:
     """What ``make`` makes of the pairs that :func:`clean` keeps; None leaves a pair out."""
     unfit = pair_check(config, has_source=has_source)
-    with closing(_Seen()) as seen:
+    with closing(seen or _Seen()) as earlier:
         for raw in pairs:
             report.read += 1
             source, target, line = normalize(raw.source), normalize(raw.target), raw.line
@@ -178,7 +203,7 @@ def _cleaned(
                     report.note("held out, kept", line)
                 else:
                     reason = "held out"
-            if reason is None and config.drop_duplicates and seen.before(source, target):
+            if reason is None and config.drop_duplicates and earlier.before(source, target):
                 reason = "duplicate"
             if reason is not None:
                 report.drop(reason, line)
@@ -249,6 +274,12 @@ def _hash(text: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
+def pair_key(source: str, target: str) -> int:
+    """What two equal pairs of normalised texts have in common: 64 bits, signed."""
+    # normalised text has no line feed, so pairs joined by one stay distinct
+    return _hash(f"{source}\n{target}")
+
+
 class _Seen:
     """The pairs seen so far, as hashes in a temporary table that SQLite moves to disk as it grows.
 
@@ -268,8 +299,7 @@ class _Seen:
 
     def before(self, source: str, target: str) -> bool:
         """Whether this pair was asked about before."""
-        # normalised text has no line feed, so pairs joined by one stay distinct
-        key = _hash(f"{source}\n{target}")
+        key = pair_key(source, target)
         try:
             added = self._table.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
         except sqlite3.OperationalError as error:

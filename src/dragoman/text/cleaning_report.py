@@ -36,6 +36,11 @@ class CountedLines:
         if len(self.lines) < EXAMPLES:
             self.lines.append(line)
 
+    def merge(self, later: CountedLines) -> None:
+        """Count pairs that come after all of these."""
+        self.count += later.count
+        self.lines = (self.lines + later.lines)[:EXAMPLES]
+
 
 @dataclass
 class PartReport:
@@ -53,6 +58,14 @@ class PartReport:
     def note(self, note: Note, line: int) -> None:
         """Record a finding about a pair that is kept."""
         self.noted.setdefault(note, CountedLines()).add(line)
+
+    def merge(self, later: PartReport) -> None:
+        """Add what was found in the pairs that follow."""
+        self.read += later.read
+        self.kept += later.kept
+        for findings, others in ((self.dropped, later.dropped), (self.noted, later.noted)):
+            for name, finding in others.items():
+                findings.setdefault(name, CountedLines()).merge(finding)
 
 
 @dataclass

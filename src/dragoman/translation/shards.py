@@ -170,15 +170,22 @@ class Shards:
 
     def _include(self, record: Mapping[str, Any], file: Path) -> None:
         """Count a finished shard."""
+        self.done += self._input_lines(record, file)
         try:
             self._found += Counts(**record["counts"])
-            self.done += int(record["input_lines"])
             self._digests.append(record["sha256"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise SavedError(
-                f"{file}: damaged; remove it to {self._made.again} the shard again"
-            ) from error
+        except (KeyError, TypeError) as error:
+            raise self._damage(file) from error
         self._count += 1
+
+    def _input_lines(self, record: Mapping[str, Any], file: Path) -> int:
+        try:
+            return int(record["input_lines"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damage(file) from error
+
+    def _damage(self, file: Path) -> SavedError:
+        return SavedError(f"{file}: damaged; remove it to {self._made.again} the shard again")
 
     @contextmanager
     def next(self, input_lines: int) -> Iterator[Shard]:
@@ -190,7 +197,44 @@ class Shards:
         Raises:
             StorageError: the disk refuses.
         """
-        path = self._file(self._count, "jsonl.gz")
+        number = self._count
+        with self.numbered(number, input_lines) as shard:
+            yield shard
+        file = self._file(number, "json")
+        self._include(self._read(file), file)
+
+    def finished(self) -> dict[int, int]:
+        """Lines of the input in each shard that is finished, by its number.
+
+        Raises:
+            SavedError: a record is damaged.
+        """
+        found = {}
+        for file in (self.output / SHARDS_DIRECTORY).glob("*.json"):
+            if file.stem.isdecimal():
+                found[int(file.stem)] = self._input_lines(self._read(file), file)
+        return found
+
+    def include(self, input_lines: int) -> None:
+        """Count all shards, which are finished, whoever wrote them.
+
+        Args:
+            input_lines: lines of the whole input.
+
+        Raises:
+            SavedError: one is missing.
+        """
+        self._find_shards()
+        if self.done != input_lines:
+            raise SavedError(
+                f"{self._file(self._count, 'json')}: missing; repeat the command to "
+                f"{self._made.again} the shard again"
+            )
+
+    @contextmanager
+    def numbered(self, number: int, input_lines: int) -> Iterator[Shard]:
+        """Write the shard of a number, in this process or another; see :meth:`next`."""
+        path = self._file(number, "jsonl.gz")
         with write_text(path) as stream:
             shard = Shard(stream)
             yield shard
@@ -204,9 +248,7 @@ class Shards:
             "counts": asdict(shard.counts),
             "sha256": content_digest(path),
         }
-        file = self._file(self._count, "json")
-        write_json(file, record)
-        self._include(record, file)
+        write_json(self._file(number, "json"), record)
 
     def join(self, origin: Mapping[str, Any]) -> dict[str, Any]:
         """Make one file of all shards.

@@ -16,20 +16,23 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
-from itertools import islice
+from functools import lru_cache, partial
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dragoman.core.claims import claimed
+from dragoman.core.config import parse
 from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.files import content_digest
+from dragoman.core.runners import Runner
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
 from dragoman.translation.bayes_risk import sampling_settings
 from dragoman.translation.outputs import Translation
 from dragoman.translation.shards import Counts, Shards
@@ -83,6 +86,17 @@ class GivenText:
 
 
 @dataclass(frozen=True)
+class GivenFiles:
+    """The lines of several files, numbered on from file to file."""
+
+    files: tuple[Path, ...]
+
+    def __iter__(self) -> Iterator[GivenLine]:
+        lines = chain.from_iterable(map(read_lines, self.files))
+        return (GivenLine(text, number) for number, text in enumerate(lines, 1))
+
+
+@dataclass(frozen=True)
 class SyntheticCorpus:
     """A finished corpus: JSON lines with the keys ``source``, ``target`` and those of its origin.
 
@@ -110,6 +124,7 @@ def translate_corpus(
     closest: Similarity | None = None,
     shard_lines: int = SHARD_LINES,
     progress: Progress = lambda done, total: nullcontext(lambda count: None),
+    runner: Runner | None = None,
 ) -> SyntheticCorpus:
     """Translate ``text`` into the corpus ``output``; the same call resumes what was interrupted.
 
@@ -127,6 +142,8 @@ def translate_corpus(
             the one most similar to its reference.
         shard_lines: lines per shard.
         progress: shows how much is done.
+        runner: has the shards translated, each by one process that opens the system; by default
+            this process translates them, one after another.
 
     Raises:
         ConfigError: a setting that does not fit the models; or ``output`` holds a corpus that was
@@ -157,9 +174,19 @@ def translate_corpus(
         origin = {**settings, "input": {"lines": total, "sha256": digest}}
         if (finished := shards.begin(origin)) is None:
             row = _Rows(known, _models(origin), origin["method"], choose)
-            with progress(shards.done, total) as count:
-                for lines in _pieces(text, shard_lines, shards.done):
-                    _translate_shard(translator, lines, shards, row, count)
+            there = shards.finished()
+            done = sum(there.values())
+            left = (one for one in _pieces(text, shard_lines) if one.number not in there)
+            with progress(done, total) as show:
+                if runner is None:
+                    _translate_here(translator, left, shards, row, partial(_show_more, show, done))
+                else:
+                    alone = system.model_copy(update={"workers": None})
+                    work = TranslateShard(json.dumps(alone.plain()), output, row)
+                    for piece, _ in runner.carry_out(work, left):
+                        done += len(piece.lines)
+                        show(done)
+            shards.include(total)
             finished = shards.join(origin)
         counts = {one.name: finished["output"][one.name] for one in fields(Counts)}
         return SyntheticCorpus(shards.path, **counts, origin=finished)
@@ -268,11 +295,19 @@ def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
     return ", ".join(words)
 
 
-def _pieces(text: Iterable[GivenLine], shard_lines: int, done: int) -> Iterator[list[GivenLine]]:
-    """The lines of each shard after the first ``done`` lines."""
-    lines = islice(text, done, None)
-    while piece := list(islice(lines, shard_lines)):
-        yield piece
+class _Piece(NamedTuple):
+    """What becomes one shard."""
+
+    number: int
+    lines: list[GivenLine]
+
+
+def _pieces(text: Iterable[GivenLine], shard_lines: int) -> Iterator[_Piece]:
+    lines = iter(text)
+    for number in count():
+        if not (piece := list(islice(lines, shard_lines))):
+            return
+        yield _Piece(number, piece)
 
 
 @dataclass(frozen=True)
@@ -301,21 +336,39 @@ class _Rows:
         }
 
 
-def _translate_shard(
+def _show_more(show: Callable[[int], object], before: int, done: int) -> None:
+    show(before + done)
+
+
+def _translate_here(
     translator: Translator,
-    lines: list[GivenLine],
+    pieces: Iterable[_Piece],
     shards: Shards,
     row: _Rows,
-    count: Callable[[int], object],
+    show: Callable[[int], object],
 ) -> None:
-    """Translate some lines into the next shard."""
-    before = shards.done
+    """Translate all pieces in this process; ``show`` is called with the lines done so far."""
+    done = 0
+    for piece in pieces:
+        _translate_shard(translator, piece, shards, row, partial(_show_more, show, done))
+        done += len(piece.lines)
+
+
+def _translate_shard(
+    translator: Translator,
+    piece: _Piece,
+    shards: Shards,
+    row: _Rows,
+    show: Callable[[int], object] = lambda done: None,
+) -> None:
+    """Translate some lines into their shard; ``show`` is called with the number done so far."""
+    lines = piece.lines
     found = translator.stream_nbest(
         [line.text for line in lines],
         numbers=[line.number - 1 for line in lines],
-        progress=lambda done: count(before + done),
+        progress=show,
     )
-    with shards.next(len(lines)) as shard:
+    with shards.numbered(piece.number, len(lines)) as shard:
         for line, translations in zip(lines, found, strict=True):
             if translations[0].refused is not None:
                 shard.refuse(translations[0].refused)
@@ -325,3 +378,24 @@ def _translate_shard(
                 shard.add(made)
             else:
                 shard.leave_empty()
+
+
+@dataclass(frozen=True)
+class TranslateShard:
+    """Translates shards in a process of its own."""
+
+    system: str
+    """The system as JSON."""
+    output: Path
+    """The directory of the corpus, which all workers see."""
+    row: _Rows
+
+    def __call__(self, piece: _Piece) -> None:
+        """Write the shard of some lines."""
+        _translate_shard(_opened(self.system), piece, Shards(self.output), self.row)
+
+
+@lru_cache(maxsize=1)
+def _opened(system: str) -> Translator:
+    """Opened once in each process, for all shards that it gets."""
+    return Translator.of(parse(TranslationSystem, json.loads(system), "system"))

@@ -22,6 +22,7 @@ import dragoman
 from dragoman.apps.cli.adapt_command import adapt
 from dragoman.apps.cli.align_command import align_words
 from dragoman.apps.cli.backtranslation_command import backtranslate
+from dragoman.apps.cli.bulk_commands import bulk
 from dragoman.apps.cli.calibrate_command import calibrate
 from dragoman.apps.cli.classification_command import classify
 from dragoman.apps.cli.comparison_commands import compare
@@ -111,7 +112,7 @@ for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
     *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
     *(terms, segments, align_words, show, cost),
-    *(recipes, corpora),
+    *(bulk, recipes, corpora),
     *(serve, keys, corrections),
     *(install, pack, import_foreign, export),
 ):

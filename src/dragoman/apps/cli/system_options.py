@@ -176,13 +176,13 @@ _options = (
         help="Number type of the weights: lower is faster and changes a few translations.  int8 "
         "needs ctranslate2; auto is bfloat16 where the hardware has it.  [default: float32]",
     ),
-    click.option(
-        "--workers",
-        metavar="N",
-        type=click.IntRange(1, 1024),
-        help="Processes (ctranslate2: threads) to share the lines among.",
-    ),
     device_option,
+)
+_workers = click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    help="Processes (ctranslate2: threads) to share the lines among.",
 )
 _VALUES = (
     "engine",
@@ -205,6 +205,11 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def described_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that :func:`described` reads to a command."""
+    return described_without_workers(_workers(command))
+
+
+def described_without_workers(command: Callable[..., None]) -> Callable[..., None]:
+    """Add those options except for ``--workers``."""
     for option in reversed(_options):
         option(command)
     return command

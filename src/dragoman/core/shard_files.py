@@ -1,0 +1,111 @@
+"""Files that many workers write, a shard each: whole and recorded, or not there.
+
+Shard n is the file ``n.SUFFIX``, and its record ``n.json``.  The record, with the size and digest
+of the file, is written last: with it, the shard is finished.  Whoever writes a shard twice writes
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import SavedError
+from dragoman.core.files import atomic_write, read_json, sweep, write_json
+
+
+@dataclass(frozen=True)
+class ShardFiles:
+    """The shards of one folder, which all workers see."""
+
+    folder: Path
+    suffix: str
+    """Such as ``.json.zst``."""
+
+    def path(self, number: int) -> Path:
+        """The file of a shard."""
+        return self.folder / f"{number:06}{self.suffix}"
+
+    def record(self, number: int) -> dict[str, Any] | None:
+        """What was noted of a finished shard; None if it has to be made (again)."""
+        try:
+            record = read_json(self._record_path(number))
+            whole = self.path(number).stat().st_size == record["size_bytes"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return dict(record) if whole else None
+
+    def facts(self, number: int) -> dict[str, Any]:
+        """The same of a shard that has been finished.
+
+        Raises:
+            SavedError: it is missing or truncated.
+        """
+        if (record := self.record(number)) is None:
+            raise self.damage(number)
+        return record
+
+    def write(self, number: int, content: bytes, **facts: Any) -> None:
+        """Finish a shard.
+
+        Args:
+            number: its number.
+            content: of its file.
+            facts: plain values for its record.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        digest = hashlib.sha256(content).hexdigest()
+        with atomic_write(self.path(number), "wb") as stream:
+            stream.write(content)
+        record = {"size_bytes": len(content), "sha256": digest, **facts}
+        write_json(self._record_path(number), record)
+
+    def read(self, number: int) -> bytes:
+        """The content of a finished shard.
+
+        Raises:
+            SavedError: it is missing or altered; it will then be made again.
+        """
+        record = self.facts(number)
+        try:
+            content = self.path(number).read_bytes()
+        except OSError:
+            content = b""
+        if hashlib.sha256(content).hexdigest() != record.get("sha256"):
+            raise self.damage(number)
+        return content
+
+    def damage(self, number: int) -> SavedError:
+        """Forget a shard that turned out to be damaged; return the error that says so."""
+        self._record_path(number).unlink(missing_ok=True)
+        return SavedError(
+            f"{self.path(number)}: missing, truncated or altered since it was written; repeat the "
+            "command to make it again"
+        )
+
+    def sweep(self) -> None:
+        """Remove what killed workers left half written."""
+        sweep(self.folder)
+
+    def write_note(self, note: Mapping[str, Any]) -> None:
+        """Note something about all shards, once they are finished."""
+        write_json(self._note_path, note)
+
+    def note(self) -> dict[str, Any] | None:
+        """What was noted; None if it was not."""
+        try:
+            return dict(read_json(self._note_path))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    @property
+    def _note_path(self) -> Path:
+        return self.folder / "all.json"
+
+    def _record_path(self, number: int) -> Path:
+        return self.folder / f"{number:06}.json"

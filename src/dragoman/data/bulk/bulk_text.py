@@ -1,0 +1,182 @@
+"""The training text of a corpus, cleaned by many workers: stages, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, Protocol
+
+from dragoman.core.runners import Runner
+from dragoman.core.shard_files import ShardFiles
+from dragoman.data.bulk.bulk_directory import BulkDirectory
+from dragoman.data.bulk.duplicates import CleanShard, FindDuplicates, KeyShard
+from dragoman.data.bulk.text_plan import SHARD_LINES, PartCut, TextPlan, TextShard
+from dragoman.data.origin import InputFile, clean_text_settings, digest
+from dragoman.text.cleaning import CleaningConfig, CleaningReport
+from dragoman.text.corpus import CorpusPart, Example, part_labels
+
+FORMAT = 1
+
+
+class ShowStage(Protocol):
+    """Shows how much of a stage is done."""
+
+    def __call__(
+        self, what: str, unit: str, total: int | None = None, start: int = 0
+    ) -> AbstractContextManager[Callable[[int], object]]:
+        """A context manager, in which the function that it gives is called with the count."""
+
+
+def show_nothing(
+    what: str, unit: str, total: int | None = None, start: int = 0
+) -> AbstractContextManager[Callable[[int], object]]:
+    """Show nothing of a stage."""
+    return nullcontext(lambda count: None)
+
+
+class BulkText:
+    """The cleaned examples of a corpus, which workers make in stages.
+
+    Args:
+        directory: where the shards are; all workers must see it.
+        parts: the corpus, with absolute paths.
+        cleaning: which pairs are dropped.
+        held_out: keys of evaluation pairs.
+        inputs: the files of the corpus.
+        runner: who works.
+        shard_lines: pairs of a shard.
+        across_parts: whether a pair that occurred in an earlier part is a duplicate.
+        show: shows how far a stage has come.
+    """
+
+    def __init__(
+        self,
+        directory: BulkDirectory,
+        parts: Sequence[CorpusPart],
+        cleaning: CleaningConfig,
+        *,
+        runner: Runner,
+        held_out: frozenset[int] = frozenset(),
+        inputs: Sequence[InputFile] = (),
+        shard_lines: int = SHARD_LINES,
+        across_parts: bool = False,
+        show: ShowStage = show_nothing,
+    ) -> None:
+        self.directory = directory
+        self.plan = TextPlan(
+            folder=directory.shards.absolute(),
+            parts=tuple(parts),
+            labels=tuple(part_labels(parts)),
+            cleaning=cleaning,
+            held_out=held_out,
+            shard_lines=shard_lines,
+            across_parts=across_parts,
+        )
+        self._inputs, self._runner, self._show = inputs, runner, show
+
+    def origin(self, **more: Any) -> dict[str, Any]:
+        """What the shards depend on, and ``more``, as plain values."""
+        plan = self.plan
+        text = clean_text_settings(plan.parts, plan.cleaning, plan.held_out)
+        return {
+            "format": FORMAT,
+            **text,
+            "held_out": digest(text["held_out"]),
+            "inputs": [file.sha256 for file in self._inputs],
+            "shard_lines": plan.shard_lines,
+            "across_parts": plan.across_parts,
+            **more,
+        }
+
+    def clean(self) -> TextPlan:
+        """Clean the whole text, except for what has been done already.
+
+        Raises:
+            DataError: the text cannot be read.
+            SavedError: a shard was damaged meanwhile.
+            StorageError: a disk refuses.
+            WorkerError: a worker was killed more often than is endured.
+        """
+        self._cut()
+        plan = self.plan
+        if plan.cleaning.drop_duplicates:
+            if self._open(plan.duplicates, range(plan.partitions)):
+                self.carry_out("reading keys", KeyShard(plan), plan.keys, plan.sizes)
+            self.carry_out(
+                "finding duplicates",
+                FindDuplicates(plan),
+                plan.duplicates,
+                [1] * plan.partitions,
+                unit="partitions",
+            )
+        self.carry_out("cleaning", CleanShard(plan), plan.cleaned, plan.sizes)
+        return plan
+
+    def report(self) -> CleaningReport:
+        """What cleaning did, part by part, once it is done."""
+        report = CleaningReport()
+        for label in self.plan.labels:
+            report.part(label)
+        for place in range(len(self.plan.shards)):
+            found = CleaningReport.from_json(self.plan.cleaned.facts(place)["report"])
+            for label, part in found.parts.items():
+                report.part(label).merge(part)
+        return report
+
+    def examples(self) -> Iterator[Example]:
+        """The examples of all parts, in order, once they are cleaned; holds one shard of them."""
+        for place in range(len(self.plan.shards)):
+            yield from self.plan.examples(place)
+
+    def carry_out(
+        self,
+        what: str,
+        work: Callable[[int], object],
+        files: ShardFiles,
+        sizes: Sequence[int],
+        unit: str = "pairs",
+    ) -> None:
+        """Have workers make the shards of a stage that are not finished.
+
+        Args:
+            what: the stage, for progress.
+            work: makes the shard of a number.
+            files: the shards.
+            sizes: of each shard, in units.
+            unit: of ``sizes``, in the plural.
+        """
+        files.sweep()
+        left = self._open(files, range(len(sizes)))
+        if not left:
+            return
+        done = sum(sizes) - sum(sizes[number] for number in left)
+        with self._show(what, unit, sum(sizes), done) as count:
+            for number, _ in self._runner.carry_out(work, left):
+                done += sizes[number]
+                count(done)
+
+    @staticmethod
+    def _open(files: ShardFiles, numbers: Sequence[int]) -> list[int]:
+        return [number for number in numbers if files.record(number) is None]
+
+    def _cut(self) -> None:
+        plan, parts = self.plan, range(len(self.plan.parts))
+        left = [part for part in parts if not self._is_cut(part)]
+        if left:
+            with self._show("cutting", "parts", len(parts), len(parts) - len(left)) as count:
+                work = self._runner.carry_out(PartCut(plan), left)
+                for done, _ in enumerate(work, len(parts) - len(left) + 1):
+                    count(done)
+        notes = [plan.pairs(part).note() or {"sizes": []} for part in parts]
+        shards = [
+            TextShard(part, number, pairs)
+            for part, note in enumerate(notes)
+            for number, pairs in enumerate(note["sizes"])
+        ]
+        self.plan = replace(plan, shards=tuple(shards))
+
+    def _is_cut(self, part: int) -> bool:
+        files = self.plan.pairs(part)
+        note = files.note()
+        return note is not None and not self._open(files, range(len(note["sizes"])))

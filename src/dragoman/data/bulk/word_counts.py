@@ -1,0 +1,154 @@
+"""How often each word, or each piece of a vocabulary, occurs in a cleaned corpus.
+
+Each shard is counted by itself.  Its counts are divided into partitions by the word, so that what
+is known of one word comes together in one place, and no process holds all words.
+"""
+
+from __future__ import annotations
+
+import heapq
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dragoman.core.shard_files import ShardFiles
+from dragoman.data.bulk.bulk_text import BulkText
+from dragoman.data.bulk.shard_rows import (
+    ARRAYS_SUFFIX,
+    ROWS_SUFFIX,
+    pack_arrays,
+    pack_rows,
+    read_array,
+    unpack_rows,
+)
+from dragoman.data.bulk.text_plan import TextPlan
+from dragoman.text.corpus import Example
+from dragoman.text.lines import write_text
+from dragoman.text.vocabulary import Vocabularies, Vocabulary
+
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
+COUNT_FILES = {side: f"{side}.tsv" for side in SIDES}
+"""What :func:`count_words` writes: a word, a tab and its count in each line, as sentencepiece reads
+them with ``input_format=tsv``; the most frequent first, equally frequent ones by code points."""
+
+_BATCH_LINES = 4096
+
+
+def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
+    """Count the words of a cleaned corpus, or its pieces.
+
+    Args:
+        text: the corpus, which has been cleaned.
+        vocabulary: a model, run or directory of vocabularies, whose pieces are counted; without
+            it, whatever stands between white space is.
+
+    Returns:
+        The number of different words on each side.
+
+    Raises:
+        SavedError: there is no vocabulary.
+        StorageError: the disk refuses.
+    """
+    plan, output, found = text.plan, text.directory.path, dict[str, int]()
+    text.carry_out("counting", CountShard(plan, vocabulary), _counts(plan), plan.sizes)
+    places = len(SIDES) * plan.partitions
+    work = SumCounts(plan)
+    text.carry_out("adding up", work, work.files, [1] * places, unit="partitions")
+    for side in SIDES:
+        with write_text(output / COUNT_FILES[side]) as stream:
+            found[side] = 0
+            for negative, word in heapq.merge(*work.sorted_counts(side)):
+                stream.write(f"{word}\t{-negative}\n")
+                found[side] += 1
+    return found
+
+
+def _counts(plan: TextPlan) -> ShardFiles:
+    return ShardFiles(plan.folder / "counts", ARRAYS_SUFFIX)
+
+
+@dataclass(frozen=True)
+class CountShard:
+    """Writes the counts of a shard, by side and partition."""
+
+    plan: TextPlan
+    vocabulary: Path | None
+
+    def __call__(self, place: int) -> None:
+        """Write them."""
+        counts = {side: Counter[str]() for side in SIDES}
+        batch: list[Example] = []
+        for example in self.plan.examples(place):
+            batch.append(example)
+            if len(batch) == _BATCH_LINES:
+                self._count(batch, counts)
+                batch = []
+        self._count(batch, counts)
+        arrays = [
+            np.frombuffer(pack_rows(rows), dtype=np.uint8)
+            for side in SIDES
+            for rows in self._divided(counts[side])
+        ]
+        _counts(self.plan).write(place, pack_arrays(arrays))
+
+    def _count(self, examples: list[Example], counts: dict[Side, Counter[str]]) -> None:
+        for side, number in zip(SIDES, (0, 1), strict=True):
+            texts = [str(example[number]) for example in examples]
+            if self.vocabulary is None:
+                counts[side].update(word for text in texts for word in text.split())
+                continue
+            vocabulary: Vocabulary = getattr(_vocabularies(self.vocabulary), side)
+            encoded = vocabulary.encode_batch(texts, normalized=True)
+            ids = Counter(one for line in encoded for one in line)
+            pieces = vocabulary.pieces(ids)
+            counts[side].update(dict(zip(pieces, ids.values(), strict=True)))
+
+    def _divided(self, counts: Counter[str]) -> list[list[tuple[str, int]]]:
+        divided: list[list[tuple[str, int]]] = [[] for _ in range(self.plan.partitions)]
+        for word in sorted(counts):
+            digest = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+            divided[digest % len(divided)].append((word, counts[word]))
+        return divided
+
+
+@dataclass(frozen=True)
+class SumCounts:
+    """Adds up the counts of one partition of one side over all shards."""
+
+    plan: TextPlan
+
+    @property
+    def files(self) -> ShardFiles:
+        """The sums: those of the partitions of the source, then those of the target."""
+        return ShardFiles(self.plan.folder / "sums", ROWS_SUFFIX)
+
+    def __call__(self, place: int) -> None:
+        """Write the sums, the most frequent first."""
+        plan, total = self.plan, Counter[str]()
+        for shard in range(len(plan.shards)):
+            places = len(SIDES) * plan.partitions
+            content = read_array(_counts(plan), shard, place, places, np.uint8)
+            total.update(dict(unpack_rows(content.tobytes())))
+        self.files.write(place, pack_rows(sorted((-count, word) for word, count in total.items())))
+
+    def sorted_counts(self, side: Side) -> list[Iterator[tuple[int, str]]]:
+        """Negative counts with their words, in order, for each partition of a side."""
+        first = SIDES.index(side) * self.plan.partitions
+        return [self._rows(first + number) for number in range(self.plan.partitions)]
+
+    def _rows(self, place: int) -> Iterator[tuple[int, str]]:
+        rows: Iterable[Any] = unpack_rows(self.files.read(place))
+        return (tuple(row) for row in rows)
+
+
+@lru_cache(maxsize=1)
+def _vocabularies(path: Path) -> Vocabularies:
+    """Those of a model, opened once in each process."""
+    return Vocabularies.load(path)
