@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.premises import Door
+from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
@@ -51,6 +52,7 @@ def create_app(
     allowed_origins: Sequence[str] = ("*",),
     operations: APIRouter | None = None,
     monitoring: Monitoring | None = None,
+    readiness: Readiness | None = None,
     lifespan: Lifespan | None = None,
 ) -> FastAPI:
     """The application behind which a server stands.
@@ -61,6 +63,7 @@ def create_app(
         allowed_origins: of web pages that may call it.
         operations: routes about the server itself.
         monitoring: counts requests.
+        readiness: once it drains, each answer closes its connection.
         lifespan: what is opened before the first request, and closed after the last one.
     """
     app = FastAPI(
@@ -85,7 +88,13 @@ def create_app(
         max_age=_PREFLIGHT_SECONDS,
     )
     monitoring = monitoring or Monitoring()
-    app.add_middleware(RequestLog, record=monitoring.record, begin=monitoring.begin)
+    readiness = readiness or Readiness()
+    app.add_middleware(
+        RequestLog,
+        record=monitoring.record,
+        begin=monitoring.begin,
+        is_ending=lambda: readiness.is_draining,
+    )
     return app
 
 

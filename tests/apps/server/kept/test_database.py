@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -218,3 +220,42 @@ def test_an_old_sqlite(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
     with pytest.raises(ConfigError, match=r"3\.35 or newer is needed"):
         Database(str(path))
+
+
+@pytest.mark.parametrize("becomes", ["deleted", "replaced by another file"])
+def test_a_file_that_is_taken_away_from_a_running_server_is_noticed(
+    path: Path, becomes: str
+) -> None:
+    with ServerStore(str(path)) as store:
+        store.charge(None, 1)
+        kept = path.read_bytes()
+        path.rename(path.with_name("elsewhere"))
+        if becomes != "deleted":
+            path.write_bytes(kept)
+        for call in (lambda: store.charge(None, 1), lambda: store.used(None)):
+            with pytest.raises(StorageError, match=f"{path}: was {becomes} while in use; stop"):
+                call()
+        assert path.exists() == (becomes != "deleted")  # nothing was made in its place
+        path.with_name("elsewhere").replace(path)
+        assert store.used(None) == 1
+
+
+def test_a_statement_without_an_answer_ends(postgresql: PostgresqlServer) -> None:
+    with closing(Database(postgresql.new_database(), busy_seconds=0.1)) as opened:
+        begun = time.monotonic()
+        late = pytest.raises(StorageError, match=r"cannot be reached: no answer within 2\.1 sec")
+        with late, opened.reading() as connection:
+            connection.execute(text("SELECT pg_sleep(20)"))
+        assert time.monotonic() - begun < 10
+        with opened.writing(patient=True) as connection:  # a new connection, as of an upgrade
+            assert connection.execute(text("SELECT 1 FROM pg_sleep(2.3)")).scalar() == 1
+
+
+def test_a_server_that_accepts_and_says_nothing_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql://user@127.0.0.1:{silent.getsockname()[1]}/any?connect_timeout=2"
+        with closing(Database(address)) as opened:
+            begun = time.monotonic()
+            with pytest.raises(StorageError, match="cannot be reached"), opened.reading():
+                pass
+    assert time.monotonic() - begun < 10
