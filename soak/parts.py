@@ -7,7 +7,11 @@ from importlib import import_module
 
 from soak.part import Part
 
-PARTS: Mapping[str, str] = {}
+PARTS: Mapping[str, str] = {
+    "fleet": "soak.fleet",
+    "overload": "soak.overload",
+    "schema": "soak.api_schema",
+}
 """The module of each part, by its name; the part is the module's ``PART``."""
 
 

@@ -12,6 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.premises import Door
@@ -38,6 +40,7 @@ STATUS: dict[RefusalKind, int] = {
 }
 """What HTTP has for each kind of refusal."""
 
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _PREFLIGHT_SECONDS = 3600
 _AWAY_SECONDS = 5.0
 _UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
@@ -82,7 +85,7 @@ def create_app(
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(allowed_origins),
-        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_methods=list(_METHODS),
         allow_headers=["*"],
         expose_headers=["X-Request-ID", "Retry-After"],
         max_age=_PREFLIGHT_SECONDS,
@@ -113,6 +116,15 @@ def _wording(doors: Sequence[Door]) -> Callable[[str, RefusedError, int], Respon
     return refuse
 
 
+def _methods(app: FastAPI, scope: Scope) -> list[str]:
+    """The methods of a path, which several routes may have; the framework names those of one."""
+    return [
+        method
+        for method in _METHODS
+        if any(one.matches({**scope, "method": method})[0] is Match.FULL for one in app.routes)
+    ]
+
+
 def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Response]) -> None:
     """Word the errors of the application by the door of their path."""
 
@@ -136,6 +148,8 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
         text = str(error.detail)
         response = refuse(request.url.path, RefusedError(kind, text), error.status_code)
         response.headers.update(error.headers or {})
+        if error.status_code == 405:
+            response.headers["Allow"] = ", ".join(_methods(app, request.scope))
         return response
 
     app.add_exception_handler(RefusedError, refused)  # type: ignore[arg-type]

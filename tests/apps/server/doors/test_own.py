@@ -430,6 +430,20 @@ def test_credentials_for_a_proxy_are_no_key(tmp_path: Path) -> None:
         problem(httpx.get(place, headers={"Authorization": "Bearer eDp5"}), 403, "forbidden")
 
 
+def test_the_description_says_who_needs_a_key(http: httpx.Client, tmp_path: Path) -> None:
+    with own_server(tmp_path, require_key=True) as server:
+        strict = ok(httpx.get(f"{server.address}/v1/openapi.json"))["paths"]
+    free = ok(http.get("/v1/openapi.json"))["paths"]
+    assert strict["/v1/translate"]["post"]["security"] == [{"HTTPBearer": []}]
+    assert free["/v1/translate"]["post"]["security"] == [{"HTTPBearer": []}, {}]
+    assert "security" not in strict["/v1/health"]["get"]
+
+
+def test_a_path_names_all_its_methods(http: httpx.Client) -> None:
+    assert http.options("/v1/glossaries").headers["Allow"] == "GET, POST"
+    assert http.post("/v1/glossaries/x").headers["Allow"] == "DELETE, GET, PUT"
+
+
 def test_the_description_is_complete(http: httpx.Client) -> None:
     spec = ok(http.get("/v1/openapi.json"))
     assert spec["openapi"].startswith("3.")

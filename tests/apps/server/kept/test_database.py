@@ -12,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from postgresql_server import PostgresqlServer
 from sqlalchemy import create_engine, insert, text
 from sqlalchemy.exc import DBAPIError
 
@@ -21,6 +20,7 @@ from dragoman.apps.server.kept.failures import explained
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.kept.tables import jobs, usage
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError, StorageError
+from soak.postgresql import PostgresqlServer
 
 USAGE = {"month": "2026-11", "owner": 0, "characters": 1, "requests": 1}
 

@@ -21,6 +21,7 @@ from dragoman.apps.server.premises import Door, Premises
 from dragoman.translation.service.interface import RefusedError
 
 PREFIX = "/v1"
+HEALTH = f"{PREFIX}/health"
 
 _REFUSALS: dict[int | str, str] = {
     400: "The request makes no sense, or there is no such language or direction.",
@@ -58,7 +59,7 @@ def own_door(premises: Premises) -> Door:
     KeptRoutes(premises).add_to(router)
     DocumentRoutes(premises).add_to(router)
     _add_health(router, premises)
-    _add_manual(router)
+    _add_manual(router, needs_key=premises.config.require_key)
     return Door("own", (PREFIX,), router, _refused)
 
 
@@ -79,13 +80,13 @@ def _add_health(router: APIRouter, premises: Premises) -> None:
     router.get("/health", response_model=HealthAnswer)(health)
 
 
-def _add_manual(router: APIRouter) -> None:
+def _add_manual(router: APIRouter, *, needs_key: bool) -> None:
     """Add the description of all routes, for programs and for people."""
     known: dict[str, Any] = {}
 
     def spec() -> dict[str, Any]:
         if not known:
-            known.update(_spec(router))
+            known.update(_spec(router, needs_key=needs_key))
         return known
 
     def add(path: str, answer: Callable[[Request], Response]) -> None:
@@ -99,7 +100,7 @@ def _add_manual(router: APIRouter) -> None:
     add("/docs.css", lambda request: Response(STYLE, media_type="text/css"))
 
 
-def _spec(router: APIRouter) -> dict[str, Any]:
+def _spec(router: APIRouter, *, needs_key: bool) -> dict[str, Any]:
     """The description after OpenAPI, without the answer 422, which is never given."""
     found = get_openapi(
         title="Dragoman",
@@ -107,9 +108,13 @@ def _spec(router: APIRouter) -> dict[str, Any]:
         description=_ABOUT,
         routes=router.routes,
     )
-    for operations in found["paths"].values():
+    for path, operations in found["paths"].items():
         for operation in operations.values():
             operation["responses"].pop("422", None)
+            if path == HEALTH:
+                del operation["security"]
+            elif not needs_key:
+                operation["security"].append({})  # or none
     for name in ("HTTPValidationError", "ValidationError"):
         found["components"]["schemas"].pop(name, None)
     return found
