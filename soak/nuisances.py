@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 
 _PATIENCE = 25.0  # seconds that one stalls; longer than a server waits for a head
 _MOST_GARBAGE = 4_000  # bytes
+_UNREAD = 50  # answers that nobody reads, more than a socket holds
 _BODY = b'{"q": "nobody waits for this", "source": "en", "target": "de"}'
 _HEAD = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
@@ -59,7 +60,7 @@ async def _sends_broken_requests(
 async def _does_not_read(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, chance: random.Random
 ) -> None:
-    for _ in range(200):
+    for _ in range(_UNREAD):
         writer.write(b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await asyncio.sleep(_PATIENCE)
 
@@ -67,10 +68,10 @@ async def _does_not_read(
 KINDS: dict[str, Client] = {
     "stall in the head": _stalls_in_head,
     "stall in the body": _stalls_in_body,
-    "leave": _leaves,
-    "garbage": _sends_garbage,
-    "broken requests": _sends_broken_requests,
-    "do not read": _does_not_read,
+    "leave before the answer": _leaves,
+    "send garbage": _sends_garbage,
+    "send broken requests": _sends_broken_requests,
+    "do not read answers": _does_not_read,
 }
 
 

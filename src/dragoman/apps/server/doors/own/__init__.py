@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Security
 from fastapi.openapi.utils import get_openapi
 from fastapi.security import HTTPBearer
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 import dragoman
 from dragoman.apps.server.doors.own.answered import ErrorAnswer, HealthAnswer, Problem
@@ -82,12 +84,14 @@ def _add_health(router: APIRouter, premises: Premises) -> None:
 
 def _add_manual(router: APIRouter, *, needs_key: bool) -> None:
     """Add the description of all routes, for programs and for people."""
-    known: dict[str, Any] = {}
 
+    @cache  # made when it is first asked for: all routes are known then
     def spec() -> dict[str, Any]:
-        if not known:
-            known.update(_spec(router, needs_key=needs_key))
-        return known
+        return _spec(router, needs_key=needs_key)
+
+    @cache
+    def written() -> bytes:
+        return json.dumps(spec(), ensure_ascii=False).encode()
 
     def add(path: str, answer: Callable[[Request], Response]) -> None:
         async def route(request: Request) -> Response:
@@ -95,7 +99,7 @@ def _add_manual(router: APIRouter, *, needs_key: bool) -> None:
 
         router.get(path, include_in_schema=False)(route)
 
-    add("/openapi.json", lambda request: JSONResponse(spec()))
+    add("/openapi.json", lambda request: Response(written(), media_type="application/json"))
     add("/docs", lambda request: HTMLResponse(manual_page(spec(), str(request.base_url))))
     add("/docs.css", lambda request: Response(STYLE, media_type="text/css"))
 
