@@ -232,23 +232,37 @@ def test_a_file_that_is_taken_away_from_a_running_server_is_noticed(
         path.rename(path.with_name("elsewhere"))
         if becomes != "deleted":
             path.write_bytes(kept)
-        for call in (lambda: store.charge(None, 1), lambda: store.used(None)):
-            with pytest.raises(StorageError, match=f"{path}: was {becomes} while in use; stop"):
-                call()
+        said = f"{path}: was {becomes} while in use; stop"
+        with pytest.raises(StorageError, match=said):
+            store.charge(None, 1)
+        with pytest.raises(StorageError, match=said):
+            store.used(None)
         assert path.exists() == (becomes != "deleted")  # nothing was made in its place
         path.with_name("elsewhere").replace(path)
         assert store.used(None) == 1
 
 
-def test_a_statement_without_an_answer_ends(postgresql: PostgresqlServer) -> None:
-    with closing(Database(postgresql.new_database(), busy_seconds=0.1)) as opened:
-        begun = time.monotonic()
+def test_a_server_that_hangs_is_given_up_and_used_again(postgresql: PostgresqlServer) -> None:
+    url = f"{postgresql.new_database()}&connect_timeout=2"
+    with closing(Database(url, busy_seconds=0.1)) as opened:
         late = pytest.raises(StorageError, match=r"cannot be reached: no answer within 2\.1 sec")
-        with late, opened.reading() as connection:
-            connection.execute(text("SELECT pg_sleep(20)"))
-        assert time.monotonic() - begun < 10
-        with opened.writing(patient=True) as connection:  # a new connection, as of an upgrade
-            assert connection.execute(text("SELECT 1 FROM pg_sleep(2.3)")).scalar() == 1
+        with late, opened.reading() as connection, postgresql.hanging():
+            connection.execute(text("SELECT 1"))
+        with opened.reading():
+            pass  # so that there is a connection, which is tried first
+        begun = time.monotonic()
+        gone = pytest.raises(StorageError, match="cannot be reached")
+        with gone, postgresql.hanging(), opened.reading():
+            pass
+        assert time.monotonic() - begun < 20
+        with opened.reading() as connection:
+            assert connection.execute(text("SELECT 1")).scalar() == 1
+
+
+def test_an_upgrade_may_take_its_time(postgresql: PostgresqlServer) -> None:
+    opened = Database(postgresql.new_database(), busy_seconds=0.1)
+    with closing(opened), opened.writing(patient=True) as connection:
+        assert connection.execute(text("SELECT 1 FROM pg_sleep(2.3)")).scalar() == 1
 
 
 def test_a_server_that_accepts_and_says_nothing_is_given_up() -> None:
