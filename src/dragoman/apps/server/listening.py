@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
 import threading
@@ -18,6 +19,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.errors import ConfigError
+
+log = logging.getLogger(__name__)
 
 HEADER_SECONDS = 15.0
 """How long a client may take to send the head of a request."""
@@ -86,6 +89,7 @@ class StoppableServer(uvicorn.Server):
         self, app: FastAPI, config: ServerConfig, readiness: Readiness | None = None
     ) -> None:
         self._readiness = readiness or Readiness(config.drain_seconds)
+        self._is_announced = False
         super().__init__(
             uvicorn.Config(
                 app,
@@ -127,6 +131,10 @@ class StoppableServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop now, asked ten times a second."""
+        # Not in the signal's handler, which may interrupt another line of the log.
+        if self._readiness.is_draining and not self._is_announced:
+            self._is_announced = True
+            log.info("about to end; not ready for %g seconds", self._readiness.drain_seconds)
         if self._readiness.is_over:
             self.should_exit = True
         return await super().on_tick(counter)

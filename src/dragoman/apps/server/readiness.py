@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
-
-log = logging.getLogger(__name__)
 
 
 class Readiness:
@@ -23,15 +20,13 @@ class Readiness:
     def __init__(
         self, drain_seconds: float = 0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._seconds, self._clock = drain_seconds, clock
+        self.drain_seconds, self._clock = drain_seconds, clock
         self._end: float | None = None
 
     def drain(self) -> None:
         """Say from now on that the server is not ready."""
         if self._end is None:
-            self._end = self._clock() + self._seconds
-            if self._seconds:
-                log.info("not ready; requests are still taken for %g seconds", self._seconds)
+            self._end = self._clock() + self.drain_seconds
 
     @property
     def is_draining(self) -> bool:
