@@ -9,6 +9,9 @@ from soak.part import Part
 
 PARTS: Mapping[str, str] = {
     "supply": "soak.supply",
+    "fleet": "soak.fleet",
+    "overload": "soak.overload",
+    "schema": "soak.api_schema",
 }
 """The module of each part, by its name; the part is the module's ``PART``."""
 

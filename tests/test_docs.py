@@ -120,7 +120,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
 def test_settings_of_commands_are_valid(page: Path) -> None:
     for paragraph in page.read_text(encoding="utf-8").split("\n\n"):  # a command may have several
         settings = SETTING.findall(paragraph)
-        if settings and {key.partition(".")[0] for key in settings} <= {*ServerConfig.model_fields}:
+        names = {re.split("[.=]", one)[0] for one in settings}
+        if names and names <= {*ServerConfig.model_fields}:
             parse(ServerConfig, override({"systems": [{"models": ["x"]}]}, settings), page)
         else:
             parse(ExperimentConfig, override(MINIMAL, settings), page)

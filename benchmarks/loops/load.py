@@ -2,7 +2,8 @@
 
     load.py ADDRESS LINES.json [--clients N | --rate R] [--requests M]
 
-``LINES.json`` has ``lines``, and with ``answers`` what each must come back as.  With ``--clients``,
+``LINES.json`` has ``lines``, and with ``answers`` what each must come back as, or a list of what it
+may come back as.  With ``--clients``,
 each client sends its next request when it has the answer to the last one; with ``--rate``, requests
 are sent at that rate whatever comes back.  The connections are plain sockets that speak as much
 HTTP as LibreTranslate's API needs, since a full client would take the processor from the server.
@@ -68,7 +69,8 @@ class Connection:
         answer = await reader.readexactly(int(headers["content-length"]))
         if headers.get("connection") == "close":
             self.close()
-        return int(head[0].split()[1]), headers, json.loads(answer)
+        status = int(head[0].split()[1])
+        return status, headers, json.loads(answer) if status == 200 else None
 
     def close(self) -> None:
         """Hang up."""
@@ -108,7 +110,9 @@ class Load:
             return
         outcome.latencies.append(time.perf_counter() - began)
         if self._answers is not None:
-            outcome.wrong += body["translatedText"] != self._answers[place]
+            right = self._answers[place]
+            found = body["translatedText"]
+            outcome.wrong += found not in (right if isinstance(right, list) else [right])
 
     async def by_clients(self, clients: int) -> None:
         """Requests of clients that wait for their answers."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from configparser import RawConfigParser
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -20,7 +21,7 @@ from dragoman.apps.cli.options import database_option
 from dragoman.apps.server.kept.database import database_url
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import operations_router
-from dragoman.apps.server.server_config import ServerConfig
+from dragoman.apps.server.server_config import LimitsConfig, ServerConfig, read_server
 
 ROOT = Path(__file__).parents[3]
 PORT = ServerConfig.model_fields["port"].default
@@ -111,6 +112,51 @@ def test_compose_gives_the_server_its_database() -> None:
     assert server["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
     assert int(server["stop_grace_period"].rstrip("s")) > SHUTDOWN_SECONDS
     assert server["depends_on"].keys() < services.keys()
+
+
+@pytest.fixture(scope="module")
+def replicas() -> dict[str, Any]:
+    text = (ROOT / "deploy" / "compose.replicas.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def test_replicas_have_one_database_and_trust_the_balancer(replicas: dict[str, Any]) -> None:
+    services = replicas["services"]
+    server = services["first"]
+    assert services["second"] == services["third"] == server
+    check_command([part.partition("=")[0] for part in server["command"]])
+    settings = [one.removeprefix("--set=") for one in server["command"] if "--set=" in one]
+    config = read_server(None, {"systems": [{"models": ["x"]}]}, settings)
+    (subnet,) = replicas["networks"]["default"]["ipam"]["config"]
+    assert config.trusted_proxies == (subnet["subnet"],)
+    grace = int(server["stop_grace_period"].rstrip("s"))
+    assert grace > config.drain_seconds + config.shutdown_seconds
+    alone = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    for name in ("environment", "depends_on", "read_only", "cap_drop", "security_opt", "tmpfs"):
+        assert server[name] == alone["server"][name]
+    assert services["database"] == alone["database"]
+
+
+def test_the_balancer_knows_its_servers_before_one_ends(replicas: dict[str, Any]) -> None:
+    text = (ROOT / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
+    services = replicas["services"]
+    given = services["balancer"]["environment"]
+    assert set(re.findall(r'"\$\{(\w+)-', text)) == given.keys()
+    servers = [value for name, value in given.items() if name != "DRAGOMAN_BIND"]
+    assert sorted(servers) == sorted(
+        f"{name}:{PORT}" for name in services if name not in {"balancer", "database"}
+    )
+    mounted = services["balancer"]["volumes"][0].split(":")[0]
+    assert (ROOT / mounted).read_text(encoding="utf-8") == text
+    (page,) = re.findall(r"http-check send meth GET uri (\S+)", text)
+    router = operations_router(EchoService(), Monitoring())
+    assert page in {getattr(route, "path", None) for route in router.routes}
+    seconds, fails = map(int, re.findall(r"check inter (\d+)s .* fall (\d+)", text)[0])
+    (drain,) = re.findall(r"drain_seconds=(\d+)", str(services["first"]["command"]))
+    assert int(drain) > seconds * fails
+    (patience,) = re.findall(r"timeout server (\d+)s", text)
+    assert int(patience) > LimitsConfig().seconds
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,9 @@ def test_workers_translate_with_each_system_and_as_many_batches_at_once() -> Non
         ("systems: [x]\nport: http", "port"),
         ("systems: [x]\nlimits: {seconds: .inf}", "limits.seconds"),
         ("systems: [x]\nlog_format: xml", "log_format"),
+        ("systems: [x]\ntrusted_proxies: [nonsense]", "'nonsense' is no address or network"),
+        ("systems: [x]\ntrusted_proxies: [172.16.0.1/12]", "has host bits set"),
+        ("systems: [x]\ntrusted_proxies: ['*', 10.0.0.5]", "'*' is all addresses; name it alone"),
         ("- x", "expected a mapping"),
         ("systems: [x", "server.yaml:1: not valid YAML"),
     ],
@@ -63,6 +66,12 @@ def test_what_is_wrong_with_a_file_is_one_error(text: str, said: str, tmp_path: 
         read_server(file, {})
     assert said in str(caught.value)
     assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [(), ("*",), ("10.0.0.5", "172.16.0.0/12", "::1", "fd00::/8")])
+def test_proxies_are_addresses_and_networks(given: tuple[str, ...]) -> None:
+    read = read_server(None, {"systems": [{"models": ["a"]}], "trusted_proxies": given})
+    assert read.trusted_proxies == given
 
 
 def test_a_resolved_configuration_can_be_read_again() -> None:

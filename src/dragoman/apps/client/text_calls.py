@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _ITEMS, _CHARACTERS = 64, 20_000
 _AT_ONCE = 4
 
+# Proxies that know server-sent events do not hold them back; an older server sends lines.
+_EVENTS = {"Accept": "text/event-stream, application/x-ndjson;q=0.9"}
+
 
 Several = list[str] | tuple[str, ...]
 
@@ -179,10 +182,14 @@ class TextCalls(Calls):
         """
         body = {"target": target, "source": source, "nbest": nbest, **options}
         sending = Sending(
-            "POST", "/v1/stream", {"json": {**body, "text": check_text(text, "text")}}
+            "POST",
+            "/v1/stream",
+            {"json": {**body, "text": check_text(text, "text")}, "headers": _EVENTS},
         )
         async with self._connection.lines(sending) as lines:
             async for line in lines:
+                if not line:
+                    continue  # the end of an event
                 kind, found = self._read(_event, line)
                 if kind == "end":
                     return
@@ -240,7 +247,7 @@ class TextCalls(Calls):
 
 def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:
     """The kind of a line of a stream, and what it tells."""
-    event = json.loads(line)
+    event = json.loads(line.removeprefix("data:"))
     kind = event["kind"]
     if kind == "sentence":
         return kind, sentence_of(event["sentence"])

@@ -12,9 +12,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.premises import Door
+from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
@@ -37,6 +40,7 @@ STATUS: dict[RefusalKind, int] = {
 }
 """What HTTP has for each kind of refusal."""
 
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _PREFLIGHT_SECONDS = 3600
 _AWAY_SECONDS = 5.0
 _UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
@@ -51,6 +55,7 @@ def create_app(
     allowed_origins: Sequence[str] = ("*",),
     operations: APIRouter | None = None,
     monitoring: Monitoring | None = None,
+    readiness: Readiness | None = None,
     lifespan: Lifespan | None = None,
 ) -> FastAPI:
     """The application behind which a server stands.
@@ -61,6 +66,7 @@ def create_app(
         allowed_origins: of web pages that may call it.
         operations: routes about the server itself.
         monitoring: counts requests.
+        readiness: once it drains, each answer closes its connection.
         lifespan: what is opened before the first request, and closed after the last one.
     """
     app = FastAPI(
@@ -79,13 +85,19 @@ def create_app(
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(allowed_origins),
-        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_methods=list(_METHODS),
         allow_headers=["*"],
         expose_headers=["X-Request-ID", "Retry-After"],
         max_age=_PREFLIGHT_SECONDS,
     )
     monitoring = monitoring or Monitoring()
-    app.add_middleware(RequestLog, record=monitoring.record, begin=monitoring.begin)
+    readiness = readiness or Readiness()
+    app.add_middleware(
+        RequestLog,
+        record=monitoring.record,
+        begin=monitoring.begin,
+        is_ending=lambda: readiness.is_draining,
+    )
     return app
 
 
@@ -102,6 +114,15 @@ def _wording(doors: Sequence[Door]) -> Callable[[str, RefusedError, int], Respon
         return response
 
     return refuse
+
+
+def _methods(app: FastAPI, scope: Scope) -> list[str]:
+    """The methods of a path, which several routes may have; the framework names those of one."""
+    return [
+        method
+        for method in _METHODS
+        if any(one.matches({**scope, "method": method})[0] is Match.FULL for one in app.routes)
+    ]
 
 
 def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Response]) -> None:
@@ -127,6 +148,8 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
         text = str(error.detail)
         response = refuse(request.url.path, RefusedError(kind, text), error.status_code)
         response.headers.update(error.headers or {})
+        if error.status_code == 405:
+            response.headers["Allow"] = ", ".join(_methods(app, request.scope))
         return response
 
     app.add_exception_handler(RefusedError, refused)  # type: ignore[arg-type]

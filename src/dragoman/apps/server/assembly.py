@@ -16,6 +16,7 @@ from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import operations_router
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.apps.web.page_door import web_door
 from dragoman.translation.service.interface import TranslationService
@@ -27,6 +28,7 @@ def assemble(
     service: TranslationService,
     store: ServerStore,
     status: Callable[[], ServiceStatus] | None = None,
+    readiness: Readiness | None = None,
 ) -> FastAPI:
     """The application with all doors; usage that is not written yet is, when it ends.
 
@@ -35,7 +37,9 @@ def assemble(
         service: translates.
         store: keeps keys, usage and the like; whoever opened it closes it.
         status: tells what the service is doing.
+        readiness: of the server that will answer.
     """
+    readiness = readiness or Readiness(config.drain_seconds)
     monitoring = Monitoring(status)
     guard = Guard(
         store,
@@ -59,7 +63,8 @@ def assemble(
         doors,
         config.limits,
         allowed_origins=config.allowed_origins,
-        operations=operations_router(service, monitoring, config.metrics_token),
+        operations=operations_router(service, monitoring, config.metrics_token, readiness),
         monitoring=monitoring,
+        readiness=readiness,
         lifespan=closing_guard,
     )

@@ -9,15 +9,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple, Protocol
-
-import anyio.to_thread
 
 from dragoman.apps.server.kept.records import ApiKey
 from dragoman.apps.server.ledger import KeepsUsage, UsageLedger
 from dragoman.apps.server.rates import RequestRates
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.apps.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
 
 KNOWN_SECONDS = 5.0
@@ -136,7 +134,7 @@ class Guard:
         digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
         found = self._keys.get(digest)
         if found is None or found.until <= self._clock():
-            found = await anyio.to_thread.run_sync(self._look_up, secret)
+            found = await in_thread(self._look_up, secret)
             self._keys[digest] = found
             self._keys.move_to_end(digest)
             if len(self._keys) > MAX_KEYS:
@@ -184,14 +182,13 @@ class Guard:
             await asyncio.sleep(wait)
 
     async def _check_any_left(self, key: ApiKey, quota: int) -> None:
-        used = await anyio.to_thread.run_sync(self._store.used, key.id)
+        used = await in_thread(self._store.used, key.id)
         if used >= quota:
             raise _exceeded(quota, "none is left")
 
     async def _charge_within(self, key: ApiKey, quota: int, characters: int) -> None:
         """Count characters in the database at once, which knows what other processes count."""
-        write = partial(self._store.charge, key.id, characters, limit=quota)
-        if not await anyio.to_thread.run_sync(write):
+        if not await in_thread(self._store.charge, key.id, characters, limit=quota):
             raise _exceeded(quota, f"{characters} more are too many")
         self._count(characters)
 

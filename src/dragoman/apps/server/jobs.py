@@ -23,6 +23,7 @@ from anyio import to_thread
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.apps.server.threads import in_thread
 from dragoman.core.errors import DataError, DragomanError, StorageError
 from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import document_format
@@ -93,18 +94,16 @@ class JobRunner:
             )
         if not content:
             raise RefusedError("invalid", "the file is empty")
-        if await to_thread.run_sync(self._store.unfinished_jobs) >= self._limits.documents:
+        if await in_thread(self._store.unfinished_jobs) >= self._limits.documents:
             raise RefusedError("busy", "too many files are waiting; try again later", 30)
-        job = await to_thread.run_sync(
-            partial(
-                self._store.create_job,
-                name,
-                content,
-                request.source,
-                request.target,
-                key,
-                options=_options(request),
-            )
+        job = await in_thread(
+            self._store.create_job,
+            name,
+            content,
+            request.source,
+            request.target,
+            key,
+            options=_options(request),
         )
         if self._news is not None:
             self._news.set()
@@ -125,7 +124,7 @@ class JobRunner:
                 break
             await asyncio.sleep(min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-            found = await to_thread.run_sync(self._store.job, job.id)
+            found = await in_thread(self._store.job, job.id)
         return found
 
     @asynccontextmanager

@@ -33,6 +33,11 @@ def known_direction(service: TranslationService, source: str, target: str) -> Pa
     for one in map(Pairing._make, product(sources, targets)):
         if one in directions:
             return one
+    languages = {one for pair in directions for one in pair}
+    if fitting(source, languages)[:1] == fitting(target, languages)[:1] != []:
+        raise RefusedError(
+            "unsupported", f"{source[:35]!r} and {target[:35]!r} are one language here; name two"
+        )
     there = sorted({one.target for one in directions if one.source in sources})
     raise RefusedError(
         "unsupported",

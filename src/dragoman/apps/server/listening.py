@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
 import threading
@@ -15,8 +16,11 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.errors import ConfigError
+
+log = logging.getLogger(__name__)
 
 HEADER_SECONDS = 15.0
 """How long a client may take to send the head of a request."""
@@ -78,9 +82,14 @@ class StoppableServer(uvicorn.Server):
     Args:
         app: what answers.
         config: addresses and times.
+        readiness: told when a signal comes; the server ends when it is over.
     """
 
-    def __init__(self, app: FastAPI, config: ServerConfig) -> None:
+    def __init__(
+        self, app: FastAPI, config: ServerConfig, readiness: Readiness | None = None
+    ) -> None:
+        self._readiness = readiness or Readiness(config.drain_seconds)
+        self._is_announced = False
         super().__init__(
             uvicorn.Config(
                 app,
@@ -113,11 +122,22 @@ class StoppableServer(uvicorn.Server):
                 signal.signal(one, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop; at once, if told to a second time."""
-        if self.should_exit:
+        """Stop when the readiness is over; at once, if told to a second time."""
+        if self._readiness.is_draining:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
-        self.should_exit = True
+        self._readiness.drain()
+        self.should_exit = self._readiness.is_over
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop now, asked ten times a second."""
+        # Not in the signal's handler, which may interrupt another line of the log.
+        if self._readiness.is_draining and not self._is_announced:
+            self._is_announced = True
+            log.info("about to end; not ready for %g seconds", self._readiness.drain_seconds)
+        if self._readiness.is_over:
+            self.should_exit = True
+        return await super().on_tick(counter)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -12,11 +12,15 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
 from dragoman.apps.server.monitoring import Monitoring
+from dragoman.apps.server.readiness import Readiness
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 
 def operations_router(
-    service: TranslationService, monitoring: Monitoring, metrics_token: str | None = None
+    service: TranslationService,
+    monitoring: Monitoring,
+    metrics_token: str | None = None,
+    readiness: Readiness | None = None,
 ) -> APIRouter:
     """The routes ``/ready`` and ``/metrics``.
 
@@ -24,11 +28,15 @@ def operations_router(
         service: is ready once it translates anything.
         monitoring: has the figures.
         metrics_token: what the figures must be asked with; None: nothing.
+        readiness: of the server.
     """
     router = APIRouter(include_in_schema=False)
+    state = readiness or Readiness()
 
     @router.get("/ready")
     async def ready() -> Response:
+        if state.is_draining:
+            return JSONResponse({"status": "the server is about to end"}, 503)
         if not service.directions():
             return JSONResponse({"status": "no models are loaded"}, 503)
         return JSONResponse({"status": "ok"})

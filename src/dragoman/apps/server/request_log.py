@@ -58,6 +58,7 @@ class RequestLog:
         app: what answers.
         record: told of each request that is over.
         begin: called when a request arrives.
+        is_ending: whether clients shall make new connections, which reach another server.
     """
 
     def __init__(
@@ -65,8 +66,10 @@ class RequestLog:
         app: ASGIApp,
         record: Callable[[AnsweredRequest], object] = lambda request: None,
         begin: Callable[[], object] = lambda: None,
+        is_ending: Callable[[], bool] = lambda: False,
     ) -> None:
         self._app, self._record, self._begin = app, record, begin
+        self._is_ending = is_ending
         self._log = logging.getLogger(ACCESS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,6 +90,8 @@ class RequestLog:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-ID"] = number
+                if self._is_ending():
+                    headers["Connection"] = "close"
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.core.config import Config, override, parse, read_yaml
@@ -88,7 +89,7 @@ class ServerConfig(Config):
     reload_seconds: float = Field(5, ge=0)
     """How often to look for changed model directories; 0: never."""
     trusted_proxies: tuple[str, ...] = ("127.0.0.1",)
-    """Addresses of proxies whose `X-Forwarded-For` is believed; `*`: all."""
+    """Addresses or networks of proxies whose `X-Forwarded-For` is believed; `*` alone: all."""
     allowed_origins: tuple[str, ...] = ("*",)
     """Origins of web pages that may call the server (CORS)."""
     web: bool = True
@@ -98,8 +99,28 @@ class ServerConfig(Config):
     read it."""
     log_format: Literal["plain", "json"] = "plain"
     """How each request is logged on standard error: a line to read, or a JSON object."""
+    drain_seconds: float = Field(0, ge=0)
+    """How long a server that was told to stop still takes requests, while `/ready` answers 503 and
+    each answer closes its connection, so that a balancer sends nothing to it when it ends."""
     shutdown_seconds: float = Field(30, gt=0)
-    """How long requests at work may go on after the server was told to stop."""
+    """How long requests at work may go on after that."""
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what no client's address can ever be equal to."""
+        for one in given:
+            if one == "*" and len(given) > 1:
+                raise ValueError("'*' is all addresses; name it alone, or leave it out")
+            try:
+                if one != "*":
+                    ipaddress.ip_network(one)
+            except ValueError as error:
+                raise ValueError(
+                    f"{one!r} is no address or network ({error}); write such as 10.0.0.5, "
+                    "172.16.0.0/12 or ::1"
+                ) from error
+        return given
 
 
 def read_server(

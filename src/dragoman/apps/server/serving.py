@@ -15,6 +15,7 @@ from dragoman.apps.server.listening import (
     allow_many_connections,
     bind,
 )
+from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.model_service import ModelService
@@ -58,7 +59,9 @@ async def _serve(
     config: ServerConfig, store: ServerStore, bound: socket.socket, ready: Ready
 ) -> None:
     async with await _open_service(config, store) as service:
-        server = StoppableServer(assemble(config, service, store, service.status), config)
+        readiness = Readiness(config.drain_seconds)
+        app = assemble(config, service, store, service.status, readiness)
+        server = StoppableServer(app, config, readiness)
         ready(address_of(bound), service.directions())
         await server.serve(sockets=[bound])
 

@@ -559,6 +559,8 @@ def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
         ({"target": ""}, "missing target parameter"),
         ({"target": "xx"}, "xx is not supported"),
         ({"source": "fr"}, "does not translate from 'fr' to 'de'"),
+        ({"source": "de"}, "'de' and 'de' are one language here; name two"),
+        ({"source": "DE-at"}, "'DE-at' and 'de' are one language here; name two"),
         ({"q": ["a"]}, "q parameter is several strings; one is expected"),
         ({"s": "a" * 6000}, "6,000 characters; the maximum is 5,000"),
         ({"s": "\0"}, "the correction is empty"),

@@ -236,6 +236,36 @@ def test_a_stream_tells_sentences_in_order(http: httpx.Client) -> None:
     assert end == {"kind": "end"}
 
 
+@pytest.mark.parametrize(
+    ("accept", "sent"),
+    [
+        ("text/event-stream", True),
+        ("application/x-ndjson;q=0.5, text/EVENT-stream; q=0.9", True),
+        ("text/event-stream;q=0.5, application/x-ndjson", False),
+        ("text/event-stream;q=0", False),
+        ("text/event-stream, application/x-ndjson", False),
+        ("*/*", False),
+        ("", False),
+        ("text/html;q=;;,=,q", False),
+    ],
+)
+def test_a_stream_is_server_sent_events_for_whoever_prefers_them(
+    http: httpx.Client, accept: str, sent: bool
+) -> None:
+    body = {"text": "Hello\nyou.", "target": "de"}
+    answer = http.post("/v1/stream", json=body, headers={"Accept": accept})
+    lines = http.post("/v1/stream", json=body).text.splitlines()
+    if not sent:
+        assert answer.headers["Content-Type"] == "application/x-ndjson"
+        assert answer.text.splitlines() == lines
+        return
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    assert answer.headers["X-Accel-Buffering"] == "no"
+    *given, end = answer.text.split("\n\n")
+    assert end == ""
+    assert given == [f"data: {line}" for line in lines]
+
+
 def test_a_stream_is_translated_from_a_language_that_can_be(http: httpx.Client) -> None:
     # The text looks German, and only English is translated into French.
     start, *_ = events(http.post("/v1/stream", json={"text": "der", "target": "fr"}))
@@ -398,6 +428,20 @@ def test_credentials_for_a_proxy_are_no_key(tmp_path: Path) -> None:
         place = f"{server.address}/v1/languages"
         ok(httpx.get(place, headers={"Authorization": "Basic eDp5"}))
         problem(httpx.get(place, headers={"Authorization": "Bearer eDp5"}), 403, "forbidden")
+
+
+def test_the_description_says_who_needs_a_key(http: httpx.Client, tmp_path: Path) -> None:
+    with own_server(tmp_path, require_key=True) as server:
+        strict = ok(httpx.get(f"{server.address}/v1/openapi.json"))["paths"]
+    free = ok(http.get("/v1/openapi.json"))["paths"]
+    assert strict["/v1/translate"]["post"]["security"] == [{"HTTPBearer": []}]
+    assert free["/v1/translate"]["post"]["security"] == [{"HTTPBearer": []}, {}]
+    assert "security" not in strict["/v1/health"]["get"]
+
+
+def test_a_path_names_all_its_methods(http: httpx.Client) -> None:
+    assert http.options("/v1/glossaries").headers["Allow"] == "GET, POST"
+    assert http.post("/v1/glossaries/x").headers["Allow"] == "DELETE, GET, PUT"
 
 
 def test_the_description_is_complete(http: httpx.Client) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from postgresql_server import PostgresqlServer
 from sqlalchemy import create_engine, insert, text
 from sqlalchemy.exc import DBAPIError
 
@@ -19,6 +20,7 @@ from dragoman.apps.server.kept.failures import explained
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.kept.tables import jobs, usage
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError, StorageError
+from soak.postgresql import PostgresqlServer
 
 USAGE = {"month": "2026-11", "owner": 0, "characters": 1, "requests": 1}
 
@@ -218,3 +220,56 @@ def test_an_old_sqlite(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
     with pytest.raises(ConfigError, match=r"3\.35 or newer is needed"):
         Database(str(path))
+
+
+@pytest.mark.parametrize("becomes", ["deleted", "replaced by another file"])
+def test_a_file_that_is_taken_away_from_a_running_server_is_noticed(
+    path: Path, becomes: str
+) -> None:
+    with ServerStore(str(path)) as store:
+        store.charge(None, 1)
+        kept = path.read_bytes()
+        path.rename(path.with_name("elsewhere"))
+        if becomes != "deleted":
+            path.write_bytes(kept)
+        said = f"{path}: was {becomes} while in use; stop"
+        with pytest.raises(StorageError, match=said):
+            store.charge(None, 1)
+        with pytest.raises(StorageError, match=said):
+            store.used(None)
+        assert path.exists() == (becomes != "deleted")  # nothing was made in its place
+        path.with_name("elsewhere").replace(path)
+        assert store.used(None) == 1
+
+
+def test_a_server_that_hangs_is_given_up_and_used_again(postgresql: PostgresqlServer) -> None:
+    url = f"{postgresql.new_database()}&connect_timeout=2"
+    with closing(Database(url, busy_seconds=0.1)) as opened:
+        late = pytest.raises(StorageError, match=r"cannot be reached: no answer within 2\.1 sec")
+        with late, opened.reading() as connection, postgresql.hanging():
+            connection.execute(text("SELECT 1"))
+        with opened.reading():
+            pass  # so that there is a connection, which is tried first
+        begun = time.monotonic()
+        gone = pytest.raises(StorageError, match="cannot be reached")
+        with gone, postgresql.hanging(), opened.reading():
+            pass
+        assert time.monotonic() - begun < 20
+        with opened.reading() as connection:
+            assert connection.execute(text("SELECT 1")).scalar() == 1
+
+
+def test_an_upgrade_may_take_its_time(postgresql: PostgresqlServer) -> None:
+    opened = Database(postgresql.new_database(), busy_seconds=0.1)
+    with closing(opened), opened.writing(patient=True) as connection:
+        assert connection.execute(text("SELECT 1 FROM pg_sleep(2.3)")).scalar() == 1
+
+
+def test_a_server_that_accepts_and_says_nothing_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql://user@127.0.0.1:{silent.getsockname()[1]}/any?connect_timeout=2"
+        with closing(Database(address)) as opened:
+            begun = time.monotonic()
+            with pytest.raises(StorageError, match="cannot be reached"), opened.reading():
+                pass
+    assert time.monotonic() - begun < 10

@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from dragoman.apps.server.kept.failures import explained, unopened
-from dragoman.core.errors import ConfigError, MissingExtraError, SavedError
+from dragoman.core.errors import ConfigError, MissingExtraError, SavedError, StorageError
 from dragoman.core.files import make_directory, storage_errors, user_data_folder
 
 FILE_NAME = "server.sqlite"
@@ -25,7 +25,6 @@ BUSY_SECONDS = 10.0
 
 _POSTGRESQL = {"postgresql", "postgres", "postgresql+psycopg"}
 _OLDEST_SQLITE = (3, 35)  # has RETURNING
-_HANGING_MS = 30_000  # until a server that does not even acknowledge packets counts as gone
 
 
 def database_url(database: str | None) -> URL:
@@ -96,6 +95,7 @@ class Database:
                 make_directory(path.parent, path)
             with storage_errors(path):
                 _find_file(path, create)
+                self._file = _identity(path)
             self._engine = _sqlite_engine(self.url, busy_seconds)
         else:
             self._engine = _postgresql_engine(self.url, busy_seconds)
@@ -132,13 +132,16 @@ class Database:
 
         Raises:
             SavedError: the file is damaged.
-            StorageError: it cannot be read or reached.
+            StorageError: it cannot be read or reached, or is another one than before.
         """
+        self._check_file()
         with self._explaining(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
-    def writing(self, alone: str | None = None, *, durable: bool = True) -> Iterator[Connection]:
+    def writing(
+        self, alone: str | None = None, *, durable: bool = True, patient: bool = False
+    ) -> Iterator[Connection]:
         """A transaction that is kept if the block succeeds.
 
         Args:
@@ -146,12 +149,16 @@ class Database:
                 (In SQLite, no two transactions write at a time anyway.)
             durable: whether to wait until the disk has it, so that not even a power failure loses
                 it.
+            patient: whether a statement may take any time, such as those of an upgrade.
 
         Raises:
             SavedError: the file is damaged.
-            StorageError: it cannot be written or reached.
+            StorageError: it cannot be written or reached, or is another one than before.
         """
-        engine = self._engine.execution_options(dragoman_writes=True, dragoman_durable=durable)
+        self._check_file()
+        engine = self._engine.execution_options(
+            dragoman_writes=True, dragoman_durable=durable, dragoman_patient=patient
+        )
         with self._explaining(), engine.begin() as connection:
             if not self.is_sqlite:
                 if not durable:
@@ -161,6 +168,25 @@ class Database:
                         text("SELECT pg_advisory_xact_lock(:number)"), {"number": _number(alone)}
                     )
             yield connection
+
+    def _check_file(self) -> None:
+        """Notice that a file was deleted or replaced, to which connections would go on writing.
+
+        Raises:
+            StorageError: it was.
+        """
+        if not self.is_sqlite:
+            return
+        try:
+            found = _identity(Path(self.name))
+        except OSError:
+            found = None
+        if found != self._file:
+            happened = "was deleted" if found is None else "was replaced by another file"
+            raise StorageError(
+                f"{self.name}: {happened} while in use; stop all servers that use it, restore it "
+                "from a backup if it is not the right one, and start them again"
+            )
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -202,6 +228,16 @@ def _find_file(path: Path, create: bool) -> None:
         raise unopened(str(path), "nothing can be made there") from error
 
 
+def _identity(path: Path) -> tuple[int, int]:
+    """What tells a file from another one that takes its name.
+
+    Raises:
+        OSError: there is none.
+    """
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise ConfigError(
@@ -232,17 +268,9 @@ def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:
 
 
 def _postgresql_engine(url: URL, busy_seconds: float) -> Engine:
-    given = {"connect_timeout": "10", "tcp_user_timeout": str(_HANGING_MS)}
-    wanted = {name: value for name, value in given.items() if name not in url.query}
     try:
-        engine = create_engine(url, connect_args=wanted, pool_pre_ping=True)
+        from dragoman.apps.server.kept.postgresql import postgresql_engine
+
+        return postgresql_engine(url, busy_seconds)
     except ModuleNotFoundError as error:
         raise MissingExtraError.of("psycopg", "psycopg[binary]") from error
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _: Any) -> None:
-        connection.execute(f"SET lock_timeout = {round(busy_seconds * 1000)}")
-        connection.execute("SET TIME ZONE 'UTC'")
-        connection.commit()
-
-    return engine

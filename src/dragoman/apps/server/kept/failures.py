@@ -11,6 +11,7 @@ from sqlalchemy.exc import (
     DBAPIError,
     IntegrityError,
     NotSupportedError,
+    OperationalError,
     SQLAlchemyError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -93,7 +94,6 @@ def _is_unreachable(error: DBAPIError, state: str | None) -> bool:
     # 08: connection exceptions, 28: invalid authorisation, 3D: no such database, 53: too many
     # connections or no memory, 57P: the server is shutting down.
     known = ("08", "28", "3D", "53", "57P")
-    operational = type(error.orig).__name__ == "OperationalError"
     return error.connection_invalidated or (
-        operational if state is None else state.startswith(known)
+        isinstance(error, OperationalError) if state is None else state.startswith(known)
     )

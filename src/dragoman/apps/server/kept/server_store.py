@@ -15,7 +15,7 @@ class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf
     """Keys, usage, corrections, glossaries and document jobs.
 
     Methods block; they may be called from any thread.  Doors call them with
-    ``anyio.to_thread.run_sync``.  Several processes may use one database.
+    :func:`~dragoman.apps.server.threads.in_thread`.  Several processes may use one database.
 
     Each method may raise a :class:`~dragoman.core.errors.StorageError` (the database is full,
     locked, read-only or cannot be reached) or a :class:`~dragoman.core.errors.SavedError` (it is

@@ -32,7 +32,7 @@ def upgrade(database: Database) -> None:
     database.let_read_while_writing()
     if found == newest():
         return
-    with database.writing("upgrade") as connection:
+    with database.writing("upgrade", patient=True) as connection:
         # Another server may have been faster.
         if _revision(connection, database.name) != newest():
             config = _config()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,6 +14,7 @@ from dragoman.apps.server.doors.deepl.deepl_languages import listed_sources, lis
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
 from dragoman.apps.server.guard import monthly_quota
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
 
 _UNLIMITED = 1_000_000_000_000
@@ -39,13 +39,13 @@ def account_router(premises: Premises) -> APIRouter:
         if kind not in ("source", "target"):
             raise invalid("Parameter 'type' is invalid. 'source' and 'target' are valid values.")
         listed = listed_sources if kind == "source" else listed_targets
-        return JSONResponse(await to_thread.run_sync(listed, premises.service))
+        return JSONResponse(await in_thread(listed, premises.service))
 
     @router.api_route("/v2/usage", methods=["GET", "POST"])
     async def usage(request: Request) -> Response:
         key = await admission(premises, request, await DeepLParameters.of(premises, request))
         limit = monthly_quota(key, premises.config.limits)
-        used = await to_thread.run_sync(premises.store.used, key.id if key else None)
+        used = await in_thread(premises.store.used, key.id if key else None)
         return JSONResponse(_usage(used, _UNLIMITED if limit is None else limit))
 
     for path, what in _ABSENT.items():

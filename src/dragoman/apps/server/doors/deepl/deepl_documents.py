@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -22,6 +20,7 @@ from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.jobs import attachment_headers, seconds_remaining
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.documents.filetypes import document_format
 from dragoman.translation.service.interface import RefusedError
 
@@ -63,8 +62,7 @@ def document_router(premises: Premises) -> APIRouter:
             raise RefusedError(
                 "busy", "Document translation is not done.", seconds_remaining(job) or 1
             )
-        take = partial(premises.store.take_result, delete=True)
-        content = await to_thread.run_sync(take, job.id)
+        content = await in_thread(premises.store.take_result, job.id, delete=True)
         if content is None:
             raise RefusedError("not_found", "Document not found: it was fetched already.")
         return _download(job, content)
@@ -76,7 +74,7 @@ async def _job(premises: Premises, request: Request, identifier: str) -> Documen
     parameters = await DeepLParameters.of(premises, request)
     key = await admitted(premises, request, parameters)
     secret = parameters.required("document_key")
-    job = await to_thread.run_sync(premises.store.job, identifier, secret)
+    job = await in_thread(premises.store.job, identifier, secret)
     if job is None or job.key != key:
         raise _not_found()
     return job

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -17,6 +16,7 @@ from dragoman.apps.server.doors.deepl.deepl_languages import glossary_direction,
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
 from dragoman.apps.server.kept.records import KeptDictionary, KeptGlossary
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
 
 _TSV = "text/tab-separated-values"
@@ -56,7 +56,7 @@ def _add_single(router: APIRouter, premises: Premises) -> None:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
         name = _name(parameters.required("name"))
-        entries = await _in_thread(_dictionary, premises, parameters)
+        entries = await in_thread(_dictionary, premises, parameters)
         made = await shelf.create(name, dict([entries]), key)
         return JSONResponse(_single(made), 201)
 
@@ -104,7 +104,7 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
             raise invalid("Glossary dictionaries must be provided.")
         entries: dict[Direction, tuple[Entry, ...]] = {}
         for one in given:
-            direction, found = await _in_thread(_dictionary, premises, one)
+            direction, found = await in_thread(_dictionary, premises, one)
             if direction in entries:
                 raise invalid(f"Two dictionaries are for {' to '.join(direction)}.")
             entries[direction] = found
@@ -128,7 +128,7 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
         name, given = parameters.text("name"), _dictionaries(parameters)
         if len(given) > 1:
             raise invalid("At most one dictionary can be changed at once.")
-        changed = [await _in_thread(_dictionary, premises, one) for one in given]
+        changed = [await in_thread(_dictionary, premises, one) for one in given]
         found = await shelf.one(identifier, key)
         if name is not None:
             found = await shelf.rename(identifier, _name(name), key)
@@ -165,7 +165,7 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
     async def replace(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        direction, entries = await _in_thread(_dictionary, premises, parameters)
+        direction, entries = await in_thread(_dictionary, premises, parameters)
         changed = await shelf.put(identifier, direction, entries, key, merge=False)
         dictionary = changed.dictionary(*direction)
         if dictionary is None:  # deleted at the same moment
@@ -190,13 +190,13 @@ class _Shelf:
     async def create(
         self, name: str, entries: Mapping[Direction, tuple[Entry, ...]], key: int | None
     ) -> KeptGlossary:
-        return await _in_thread(self._store.create_glossary, name, entries, key)
+        return await in_thread(self._store.create_glossary, name, entries, key)
 
     async def all(self, key: int | None) -> list[KeptGlossary]:
-        return await _in_thread(self._store.glossaries, key)
+        return await in_thread(self._store.glossaries, key)
 
     async def one(self, identifier: str, key: int | None) -> KeptGlossary:
-        return _found(await _in_thread(self._store.glossary, identifier, key))
+        return _found(await in_thread(self._store.glossary, identifier, key))
 
     async def single(self, identifier: str, key: int | None) -> KeptGlossary:
         """One of one direction."""
@@ -211,13 +211,13 @@ class _Shelf:
         self, identifier: str, direction: Direction, key: int | None
     ) -> tuple[Entry, ...]:
         await self.one(identifier, key)
-        found = await _in_thread(self._store.glossary_entries, identifier, *direction, key)
+        found = await in_thread(self._store.glossary_entries, identifier, *direction, key)
         if found is None:
             raise _no_dictionary(direction)
         return found
 
     async def rename(self, identifier: str, name: str, key: int | None) -> KeptGlossary:
-        return _found(await _in_thread(self._store.rename_glossary, identifier, name, key))
+        return _found(await in_thread(self._store.rename_glossary, identifier, name, key))
 
     async def put(
         self,
@@ -229,17 +229,17 @@ class _Shelf:
         merge: bool,
     ) -> KeptGlossary:
         put = partial(self._store.put_dictionary, merge=merge)
-        return _found(await _in_thread(put, identifier, *direction, entries, key))
+        return _found(await in_thread(put, identifier, *direction, entries, key))
 
     async def delete(self, identifier: str, key: int | None) -> None:
-        if not await _in_thread(self._store.delete_glossary, identifier, key):
+        if not await in_thread(self._store.delete_glossary, identifier, key):
             raise not_found()
 
     async def delete_dictionary(
         self, identifier: str, direction: Direction, key: int | None
     ) -> None:
         await self.one(identifier, key)
-        if not await _in_thread(self._store.delete_dictionary, identifier, *direction, key):
+        if not await in_thread(self._store.delete_dictionary, identifier, *direction, key):
             raise _no_dictionary(direction)
 
 
@@ -251,10 +251,6 @@ def _found(glossary: KeptGlossary | None) -> KeptGlossary:
 
 def _no_dictionary(direction: Direction) -> RefusedError:
     return RefusedError("not_found", f"Dictionary not found: {' to '.join(direction)}.")
-
-
-async def _in_thread(call: Callable[..., Any], *arguments: Any) -> Any:
-    return await to_thread.run_sync(call, *arguments)
 
 
 def _name(name: str) -> str:

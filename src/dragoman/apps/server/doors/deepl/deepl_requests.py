@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
-
 from dragoman.apps.server.doors.deepl.deepl_languages import (
     FORMALITY_TAGS,
     deepl_code,
@@ -20,6 +18,7 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
 )
 from dragoman.apps.server.kept.records import KeptDictionary
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.core.problems import shown
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.codes import fitting
@@ -119,13 +118,13 @@ async def _glossary(
         return list(terms.items())
 
     revisions = tuple(one.revision for one in found)
-    return await to_thread.run_sync(premises.glossaries.get, revisions, entries)
+    return await in_thread(premises.glossaries.get, revisions, entries)
 
 
 async def _dictionary(
     premises: Premises, identifier: str, source: str, target: str, key: int | None
 ) -> KeptDictionary:
-    glossary = await to_thread.run_sync(premises.store.glossary, identifier, key)
+    glossary = await in_thread(premises.store.glossary, identifier, key)
     if glossary is None:
         raise RefusedError("not_found", f"Glossary not found: {shown(identifier)}.")
     dictionary = glossary.dictionary(*glossary_direction(premises.service, source, target))

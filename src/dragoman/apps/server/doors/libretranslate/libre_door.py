@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from importlib.metadata import version
 
 from fastapi import APIRouter
@@ -54,12 +56,15 @@ def libretranslate_door(premises: Premises) -> Door:
         name = f"libretranslate{path}".partition("/{")[0]
         router.add_api_route(path, got, methods=["GET"], responses=ERRORS, name=name)
 
-    async def spec() -> JSONResponse:
-        """This API, as OpenAPI describes such."""
+    @cache  # made when it is first asked for: all routes are known then
+    def written() -> bytes:
         title = "Dragoman: LibreTranslate's API"
-        return JSONResponse(
-            get_openapi(title=title, version=version("dragoman"), routes=router.routes)
-        )
+        found = get_openapi(title=title, version=version("dragoman"), routes=router.routes)
+        return json.dumps(found, ensure_ascii=False).encode()
+
+    async def spec() -> Response:
+        """This API, as OpenAPI describes such."""
+        return Response(written(), media_type="application/json")
 
     router.add_api_route("/spec", spec, methods=["GET"], include_in_schema=False)
     return Door("libretranslate", _PREFIXES, router, _refuse)

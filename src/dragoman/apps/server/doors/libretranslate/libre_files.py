@@ -6,7 +6,6 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
 
-from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,6 +15,7 @@ from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTa
 from dragoman.apps.server.jobs import UNEXPECTED, attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
@@ -60,7 +60,7 @@ class LibreFiles:
         """Download a translated file."""
         store = self._premises.store
         identifier = file.partition(".")[0]
-        job = await to_thread.run_sync(store.job, identifier, secret) if secret else None
+        job = await in_thread(store.job, identifier, secret) if secret else None
         if job is None or datetime.now(timezone.utc) - job.created > _KEPT:
             raise RefusedError("not_found", "there is no such file, or it was deleted since")
         job = await self._done(job)
@@ -68,7 +68,7 @@ class LibreFiles:
             raise RefusedError("busy", "the file is not translated yet; try again later", 5)
         content = None
         if job.state == "done":
-            content = await to_thread.run_sync(partial(store.take_result, job.id, delete=False))
+            content = await in_thread(store.take_result, job.id, delete=False)
         if content is None:
             raise _failure(job)
         return Response(

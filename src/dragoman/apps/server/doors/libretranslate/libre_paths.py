@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from anyio import to_thread
 from babel import negotiate_locale
 from fastapi import Request
 
@@ -25,6 +24,7 @@ from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSugges
 from dragoman.apps.server.language_names import known_direction, language_name
 from dragoman.apps.server.parameters import RequestParameters, address_of
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.documents.content import translate_contents
 from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import (
@@ -90,7 +90,7 @@ class LibrePaths:
             key.id if key else None,
             address=address_of(request),
         )
-        await to_thread.run_sync(add)
+        await in_thread(add)
         return LibreSuccess(success=True)
 
     async def languages(self) -> list[LibreLanguage]:
@@ -108,7 +108,7 @@ class LibrePaths:
     async def settings(self, request: Request) -> LibreSettings:
         """Retrieve frontend specific settings."""
         config = self._premises.config
-        has_keys = await to_thread.run_sync(self._premises.store.has_keys)
+        has_keys = await in_thread(self._premises.store.has_keys)
         target = _first_target(request, self._premises.service.directions())
         return LibreSettings(
             char_limit=config.limits.characters,

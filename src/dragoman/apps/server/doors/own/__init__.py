@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Security
 from fastapi.openapi.utils import get_openapi
 from fastapi.security import HTTPBearer
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 import dragoman
 from dragoman.apps.server.doors.own.answered import ErrorAnswer, HealthAnswer, Problem
@@ -21,6 +23,7 @@ from dragoman.apps.server.premises import Door, Premises
 from dragoman.translation.service.interface import RefusedError
 
 PREFIX = "/v1"
+HEALTH = f"{PREFIX}/health"
 
 _REFUSALS: dict[int | str, str] = {
     400: "The request makes no sense, or there is no such language or direction.",
@@ -58,7 +61,7 @@ def own_door(premises: Premises) -> Door:
     KeptRoutes(premises).add_to(router)
     DocumentRoutes(premises).add_to(router)
     _add_health(router, premises)
-    _add_manual(router)
+    _add_manual(router, needs_key=premises.config.require_key)
     return Door("own", (PREFIX,), router, _refused)
 
 
@@ -79,14 +82,16 @@ def _add_health(router: APIRouter, premises: Premises) -> None:
     router.get("/health", response_model=HealthAnswer)(health)
 
 
-def _add_manual(router: APIRouter) -> None:
+def _add_manual(router: APIRouter, *, needs_key: bool) -> None:
     """Add the description of all routes, for programs and for people."""
-    known: dict[str, Any] = {}
 
+    @cache  # made when it is first asked for: all routes are known then
     def spec() -> dict[str, Any]:
-        if not known:
-            known.update(_spec(router))
-        return known
+        return _spec(router, needs_key=needs_key)
+
+    @cache
+    def written() -> bytes:
+        return json.dumps(spec(), ensure_ascii=False).encode()
 
     def add(path: str, answer: Callable[[Request], Response]) -> None:
         async def route(request: Request) -> Response:
@@ -94,12 +99,12 @@ def _add_manual(router: APIRouter) -> None:
 
         router.get(path, include_in_schema=False)(route)
 
-    add("/openapi.json", lambda request: JSONResponse(spec()))
+    add("/openapi.json", lambda request: Response(written(), media_type="application/json"))
     add("/docs", lambda request: HTMLResponse(manual_page(spec(), str(request.base_url))))
     add("/docs.css", lambda request: Response(STYLE, media_type="text/css"))
 
 
-def _spec(router: APIRouter) -> dict[str, Any]:
+def _spec(router: APIRouter, *, needs_key: bool) -> dict[str, Any]:
     """The description after OpenAPI, without the answer 422, which is never given."""
     found = get_openapi(
         title="Dragoman",
@@ -107,9 +112,13 @@ def _spec(router: APIRouter) -> dict[str, Any]:
         description=_ABOUT,
         routes=router.routes,
     )
-    for operations in found["paths"].values():
+    for path, operations in found["paths"].items():
         for operation in operations.values():
             operation["responses"].pop("422", None)
+            if path == HEALTH:
+                del operation["security"]
+            elif not needs_key:
+                operation["security"].append({})  # or none
     for name in ("HTTPValidationError", "ValidationError"):
         found["components"]["schemas"].pop(name, None)
     return found

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Sequence
 
-import anyio.to_thread
 from fastapi import Request
 
 from dragoman.apps.server.doors.own.asked import RequestOptions, TextOptions
@@ -15,10 +12,9 @@ from dragoman.apps.server.language_names import known_direction
 from dragoman.apps.server.parameters import address_of
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.read_glossaries import glossary_of
+from dragoman.apps.server.threads import in_thread
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.interface import RefusedError, TextRequest
-
-Result = TypeVar("Result")
 
 
 async def admitted(
@@ -39,11 +35,6 @@ async def admitted(
     # Another scheme, such as Basic, is meant for a proxy in front of the server.
     given = secret.strip() if scheme.lower() == "bearer" else ""
     return await premises.guard.admit(given or None, address_of(request), texts, files=files)
-
-
-async def in_thread(call: Callable[..., Result], *arguments: object, **named: object) -> Result:
-    """The result of a call that blocks."""
-    return await anyio.to_thread.run_sync(partial(call, *arguments, **named))
 
 
 def key_id(key: ApiKey | None) -> int | None:

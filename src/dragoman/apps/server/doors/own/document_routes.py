@@ -9,10 +9,11 @@ from starlette.responses import Response
 
 from dragoman.apps.server.doors.own.answered import DocumentAnswer
 from dragoman.apps.server.doors.own.asked import DocumentForm
-from dragoman.apps.server.doors.own.caller import admitted, in_thread, key_id, wanted_glossary
+from dragoman.apps.server.doors.own.caller import admitted, key_id, wanted_glossary
 from dragoman.apps.server.jobs import attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
 
 _LOOK_AGAIN = 2.0  # seconds

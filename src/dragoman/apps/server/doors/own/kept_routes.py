@@ -14,7 +14,6 @@ from dragoman.apps.server.doors.own.answered import (
 from dragoman.apps.server.doors.own.asked import CorrectionBody, GlossaryBody
 from dragoman.apps.server.doors.own.caller import (
     admitted,
-    in_thread,
     kept_glossary,
     key_id,
 )
@@ -24,6 +23,7 @@ from dragoman.apps.server.language_names import known_direction
 from dragoman.apps.server.parameters import address_of
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.read_glossaries import glossary_of
+from dragoman.apps.server.threads import in_thread
 from dragoman.translation.service.interface import Pairing
 
 

@@ -23,6 +23,7 @@ from dragoman.apps.server.doors.own.answered import (
 )
 from dragoman.apps.server.doors.own.asked import DetectBody, StreamBody, TranslateBody
 from dragoman.apps.server.doors.own.caller import admitted, requests_of
+from dragoman.apps.server.doors.own.stream_forms import STREAM_FORMS, StreamForm, wanted_form
 from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.premises import Premises
 from dragoman.core.config import Config
@@ -35,7 +36,7 @@ from dragoman.translation.service.interface import (
     TranslatedSentence,
 )
 
-STREAM_TYPE = "application/x-ndjson"
+_UNBUFFERED = {"X-Accel-Buffering": "no"}  # by nginx, which would hold events back
 
 
 class TextRoutes:
@@ -50,7 +51,9 @@ class TextRoutes:
         router.post(
             "/stream",
             response_class=StreamingResponse,
-            responses={200: {"model": StreamEvent, "content": {STREAM_TYPE: {}}}},
+            responses={
+                200: {"model": StreamEvent, "content": {one.media_type: {} for one in STREAM_FORMS}}
+            },
         )(self.stream)
         router.post("/detect", response_model=DetectAnswer)(self.detect)
         router.get("/languages", response_model=LanguagesAnswer)(self.languages)
@@ -74,14 +77,18 @@ class TextRoutes:
     async def stream(self, request: Request, body: StreamBody) -> Response:
         """Translate a text, and get each sentence as soon as it is translated.
 
-        The answer is JSON objects, one in a line (NDJSON): first `start`, then a `sentence` for
-        each, then `end`; or an `error` in place of what is missing.
+        The answer is JSON objects: first `start`, then a `sentence` for each, then `end`; or an
+        `error` in place of what is missing. They are lines (NDJSON), or, for a request with
+        `Accept: text/event-stream`, the data of server-sent events.
         """
         key = await admitted(self._premises, request, [body.text])
         (wanted,) = await requests_of(self._premises, body, [body.text], key)
         events = self._events(wanted)
         first = await anext(events)  # what is refused at once has a status of its own
-        return StreamingResponse(_lines(first, events), media_type=STREAM_TYPE)
+        form = wanted_form(request.headers.get("Accept", ""))
+        return StreamingResponse(
+            _written(first, events, form), media_type=form.media_type, headers=_UNBUFFERED
+        )
 
     async def detect(self, request: Request, body: DetectBody) -> Response:
         """Say which languages a text may be in."""
@@ -146,18 +153,14 @@ def _of(sentence: TranslatedSentence) -> StreamEvent:
     return StreamEvent(kind="sentence", sentence=SentenceAnswer.of(sentence))
 
 
-async def _lines(
-    first: StreamEvent, events: AsyncGenerator[StreamEvent, None]
+async def _written(
+    first: StreamEvent, events: AsyncGenerator[StreamEvent, None], form: StreamForm
 ) -> AsyncGenerator[str, None]:
-    """The lines of a stream; what goes wrong in the middle is the last of them."""
+    """The events of a stream; what goes wrong in the middle is the last of them."""
     async with aclosing(events):
-        yield _line(first)
+        yield form.write(first)
         try:
             async for event in events:
-                yield _line(event)
+                yield form.write(event)
         except RefusedError as error:
-            yield _line(StreamEvent(kind="error", error=Problem.of(error)))
-
-
-def _line(event: StreamEvent) -> str:
-    return event.model_dump_json(exclude_unset=True) + "\n"
+            yield form.write(StreamEvent(kind="error", error=Problem.of(error)))

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server, of this machine's own programs, for as long as tests need it."""
+"""A real PostgreSQL server, of this machine's own programs, for as long as somebody needs it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 _USER = "postgres"  # it refuses to run as root
 _SECONDS = 60
+
+
+class NoPostgresqlError(Exception):
+    """PostgreSQL cannot be started here; the message says why."""
 
 
 class PostgresqlServer:
@@ -25,11 +28,29 @@ class PostgresqlServer:
 
     Args:
         folder: where the socket is.
+        process: number of the process that starts all others of the server.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, process: int) -> None:
+        self._folder, self._process = folder, process
         self._schemas = 0
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Stop all of its processes, as on a machine that hangs: connections stay, and are silent.
+
+        Linux only.
+        """
+        # The first process last, which could start others: it goes on to accept connections.
+        everyone = [*_children(self._process), self._process]
+        for one in everyone:
+            os.kill(one, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for one in everyone:
+                with suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGCONT)
 
     def url(self, database: str = "postgres") -> str:
         """The URL of a database."""
@@ -48,8 +69,13 @@ class PostgresqlServer:
 
 @contextmanager
 def postgresql_server() -> Iterator[PostgresqlServer]:
-    """Start a server; skips the test, with the reason, where that cannot be."""
-    pytest.importorskip("psycopg")
+    """Start a server.
+
+    Raises:
+        NoPostgresqlError: its programs or psycopg are not installed, or must not run here.
+    """
+    if find_spec("psycopg") is None:
+        raise NoPostgresqlError("psycopg is not installed")
     programs = _programs()
     # Not pytest's directory, whose parents another user may not enter; and short, as sockets must.
     folder = Path(tempfile.mkdtemp(prefix="dragoman-pg-", dir="/tmp"))
@@ -83,12 +109,18 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
             )
         try:
             _wait(server, folder)
-            yield PostgresqlServer(folder)
+            yield PostgresqlServer(folder, server.pid)
         finally:
             server.send_signal(signal.SIGINT)  # with SIGTERM it would wait for its clients
             server.wait(_SECONDS)
     finally:
         shutil.rmtree(folder)
+
+
+def _children(process: int) -> list[int]:
+    """Processes that a process has started."""
+    text = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
+    return [int(one) for one in text.split()]
 
 
 def _programs() -> Path:
@@ -99,7 +131,7 @@ def _programs() -> Path:
     for place in sorted(found, reverse=True):
         if (place / "initdb").is_file() and (place / "postgres").is_file():
             return place
-    pytest.skip("PostgreSQL is not installed: no initdb in the usual places")
+    raise NoPostgresqlError("PostgreSQL is not installed: no initdb in the usual places")
 
 
 def _become(folder: Path) -> list[str]:
@@ -107,7 +139,7 @@ def _become(folder: Path) -> list[str]:
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
-        pytest.skip("PostgreSQL refuses to run as root, and there is no setpriv")
+        raise NoPostgresqlError("PostgreSQL refuses to run as root, and there is no setpriv")
     try:
         user = pwd.getpwnam(_USER)
     except KeyError:
