@@ -9,7 +9,7 @@ words near the diagonal are likelier, and the lexical probabilities have a spars
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from dragoman.text.pharaoh import Link
 
-Words = Sequence[str]
+Words = Sequence[Hashable]
+"""Words, or the ids of pieces."""
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -222,6 +223,6 @@ def _digamma(values: Floats) -> Floats:
     return np.asarray(np.log(values + 6) - 0.5 / (values + 6) - series - shift)
 
 
-def _numbers(words: Iterable[str]) -> dict[str, int]:
+def _numbers(words: Iterable[Hashable]) -> dict[Hashable, int]:
     """A number for each distinct word, from 0, in the order of appearance."""
     return {word: number for number, word in enumerate(dict.fromkeys(words))}

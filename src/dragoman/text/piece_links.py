@@ -1,0 +1,106 @@
+"""Which target pieces translate each source piece, counted in aligned pairs.
+
+The pieces of pairs are aligned as words are (:mod:`dragoman.text.word_alignment`), some thousand
+pairs at a time, so that a stream of any length needs little memory; what stays is one number for
+each combination of pieces that were linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.text.word_alignment import align
+
+Ids = Sequence[int]
+Ints = npt.NDArray[np.int64]
+
+_CELLS_AT_ONCE = 10_000_000
+"""Source times target pieces of the pairs that are aligned together: half a GiB while they are."""
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """Pieces of the target for each piece of the source, likeliest first."""
+
+    starts: Ints
+    """Where the pieces of each source piece begin, and the end of the last: ``(source + 1,)``."""
+    pieces: Ints
+    """Target pieces, those of one source piece after those of another."""
+
+    def of(self, piece: int) -> Ints:
+        """The target pieces of a source piece."""
+        return self.pieces[self.starts[piece] : self.starts[piece + 1]]
+
+
+class PieceLinks:
+    """Counts links between pieces, and the pieces of targets.
+
+    Args:
+        source: size of the source vocabulary.
+        target: size of the target vocabulary.
+    """
+
+    def __init__(self, source: int, target: int) -> None:
+        self._source, self._target = source, target
+        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._frequencies = np.zeros(target, np.int64)
+        self.pairs = 0
+        """Number of pairs counted so far."""
+
+    def add(self, pairs: Iterable[tuple[Ids, Ids]]) -> None:
+        """Count the links of further pairs."""
+        for chunk in _chunks(pairs):
+            keys = [
+                source[i] * self._target + target[j]
+                for (source, target), aligned in zip(chunk, align(chunk), strict=True)
+                for i, j in aligned.all
+            ]
+            self._merge(np.asarray(keys, np.int64))
+            for _, target in chunk:
+                np.add.at(self._frequencies, np.asarray(target, np.int64), 1)
+            self.pairs += len(chunk)
+
+    def _merge(self, keys: Ints) -> None:
+        """Add 1 to the count of each key."""
+        joined = np.concatenate([self._keys, keys])
+        weights = np.concatenate([self._counts, np.ones(len(keys), np.int64)])
+        self._keys, places = np.unique(joined, return_inverse=True)
+        self._counts = np.bincount(places, weights, len(self._keys)).astype(np.int64)
+
+    def likeliest(self, count: int) -> PieceTable:
+        """The ``count`` target pieces that each source piece was linked with most often.
+
+        Of equal counts, the lowest id comes first.
+        """
+        makers = self._keys // self._target
+        order = np.lexsort((self._keys, -self._counts, makers))
+        makers, made = makers[order], self._keys[order] % self._target
+        begins = np.searchsorted(makers, np.arange(self._source + 1))
+        kept = np.arange(len(makers)) - begins[makers] < count
+        sizes = np.bincount(makers[kept], minlength=self._source)
+        return PieceTable(np.concatenate([[0], np.cumsum(sizes)]), made[kept])
+
+    def frequent(self, count: int) -> Ints:
+        """The ``count`` most frequent pieces of targets; fewer if fewer occur."""
+        order = np.argsort(-self._frequencies, kind="stable")[:count]
+        return order[self._frequencies[order] > 0]
+
+
+def _chunks(pairs: Iterable[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:
+    """Pairs in groups of bounded size; those with an empty side are left out."""
+    chunk: list[tuple[Ids, Ids]] = []
+    cells = 0
+    for source, target in pairs:
+        if not (len(source) and len(target)):
+            continue
+        chunk.append((source, target))
+        cells += len(source) * len(target)
+        if cells >= _CELLS_AT_ONCE:
+            yield chunk
+            chunk, cells = [], 0
+    if chunk:
+        yield chunk
