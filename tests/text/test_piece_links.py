@@ -45,7 +45,8 @@ def test_frequent_pieces_are_those_of_targets() -> None:
     links = PieceLinks(12, 32)
     links.add([([4], [25, 25, 9]), ([5, 6], [9, 25]), ([4], [31]), ([], [30, 30, 30])])
     assert links.frequent(2).tolist() == [25, 9]
-    assert links.frequent(9).tolist() == [25, 9, 31]  # no piece that does not occur
+    assert links.frequent(5).tolist() == [25, 9, 31, 0, 1]
+    assert sorted(links.frequent(99).tolist()) == list(range(32))
     assert links.pairs == 3
 
 

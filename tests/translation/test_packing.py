@@ -41,8 +41,8 @@ def test_products_are_the_same(dtype: torch.dtype, bias: bool) -> None:
         exact = functional.linear(
             x.double(), plain.weight.double(), None if plain.bias is None else plain.bias.double()
         )
-        tolerance = {"rtol": 2e-2, "atol": 2e-2} if dtype is torch.bfloat16 else {}
-        torch.testing.assert_close(packed(x).double(), exact, check_dtype=False, **tolerance)
+        near = 2e-2 if dtype is torch.bfloat16 else 1e-5
+        torch.testing.assert_close(packed(x).double(), exact, rtol=near, atol=near)
 
 
 @here

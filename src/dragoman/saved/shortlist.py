@@ -137,7 +137,7 @@ def _is_sound(arrays: dict[str, npt.NDArray[np.generic]], sizes: tuple[int, ...]
     if len(starts) != source + 1 or starts[0] != 0 or starts[-1] != len(arrays["pieces"]):
         return False
     known = all(
-        not len(one) or (one.min() >= 0 and one.max() < target)  # type: ignore[operator]
+        not len(one) or (one.min() >= 0 and one.max() < target)
         for one in (arrays["pieces"], arrays["always"])
     )
     return known and bool((np.diff(starts) >= 0).all()) and EOS in arrays["always"]

@@ -85,9 +85,8 @@ class PieceLinks:
         return PieceTable(np.concatenate([[0], np.cumsum(sizes)]), made[kept])
 
     def frequent(self, count: int) -> Ints:
-        """The ``count`` most frequent pieces of targets; fewer if fewer occur."""
-        order = np.argsort(-self._frequencies, kind="stable")[:count]
-        return order[self._frequencies[order] > 0]
+        """The ``count`` most frequent pieces of targets, at last those that do not occur."""
+        return np.argsort(-self._frequencies, kind="stable")[:count]
 
 
 def _chunks(pairs: Iterable[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:

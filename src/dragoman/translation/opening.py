@@ -301,7 +301,7 @@ def _shortlist(
     check_shortlisted([one.model for one in models], _inline_tags(models))
     vocabularies = models[0].vocabularies
     shortlist = read_shortlist(shortlist_path(system), vocabularies)
-    return ShortlistedSearch(scorer, shortlist, vocabularies)
+    return ShortlistedSearch(scorer, shortlist, len(vocabularies.target))
 
 
 def _inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:

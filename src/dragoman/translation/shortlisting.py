@@ -15,7 +15,6 @@ from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.degenerate import Bounds
 from dragoman.search.shortlisted import Choices, shortlisted
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.vocabulary import Vocabularies
 
 
 def check_shortlisted(models: Sequence[TranslationModel], inline_tags: InlineTags | None) -> None:
@@ -41,12 +40,11 @@ class ShortlistedSearch:
     Args:
         scorer: of all pieces.
         shortlist: of the vocabularies.
-        vocabularies: of the models.
+        pieces: size of the target vocabulary.
     """
 
-    def __init__(self, scorer: Scorer, shortlist: Shortlist, vocabularies: Vocabularies) -> None:
-        self._scorer, self._shortlist = scorer, shortlist
-        self._pieces = len(vocabularies.target)
+    def __init__(self, scorer: Scorer, shortlist: Shortlist, pieces: int) -> None:
+        self._scorer, self._shortlist, self._pieces = scorer, shortlist, pieces
 
     def search(
         self,

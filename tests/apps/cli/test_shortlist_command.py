@@ -84,7 +84,7 @@ def test_a_model_is_listed_from_files(folder: Path, dragoman: CommandLine, tmp_p
     ("arguments", "code", "message"),
     [
         (["translate", "model", "--shortlist"], 2, "no shortlist; build one with"),
-        (["translate", "model", "--shortlist-file", "in.en"], 3, "in.en: truncated or damaged"),
+        (["translate", "model", "--shortlist-file", "in.en"], 4, "in.en: truncated or damaged"),
         (
             ["translate", "model", "--shortlist", "--engine", "ctranslate2"],
             2,
@@ -92,10 +92,10 @@ def test_a_model_is_listed_from_files(folder: Path, dragoman: CommandLine, tmp_p
         ),
         (["shortlist", "model"], 2, "not a run, so its training text is not known; name the text"),
         (["shortlist", "model", "--format", "tsv"], 2, "--format is of FILES"),
-        (["shortlist", "nothing"], 2, "nothing: no such model or run"),
-        (["shortlist", "model", "train.en", "nothing.de"], 2, "nothing.de: no such file"),
-        (["shortlist", "model", "in.en", "train.de"], 2, "train.de has more lines than in.en"),
-        (["shortlist", "model", "empty.en", "empty.de"], 2, "nothing to learn from"),
+        (["shortlist", "nothing"], 4, "nothing: no such model or run"),
+        (["shortlist", "model", "train.en", "nothing.de"], 3, "nothing.de: no such file"),
+        (["shortlist", "model", "in.en", "train.de"], 3, "in.en has 5 lines and"),
+        (["shortlist", "model", "empty.en", "empty.de"], 3, "nothing to learn from"),
         (["shortlist", "model", "train.en", "train.de", "--output", "model"], 2, "a directory"),
         (["shortlist", "model", "in.en", "in.en", "--output", "in.en"], 2, "in.en"),
         (["shortlist", "lm", "train.en", "train.de"], 2, "not a translation model"),
