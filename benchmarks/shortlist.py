@@ -28,7 +28,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin, read_shortlist, write_shortlist
 from dragoman.search import ModelScorer, SearchConfig
-from dragoman.techniques.shortlist_building import build_shortlist, pairs_of_run
+from dragoman.techniques.shortlist_building import build_shortlist, count_links, pairs_of_run
 from dragoman.text.corpus import read_lines
 from dragoman.text.piece_links import PieceTable
 from dragoman.text.vocabulary import Vocabularies
@@ -111,14 +111,15 @@ def quality(run: Path, source: Path, reference: Path, **options: Any) -> Iterato
     plain = Translator.load(run, device="cpu", **options)
     translators = {"none": plain}
     shares = {"none": 1.0}
+    vocabularies, _, pairs = pairs_of_run(run, None)
+    started = time.perf_counter()
+    links = count_links(vocabularies, pairs, text=run.name)
+    print(f"{links.pairs:,} pairs aligned in {time.perf_counter() - started:.0f} s\n")
     for likeliest in LIKELIEST:
-        vocabularies, _, pairs = pairs_of_run(run, None)
-        started = time.perf_counter()
-        shortlist = build_shortlist(vocabularies, pairs, likeliest=likeliest, text=str(run))
-        took = time.perf_counter() - started
+        shortlist = build_shortlist(vocabularies, links, likeliest=likeliest, text=run.name)
         file = run / f"shortlist-{likeliest}.safetensors"
         write_shortlist(file, shortlist)
-        name = f"{likeliest} (built in {took:.0f} s)"
+        name = str(likeliest)
         translators[name] = Translator.load(run, device="cpu", shortlist=file, **options)
         shares[name] = listed_share(
             read_shortlist(file, vocabularies), vocabularies, sources, references

@@ -25,7 +25,7 @@ here = pytest.mark.skipif(
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pack on any processor, and matrices of any size."""
     monkeypatch.setattr(packing, "packs_weights", lambda device: True)
-    monkeypatch.setattr(packing, "_LEAST_WEIGHTS", 1)
+    monkeypatch.setitem(packing._LEAST_WEIGHTS, torch.float32, 1)
 
 
 @here
@@ -90,6 +90,7 @@ def test_systems_are_opened_packed(tmp_path: Path) -> None:
     [
         (torch.zeros(4, 4), True),
         (torch.zeros(4, 3), False),
+        (torch.zeros(4, 3, dtype=torch.bfloat16), True),
         (torch.zeros(4, 4, dtype=torch.float64), False),
         (torch.zeros(4, 4, device="meta"), False),
     ],
@@ -97,7 +98,7 @@ def test_systems_are_opened_packed(tmp_path: Path) -> None:
 def test_only_larger_matrices_on_processors_that_gain(
     weight: torch.Tensor, packs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "_LEAST_WEIGHTS", 16)
+    monkeypatch.setitem(packing._LEAST_WEIGHTS, torch.float32, 16)
     monkeypatch.setattr(packing, "packs_weights", lambda device: device.type == "cpu")
     linear = nn.Linear(4, 4)
     linear.weight = nn.Parameter(weight)

@@ -13,7 +13,7 @@ from tiny_model import LINES, TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError, DragomanError, SavedError
 from dragoman.saved.shortlist import write_shortlist
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.shortlist_building import build_shortlist
+from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.vocabulary import UNK, Vocabularies
 from dragoman.translation.translator import Translator
@@ -39,7 +39,13 @@ def listed(model: Path) -> None:
     pairs = zip(source, target, strict=True)
     write_shortlist(
         model / "shortlist.safetensors",
-        build_shortlist(vocabularies, pairs, likeliest=1, frequent=0, text="LINES"),
+        build_shortlist(
+            vocabularies,
+            count_links(vocabularies, pairs, text="LINES"),
+            likeliest=1,
+            frequent=0,
+            text="LINES",
+        ),
     )
 
 
@@ -138,7 +144,8 @@ def test_what_goes_with_no_shortlist(folder: Path, tmp_path: Path) -> None:
 def test_copies_symbols_and_frequent_pieces_are_always_there(folder: Path) -> None:
     vocabularies = Vocabularies.load(folder / "one")
     pairs = [([5, 6], [7, 8]), ([6], [8])] * 5
-    found = build_shortlist(vocabularies, pairs, likeliest=1, frequent=1, text="LINES")
+    links = count_links(vocabularies, pairs, text="LINES")
+    found = build_shortlist(vocabularies, links, likeliest=1, frequent=1, text="LINES")
     assert {0, UNK, 2, 3, 8} == {*found.always.tolist()}
     assert {*found.table.of(6).tolist()} == {8, 6}
     assert {*found.table.of(9).tolist()} == {9}

@@ -95,25 +95,18 @@ def check_translation_model(model: Path) -> None:
         raise ConfigError(f"{model}: not a translation model, so it has no use for a shortlist")
 
 
-def build_shortlist(
+def count_links(
     vocabularies: Vocabularies,
     pairs: Iterable[IdPair],
     *,
-    likeliest: int = LIKELIEST,
-    frequent: int = FREQUENT,
     text: str,
     progress: Callable[[int], object] = lambda done: None,
-) -> Shortlist:
-    """Learn which target pieces each source piece needs.
-
-    Besides, a piece that is in both vocabularies may be copied, and symbols, tags and single bytes
-    are always allowed.
+) -> PieceLinks:
+    """Align pairs, and count which of their pieces translate each other.
 
     Args:
         vocabularies: of the pairs.
         pairs: source and target ids; they are read once.
-        likeliest: target pieces for each source piece.
-        frequent: most frequent target pieces, for all sentences.
         text: what the text is called.
         progress: called with the number of pairs read so far.
 
@@ -124,6 +117,29 @@ def build_shortlist(
     links.add(_counted(pairs, progress))
     if not links.pairs:
         raise DataError(f"{text}: no pairs with two sides, so there is nothing to learn from")
+    return links
+
+
+def build_shortlist(
+    vocabularies: Vocabularies,
+    links: PieceLinks,
+    *,
+    likeliest: int = LIKELIEST,
+    frequent: int = FREQUENT,
+    text: str,
+) -> Shortlist:
+    """The target pieces that each source piece was linked with most often.
+
+    Besides, a piece that is in both vocabularies may be copied, and symbols, tags and single bytes
+    are always allowed.
+
+    Args:
+        vocabularies: those of ``links``.
+        links: of the training text.
+        likeliest: target pieces for each source piece.
+        frequent: most frequent target pieces, for all sentences.
+        text: what the training text is called.
+    """
     target = vocabularies.target
     pieces = target.pieces(range(len(target)))
     spelled = [number for number, piece in enumerate(pieces) if _is_byte(piece)]

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-_LEAST_WEIGHTS = 1 << 17
-"""Elements of the smallest matrix that is packed: the call for a packed one takes some microseconds
-more, which smaller products do not earn back."""
+_LEAST_WEIGHTS = {torch.float32: 1 << 17, torch.bfloat16: 1}
+"""Elements of the smallest matrix that is packed.  A call of oneDNN takes some microseconds more
+than one of MKL, which small products do not earn back; in bfloat16 all are oneDNN's anyway."""
 
 
 def packs_weights(device: torch.device) -> bool:
@@ -71,7 +71,7 @@ class PackedLinear(nn.Linear):
 
 
 def pack_weights(model: nn.Module) -> None:
-    """Make the larger linear layers of a model for search pack their weights, where that gains.
+    """Make the linear layers of a model for search pack their weights, where that gains.
 
     Args:
         model: in its final precision, on its device.
@@ -83,5 +83,5 @@ def pack_weights(model: nn.Module) -> None:
 
 
 def _gains(weight: Tensor) -> bool:
-    is_known = weight.dtype in {torch.float32, torch.bfloat16}
-    return is_known and weight.numel() >= _LEAST_WEIGHTS and packs_weights(weight.device)
+    least = _LEAST_WEIGHTS.get(weight.dtype)
+    return least is not None and weight.numel() >= least and packs_weights(weight.device)

@@ -124,6 +124,7 @@ def _built(model: Path, files: tuple[Path, ...], options: dict[str, Any]) -> Sho
     from dragoman.apps.material import Choice, find_part
     from dragoman.techniques.shortlist_building import (
         build_shortlist,
+        count_links,
         pairs_of_files,
         pairs_of_run,
     )
@@ -142,11 +143,11 @@ def _built(model: Path, files: tuple[Path, ...], options: dict[str, Any]) -> Sho
         vocabularies, rows, pairs = pairs_of_run(model, limit)
         text, total = f"training text of {model.name}", len(rows)
     with counting("aligning", "pairs", total) as progress:
-        return build_shortlist(
-            vocabularies,
-            pairs,
-            likeliest=options["likeliest"],
-            frequent=options["frequent"],
-            text=text,
-            progress=progress,
-        )
+        links = count_links(vocabularies, pairs, text=text, progress=progress)
+    return build_shortlist(
+        vocabularies,
+        links,
+        likeliest=options["likeliest"],
+        frequent=options["frequent"],
+        text=text,
+    )
