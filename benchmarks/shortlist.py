@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ import torch
 from dragoman.core.device import decide_precision, working_precision
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.models.families.transformer import Transformer, TransformerConfig
-from dragoman.saved.shortlist import Shortlist, ShortlistOrigin, read_shortlist, write_shortlist
+from dragoman.saved.shortlist import Shortlist, ShortlistOrigin, write_shortlist
 from dragoman.search import ModelScorer, SearchConfig
 from dragoman.techniques.shortlist_building import build_shortlist, count_links, pairs_of_run
 from dragoman.text.corpus import read_lines
@@ -109,21 +110,18 @@ def quality(run: Path, source: Path, reference: Path, **options: Any) -> Iterato
     """Rows of Markdown: a run with lists of several sizes."""
     sources, references = list(read_lines(source)), list(read_lines(reference))
     plain = Translator.load(run, device="cpu", **options)
-    translators = {"none": plain}
-    shares = {"none": 1.0}
+    translators, shares = {"none": plain}, {"none": 1.0}
     vocabularies, _, pairs = pairs_of_run(run, None)
     started = time.perf_counter()
     links = count_links(vocabularies, pairs, text=run.name)
     print(f"{links.pairs:,} pairs aligned in {time.perf_counter() - started:.0f} s\n")
-    for likeliest in LIKELIEST:
-        shortlist = build_shortlist(vocabularies, links, likeliest=likeliest, text=run.name)
-        file = run / f"shortlist-{likeliest}.safetensors"
-        write_shortlist(file, shortlist)
-        name = str(likeliest)
-        translators[name] = Translator.load(run, device="cpu", shortlist=file, **options)
-        shares[name] = listed_share(
-            read_shortlist(file, vocabularies), vocabularies, sources, references
-        )
+    with TemporaryDirectory() as folder:
+        for likeliest in LIKELIEST:
+            shortlist = build_shortlist(vocabularies, links, likeliest=likeliest, text=run.name)
+            file, name = Path(folder) / "shortlist.safetensors", str(likeliest)
+            write_shortlist(file, shortlist)
+            translators[name] = Translator.load(run, device="cpu", shortlist=file, **options)
+            shares[name] = listed_share(shortlist, vocabularies, sources, references)
     times: dict[str, list[float]] = {name: [] for name in translators}
     found: dict[str, list[str]] = {}
     for _ in range(ROUNDS):

@@ -1,8 +1,8 @@
 """Which target pieces translate each source piece, counted in aligned pairs.
 
-The pieces of pairs are aligned as words are (:mod:`dragoman.text.word_alignment`), some thousand
-pairs at a time, so that a stream of any length needs little memory; what stays is one number for
-each combination of pieces that were linked.
+The pieces of pairs are aligned as words are (:mod:`dragoman.text.word_alignment`), some ten
+thousand pairs at a time, so that a stream of any length needs little memory; what stays is one
+number for each combination of pieces that is at all likely.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.text.word_alignment import align
+from dragoman.text.word_alignment import expected_links
 
 Ids = Sequence[int]
 Ints = npt.NDArray[np.int64]
 
 _CELLS_AT_ONCE = 10_000_000
 """Source times target pieces of the pairs that are aligned together: half a GiB while they are."""
+_LEAST_COUNT = 0.01
+"""Combinations that are expected less often in all pairs aligned together are left out."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class PieceLinks:
 
     def __init__(self, source: int, target: int) -> None:
         self._source, self._target = source, target
-        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
         self._frequencies = np.zeros(target, np.int64)
         self.pairs = 0
         """Number of pairs counted so far."""
@@ -54,25 +56,21 @@ class PieceLinks:
     def add(self, pairs: Iterable[tuple[Ids, Ids]]) -> None:
         """Count the links of further pairs."""
         for chunk in _chunks(pairs):
-            keys = [
-                source[i] * self._target + target[j]
-                for (source, target), aligned in zip(chunk, align(chunk), strict=True)
-                for i, j in aligned.all
-            ]
-            self._merge(np.asarray(keys, np.int64))
+            makers, made, counts = expected_links(chunk)
+            likely = counts >= _LEAST_COUNT
+            self._merge(makers[likely] * self._target + made[likely], counts[likely])
             for _, target in chunk:
                 np.add.at(self._frequencies, np.asarray(target, np.int64), 1)
             self.pairs += len(chunk)
 
-    def _merge(self, keys: Ints) -> None:
-        """Add 1 to the count of each key."""
-        joined = np.concatenate([self._keys, keys])
-        weights = np.concatenate([self._counts, np.ones(len(keys), np.int64)])
-        self._keys, places = np.unique(joined, return_inverse=True)
-        self._counts = np.bincount(places, weights, len(self._keys)).astype(np.int64)
+    def _merge(self, keys: Ints, counts: npt.NDArray[np.float64]) -> None:
+        """Add to the counts of combinations."""
+        counts = np.concatenate([self._counts, counts])
+        self._keys, places = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
+        self._counts = np.bincount(places, counts, len(self._keys))
 
     def likeliest(self, count: int) -> PieceTable:
-        """The ``count`` target pieces that each source piece was linked with most often.
+        """The ``count`` target pieces that each source piece is expected to have made most often.
 
         Of equal counts, the lowest id comes first.
         """

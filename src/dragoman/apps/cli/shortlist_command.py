@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--likeliest",
     metavar="K",
     type=click.IntRange(1, 100_000),
-    default=100,
+    default=50,
     show_default=True,
     help="Target pieces for each source piece.",
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--frequent",
     metavar="F",
     type=click.IntRange(0, 1_000_000),
-    default=100,
+    default=1000,
     show_default=True,
     help="Most frequent target pieces, which every line may have.",
 )
