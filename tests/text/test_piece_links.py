@@ -35,7 +35,7 @@ def test_counts_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain expectation maximisation of the same model, in dictionaries."""
     pairs = [([4, 5], [24, 25]), ([5], [25, 25]), ([4, 6, 5], [26, 24])] * 2
     monkeypatch.setattr(piece_links, "_LEAST_COUNT", 0.0)
-    expected = defaultdict(float)
+    expected: dict[tuple[int, int], float] = {}
     for rounds in range(ROUNDS + 1):
         chances = dict(expected)
         expected = defaultdict(float)

@@ -23,8 +23,8 @@ from dragoman.text.piece_links import PieceLinks, PieceTable
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 
 LIKELIEST, FREQUENT = 50, 1000
-"""Marian has 100 of either; but the lists of a batch share their frequent pieces, so that these cost
-little and give more (docs/performance.md)."""
+"""Marian has 100 of either; but the lists of a batch share their frequent pieces, which cost little
+and give more (docs/performance.md)."""
 _TOGETHER = 1000
 """Pairs between two calls of ``progress``."""
 

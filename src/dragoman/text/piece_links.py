@@ -48,7 +48,8 @@ class PieceLinks:
 
     def __init__(self, source: int, target: int) -> None:
         self._source, self._target = source, target
-        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
+        self._keys: Ints = np.zeros(0, np.int64)
+        self._counts: npt.NDArray[np.float64] = np.zeros(0)
         self._frequencies = np.zeros(target, np.int64)
         self.pairs = 0
         """Number of pairs counted so far."""
