@@ -31,7 +31,7 @@ _TOGETHER = 1000
 IdPair = tuple[Sequence[int], Sequence[int]]
 
 
-def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, list[int], Iterator[IdPair]]:
+def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Iterator[IdPair]]:
     """The training text of a run as it was prepared, which is read from the disk row by row.
 
     Args:
@@ -39,7 +39,7 @@ def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, list[int],
         limit: maximum number of pairs, taken at even distances; None: all.
 
     Returns:
-        Vocabularies, the rows that are read, and their ids.
+        Vocabularies, the number of pairs, and their ids.
 
     Raises:
         ConfigError: this is no run.
@@ -53,9 +53,9 @@ def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, list[int],
     prepared = Experiment.open(run).prepare()
     store = prepared.store
     count = len(store) if limit is None else min(limit, len(store))
-    rows = np.linspace(0, len(store), count, endpoint=False).astype(np.int64).tolist()
+    rows = (number * len(store) // count for number in range(count))
     pairs = ((store.source(row).tolist(), store.target(row).tolist()) for row in rows)
-    return prepared.vocabularies, rows, pairs
+    return prepared.vocabularies, count, pairs
 
 
 def pairs_of_files(

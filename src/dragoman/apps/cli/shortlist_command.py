@@ -140,8 +140,8 @@ def _built(model: Path, files: tuple[Path, ...], options: dict[str, Any]) -> Sho
         if given:
             flag = given[0].replace("file_", "")
             raise click.UsageError(f"--{flag} is of FILES; name them, or leave it out")
-        vocabularies, rows, pairs = pairs_of_run(model, limit)
-        text, total = f"training text of {model.name}", len(rows)
+        vocabularies, total, pairs = pairs_of_run(model, limit)
+        text = f"training text of {model.name}"
     with counting("aligning", "pairs", total) as progress:
         links = count_links(vocabularies, pairs, text=text, progress=progress)
     return build_shortlist(
