@@ -76,7 +76,9 @@ class Dragoman(Decoder):
     def command(self, size: str, source: Path) -> list[object]:
         run = self.material.folder / f"fresh-{size}"
         if not (run / "model").is_dir():
-            search = f"{{beam: {BEAM}, minimum_length: {LENGTH}, maximum_length: {LENGTH}}}"
+            # Outputs of random weights repeat themselves, and would all be searched again.
+            lengths = f"minimum_length: {LENGTH}, maximum_length: {LENGTH}"
+            search = f"{{beam: {BEAM}, {lengths}, degenerate: keep}}"
             settings = {"training.max_steps": 1, "data.test": "{}", "search": search}
             values = [p for k, v in settings.items() for p in ("--set", f"{k}={v}")]
             dragoman("train", self.material.config(size), "--run", run, *values)

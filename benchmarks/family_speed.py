@@ -179,7 +179,9 @@ def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> flo
 def decode(model: TranslationModel, sources: list[list[int]]) -> float:
     """Sentences per second in the model's number type, with the batches of a translator."""
     engine = TorchEngine(build_scorer([model]), [model])
-    config = SearchConfig(beam=BEAM, minimum_length=LENGTH, maximum_length=LENGTH)
+    config = SearchConfig(
+        beam=BEAM, minimum_length=LENGTH, maximum_length=LENGTH, degenerate="keep"
+    )
     tokens = config.batch_tokens // config.rows
     groups = list(group_by_length(range(len(sources)), lambda n: len(sources[n]) + 1, tokens))
     batches = [SourceBatch(group, [sources[n] for n in group]) for group in groups]

@@ -57,7 +57,9 @@ def decode(beam: int) -> float:
     engine = TorchEngine(build_scorer(models), models)
     lines = torch.randint(4, VOCABULARY, (256, LENGTH - 1)).tolist()
     batch = SourceBatch(list(range(len(lines))), lines)
-    config = SearchConfig(beam=beam, minimum_length=LENGTH, maximum_length=LENGTH)
+    config = SearchConfig(
+        beam=beam, minimum_length=LENGTH, maximum_length=LENGTH, degenerate="keep"
+    )
 
     def run() -> None:
         next(engine.search([batch], config))

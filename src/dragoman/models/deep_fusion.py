@@ -234,6 +234,11 @@ class DeepFusion(TranslationModel):
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""
         return self.translation.logits(hidden)
 
+    @property
+    def projection(self) -> nn.Linear | None:
+        """That of the translation model."""
+        return self.translation.projection
+
     def has_attention(self) -> bool:
         """Whether the translation model has."""
         return self.translation.has_attention()

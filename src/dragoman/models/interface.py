@@ -252,6 +252,14 @@ class TranslationModel(nn.Module, ABC):
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
 
+    @property
+    def projection(self) -> nn.Linear | None:
+        """The layer that :meth:`logits` applies, if it does nothing else.
+
+        Search can then compute the scores of some pieces alone.  None: it cannot.
+        """
+        return None
+
     def freeze(self, *modules: str) -> None:
         """Keep the weights of some modules as they are: training does not change them.
 

@@ -51,10 +51,14 @@ CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 CONFIDENCE_FILE = "confidence.json"
+SHORTLIST_FILE = "shortlist.safetensors"
 MODEL_DIRECTORY = "model"
 CONVERTED_DIRECTORY = "ctranslate2"
 MODEL_FILES = frozenset(
-    [CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, CONFIDENCE_FILE, *FILE_NAMES, CONVERTED_DIRECTORY]
+    [
+        *(CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, CONFIDENCE_FILE, SHORTLIST_FILE),
+        *(*FILE_NAMES, CONVERTED_DIRECTORY),
+    ]
 )
 """Everything that a model directory holds; a directory with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"

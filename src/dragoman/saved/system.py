@@ -176,6 +176,11 @@ class TranslationSystem(Config):
     """Whether each translation gets its confidence: `true`, by the calibration beside the model, or
     the file of a calibration; see docs/confidence.md."""
 
+    shortlist: bool | Path = False
+    """Whether outputs are restricted to the likeliest pieces of each source, which is faster:
+    `true`, by the shortlist beside the first model, or the file of a shortlist; see
+    docs/search.md."""
+
     def conflicts(self) -> Iterator[str]:
         """Settings that do not fit the models or the engine, and a pivot that leads nowhere."""
         found = list(self._conflicts())
@@ -264,6 +269,8 @@ class TranslationSystem(Config):
             yield "engine ctranslate2 cannot demand terms; remove them, or choose engine pytorch"
         if self.device not in {None, "cpu"}:
             yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
+        if self.shortlist:
+            yield "engine ctranslate2 reads no shortlist; remove it, or choose engine pytorch"
         if self.precision in {"auto", "bfloat16"}:
             yield f"precision {self.precision} needs engine pytorch; ctranslate2 has float32, int8"
         if self.search.get("early_end") == "exact":
@@ -338,6 +345,11 @@ class TranslationSystem(Config):
                     f"pivot.language {pivot.language} is the {name.replace('_', ' ')} itself; "
                     "choose a third language, or leave the pivot out"
                 )
+        if isinstance(self.shortlist, Path) and pivot.models is not None:
+            yield (
+                "shortlist: through a pivot each leg has its own; write true, which takes that "
+                "beside each leg's model"
+            )
         if pivot.models is None:
             for problem in pivot.unread("without models of its own", "weights", "ensemble"):
                 yield f"pivot.{problem}"
@@ -376,7 +388,15 @@ class TranslationSystem(Config):
 
     def searches_like(self, other: TranslationSystem) -> bool:
         """Whether one engine can do the searches of both: they differ in settings and tags only."""
-        names = ("models", "weights", "ensemble", "language_model", "adapter", "engine")
+        names = (
+            "models",
+            "weights",
+            "ensemble",
+            "language_model",
+            "adapter",
+            "engine",
+            "shortlist",
+        )
         return all(
             getattr(self, n) == getattr(other, n)
             for n in (*names, "precision", "device", "workers")
@@ -447,6 +467,8 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         changed["language_model"] = {**fused, "path": change(fused["path"])}
     if isinstance(calibration := values.get("confidence"), str):
         changed["confidence"] = change(calibration)
+    if isinstance(shortlist := values.get("shortlist"), str):
+        changed["shortlist"] = change(shortlist)
     if isinstance(values.get("adapter"), str):
         changed["adapter"] = change(values["adapter"])
     if isinstance(adapters := values.get("adapters"), dict):

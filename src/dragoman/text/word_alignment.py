@@ -9,7 +9,7 @@ words near the diagonal are likelier, and the lexical probabilities have a spars
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from dragoman.text.pharaoh import Link
 
-Words = Sequence[str]
+Words = Sequence[Hashable]
+"""Words, or the ids of pieces."""
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -65,6 +66,27 @@ def align(
     backward = _Direction(flipped).learn(rounds, lambda done: progress(rounds + done))
     for (source, target), one, other in zip(pairs, forward.links(), backward.links(), strict=True):
         yield symmetrised(one, {(i, j) for j, i in other}, len(source), len(target))
+
+
+def expected_links(
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]], *, rounds: int = ROUNDS
+) -> tuple[Ints, Ints, Floats]:
+    """How often each source word is expected to have made each target word, in all pairs.
+
+    Links themselves are the likeliest cells alone; here every cell counts as far as it is likely.
+
+    Args:
+        pairs: numbers of source words and target words.
+        rounds: of expectation maximisation, as in :func:`align`.
+
+    Returns:
+        Source words, target words and counts of all combinations, ``(combinations,)`` each.
+    """
+    makers, made, counts = _Direction(pairs).learn(rounds, lambda _: None).expected()
+    words = ({word: None for pair in pairs for word in pair[side]} for side in (0, 1))
+    source, target = (np.fromiter(numbers, np.int64, len(numbers)) for numbers in words)
+    from_word = makers > 0  # 0 is none
+    return source[makers[from_word] - 1], target[made[from_word]], counts[from_word]
 
 
 def symmetrised(one: set[Link], other: set[Link], source: int, target: int) -> Aligned:
@@ -115,6 +137,7 @@ class _Direction:
         self._targets = [[targets[word] for word in target] for _, target in pairs]
         self._width = max(1, len(targets))
         self._learned: tuple[list[_Block], Floats] = [], np.zeros(0)
+        self._keys: Ints = np.zeros(0, np.int64)
 
     def learn(self, rounds: int, progress: Callable[[int], object]) -> _Direction:
         """Estimate the lexical probabilities."""
@@ -131,8 +154,16 @@ class _Direction:
             totals = np.maximum(np.bincount(makers, counts + _PRIOR), _PRIOR)
             probabilities = np.exp(_digamma(counts + _PRIOR) - _digamma(totals)[makers])
             progress(done + 1)
-        self._learned = blocks, probabilities
+        self._learned, self._keys = (blocks, probabilities), keys
         return self
+
+    def expected(self) -> tuple[Ints, Ints, Floats]:
+        """Expected counts of all combinations: source word (0 is none), target word, count."""
+        blocks, probabilities = self._learned
+        counts = np.zeros(len(self._keys))
+        for block in blocks:
+            counts += np.bincount(block.places, block.shares(probabilities), len(self._keys))
+        return self._keys // self._width, self._keys % self._width, counts
 
     def links(self) -> Iterator[set[Link]]:
         """The likeliest source word of each target word, pair by pair."""
@@ -222,6 +253,6 @@ def _digamma(values: Floats) -> Floats:
     return np.asarray(np.log(values + 6) - 0.5 / (values + 6) - series - shift)
 
 
-def _numbers(words: Iterable[str]) -> dict[str, int]:
+def _numbers(words: Iterable[Hashable]) -> dict[Hashable, int]:
     """A number for each distinct word, from 0, in the order of appearance."""
     return {word: number for number, word in enumerate(dict.fromkeys(words))}

@@ -7,9 +7,9 @@ from typing import cast, get_args
 
 from dragoman.saved.model import model_directory
 from dragoman.translation.confidence import ConfidentEngine, open_calibration
-from dragoman.translation.engine import Engine, TorchEngine
+from dragoman.translation.engine import Engine
 from dragoman.translation.opening import OpenSystem
-from dragoman.translation.workers import WorkerEngine
+from dragoman.translation.workers import WorkerEngine, torch_engine
 
 
 def build_engines(legs: Sequence[OpenSystem]) -> list[Engine]:
@@ -64,6 +64,4 @@ def _searching_engine(opened: OpenSystem) -> Engine:
         )
     if system.workers is not None:
         return WorkerEngine(system, system.workers)
-    return TorchEngine(
-        opened.scorer, opened.models, opened.vocabularies, inline_tags=opened.inline_tags
-    )
+    return torch_engine(opened)

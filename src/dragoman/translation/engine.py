@@ -24,6 +24,7 @@ from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.shortlisting import ShortlistedSearch
 from dragoman.translation.term_search import ConstrainedSearch
 
 
@@ -92,6 +93,8 @@ class TorchEngine:
         tags: ids in place of their tags.
         inline_tags: what the models know of inline tags, if anything: an output then has those of
             its source.
+        shortlist: searches a batch among the pieces that it lists, if outputs are restricted; not
+            the second search for terms, which may need any.
     """
 
     def __init__(
@@ -102,8 +105,10 @@ class TorchEngine:
         *,
         tags: Sequence[int] = (),
         inline_tags: InlineTags | None = None,
+        shortlist: ShortlistedSearch | None = None,
     ) -> None:
         keep_freed_memory()
+        self._shortlist = shortlist
         self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
         self._tags = tags if vocabularies is None else vocabularies.target.tags
         self._tag_symbols = None
@@ -145,6 +150,16 @@ class TorchEngine:
         self, batch: SourceBatch, config: SearchConfig, bounds: Sequence[Bounds] | None = None
     ) -> list[list[Hypothesis]]:
         """What search finds for a batch, within the bounds of its sentences if there are any."""
+        if self._shortlist is not None:
+            return self._shortlist.search(
+                batch.sources,
+                self._padded(batch),
+                config,
+                prefixes=batch.prefixes,
+                never=self._never(config),
+                numbers=batch.numbers,
+                bounds=bounds,
+            )
         return search(
             self.scorer,
             *self._padded(batch),

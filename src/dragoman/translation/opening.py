@@ -21,6 +21,7 @@ from dragoman.saved.model import (
     model_directory,
     read_config,
 )
+from dragoman.saved.shortlist import read_shortlist, shortlist_path
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
     Ensemble,
@@ -37,7 +38,9 @@ from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.packing import pack_weights
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
+from dragoman.translation.shortlisting import ShortlistedSearch, check_shortlisted
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class OpenSystem:
     """Which neighbours the models read a sentence with."""
     inline_tags: InlineTags | None = None
     """Inline tags that all models know; None if one knows none, or the engine does."""
+    shortlist: ShortlistedSearch | None = None
+    """Searches among the pieces of the shortlist, if the system has one."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -128,6 +133,7 @@ def open_system(
         if path not in held:
             check_translates(path)
             held[path] = load_for_search(path, device, precision, adapter)
+            pack_weights(held[path].model)
         return held[path]
 
     first, *others = saved = [load(path, adapter) for path in system.models]
@@ -176,6 +182,7 @@ def open_system(
         annotate=_annotator(system, saved),
         context=first.config.context,
         inline_tags=_inline_tags(saved) if own else None,
+        shortlist=_shortlist(system, saved, scorer) if own else None,
     )
 
 
@@ -278,6 +285,23 @@ def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermA
         system.target_language or config.target_language,
     )
     return TermAnnotator(Glossary.read(terms.glossary, languages), method)
+
+
+def _shortlist(
+    system: TranslationSystem, models: Sequence[SavedModel], scorer: Scorer
+) -> ShortlistedSearch | None:
+    """The search among the pieces of the system's shortlist; None if it has none.
+
+    Raises:
+        ConfigError: there is no such file, or a shortlist cannot restrict these models.
+        SavedError: it is damaged, or for other vocabularies.
+    """
+    if not system.shortlist:
+        return None
+    check_shortlisted([one.model for one in models], _inline_tags(models))
+    vocabularies = models[0].vocabularies
+    shortlist = read_shortlist(shortlist_path(system), vocabularies)
+    return ShortlistedSearch(scorer, shortlist, len(vocabularies.target))
 
 
 def _inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:

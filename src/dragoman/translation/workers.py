@@ -14,7 +14,7 @@ from dragoman.core.processes import WorkerPool
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engine import SourceBatch, TorchEngine
-from dragoman.translation.opening import open_system
+from dragoman.translation.opening import OpenSystem, open_system
 
 _AHEAD = 2  # batches waiting per worker, so that no worker waits for this process
 _engine: TorchEngine | None = None  # in a worker: the engine it searches with
@@ -55,9 +55,17 @@ def _begin(system: TranslationSystem) -> None:
     """Make this process a worker."""
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     torch.set_num_threads(1)
-    opened = open_system(system)
-    _engine = TorchEngine(
-        opened.scorer, opened.models, opened.vocabularies, inline_tags=opened.inline_tags
+    _engine = torch_engine(open_system(system))
+
+
+def torch_engine(opened: OpenSystem) -> TorchEngine:
+    """The engine that searches with an open system in this process."""
+    return TorchEngine(
+        opened.scorer,
+        opened.models,
+        opened.vocabularies,
+        inline_tags=opened.inline_tags,
+        shortlist=opened.shortlist,
     )
 
 

@@ -41,6 +41,7 @@ from dragoman.apps.cli.keys_command import keys
 from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.segments_command import segments
 from dragoman.apps.cli.serve_command import serve
+from dragoman.apps.cli.shortlist_command import shortlist
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.terms_command import terms
@@ -110,8 +111,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
-    *(terms, segments, align_words, show, cost),
+    *(score, tune, calibrate, shortlist, average, adapt, merge, distill, backtranslate, embed),
+    *(compare, terms, segments, align_words, show, cost),
     *(bulk, recipes, corpora),
     *(serve, keys, corrections),
     *(install, pack, import_foreign, export),

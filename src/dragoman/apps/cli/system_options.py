@@ -176,6 +176,18 @@ _options = (
         help="Number type of the weights: lower is faster and changes a few translations.  int8 "
         "needs ctranslate2; auto is bfloat16 where the hardware has it.  [default: float32]",
     ),
+    click.option(
+        "--shortlist",
+        is_flag=True,
+        help="Write only the likeliest pieces of each line, by the shortlist that 'dragoman "
+        "shortlist' has built beside MODEL: faster with large vocabularies.",
+    ),
+    click.option(
+        "--shortlist-file",
+        metavar="FILE",
+        type=PATH,
+        help="The same, by the shortlist in FILE, of a model with the same vocabularies.",
+    ),
     device_option,
 )
 _workers = click.option(
@@ -270,6 +282,8 @@ def described(
         values["confidence"] = options["calibration"]
     elif options.get("confidence"):
         values["confidence"] = values.get("confidence") or True
+    if options["shortlist"] or options["shortlist_file"] is not None:
+        values["shortlist"] = options["shortlist_file"] or values.get("shortlist") or True
     for name, value in _adapters(options["adapters"]).items():
         values[name] = value
     _lay_over_pivot(values, options)

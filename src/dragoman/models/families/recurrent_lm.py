@@ -170,3 +170,8 @@ class RecurrentLM(TranslationModel):
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""
         return self.output(hidden)
+
+    @property
+    def projection(self) -> nn.Linear:
+        """The output projection; see :meth:`TranslationModel.projection`."""
+        return self.output

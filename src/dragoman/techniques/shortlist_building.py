@@ -1,0 +1,182 @@
+"""Building the shortlist of a vocabulary from aligned text.
+
+L'Hostis, Grangier and Auli 2016 ("Vocabulary Selection Strategies for Neural Machine Translation",
+arXiv:1610.00072) compare ways to select; this is theirs by word alignments, with the most frequent
+pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.experiment import Experiment
+from dragoman.run_directory import is_run
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.piece_links import PieceLinks, PieceTable
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+
+LIKELIEST, FREQUENT = 50, 1000
+"""Marian has 100 of either; but the lists of a batch share their frequent pieces, which cost little
+and give more (docs/performance.md)."""
+_TOGETHER = 1000
+"""Pairs between two calls of ``progress``."""
+
+IdPair = tuple[Sequence[int], Sequence[int]]
+
+
+def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Iterator[IdPair]]:
+    """The training text of a run as it was prepared, which is read from the disk row by row.
+
+    Args:
+        run: its directory.
+        limit: maximum number of pairs, taken at even distances; None: all.
+
+    Returns:
+        Vocabularies, the number of pairs, and their ids.
+
+    Raises:
+        ConfigError: this is no run.
+        DragomanError: the text was not kept, and cannot be prepared again.
+    """
+    if not is_run(run):
+        raise ConfigError(
+            f"{run}: not a run, so its training text is not known; name the text behind the model: "
+            f"dragoman shortlist {run} FILES"
+        )
+    prepared = Experiment.open(run).prepare()
+    store = prepared.store
+    count = len(store) if limit is None else min(limit, len(store))
+    rows = (number * len(store) // count for number in range(count))
+    pairs = ((store.source(row).tolist(), store.target(row).tolist()) for row in rows)
+    return prepared.vocabularies, count, pairs
+
+
+def pairs_of_files(
+    model: Path, part: CorpusPart, limit: int | None
+) -> tuple[Vocabularies, Iterator[IdPair]]:
+    """The pairs of files, split by the vocabularies of a model.
+
+    Args:
+        model: a model or run.
+        part: the files.
+        limit: maximum number of pairs, the first ones; None: all.
+
+    Raises:
+        SavedError: there is no such model.
+        DataError: while the pairs are read: a file is missing or wrong.
+    """
+    vocabularies = Vocabularies.load(home_of(model_directory(model)))
+
+    def encoded() -> Iterator[IdPair]:
+        pairs = islice(iter(read_pairs(part)), limit)
+        while chunk := list(islice(pairs, _TOGETHER)):
+            sources = vocabularies.source.encode_batch([pair.source for pair in chunk])
+            targets = vocabularies.target.encode_batch([pair.target for pair in chunk])
+            yield from zip(sources, targets, strict=True)
+
+    return vocabularies, encoded()
+
+
+def check_translation_model(model: Path) -> None:
+    """Check that a model reads sources, for whose pieces others can be listed.
+
+    Raises:
+        ConfigError: it is a language model or a classifier.
+        SavedError: there is no such model.
+    """
+    config = read_config(home_of(model_directory(model)) / CONFIG_FILE).model
+    if not config.reads_source or config.writes_labels:
+        raise ConfigError(f"{model}: not a translation model, so it has no use for a shortlist")
+
+
+def count_links(
+    vocabularies: Vocabularies,
+    pairs: Iterable[IdPair],
+    *,
+    text: str,
+    progress: Callable[[int], object] = lambda done: None,
+) -> PieceLinks:
+    """Align pairs, and count which of their pieces translate each other.
+
+    Args:
+        vocabularies: of the pairs.
+        pairs: source and target ids; they are read once.
+        text: what the text is called.
+        progress: called with the number of pairs read so far.
+
+    Raises:
+        DataError: there are no pairs.
+    """
+    links = PieceLinks(*map(len, vocabularies))
+    links.add(_counted(pairs, progress))
+    if not links.pairs:
+        raise DataError(f"{text}: no pairs with two sides, so there is nothing to learn from")
+    return links
+
+
+def build_shortlist(
+    vocabularies: Vocabularies,
+    links: PieceLinks,
+    *,
+    likeliest: int = LIKELIEST,
+    frequent: int = FREQUENT,
+    text: str,
+) -> Shortlist:
+    """The target pieces that each source piece was linked with most often.
+
+    Besides, a piece that is in both vocabularies may be copied, and symbols, tags and single bytes
+    are always allowed.
+
+    Args:
+        vocabularies: those of ``links``.
+        links: of the training text.
+        likeliest: target pieces for each source piece.
+        frequent: most frequent target pieces, for all sentences.
+        text: what the training text is called.
+    """
+    target = vocabularies.target
+    pieces = target.pieces(range(len(target)))
+    spelled = [number for number, piece in enumerate(pieces) if _is_byte(piece)]
+    symbols = [PAD, UNK, BOS, EOS, *target.tags, *spelled]
+    always = np.unique(np.concatenate([symbols, links.frequent(frequent)]).astype(np.int64))
+    origin = ShortlistOrigin(
+        fingerprints=vocabularies.fingerprints,
+        likeliest=likeliest,
+        frequent=frequent,
+        text=text,
+        pairs=links.pairs,
+    )
+    table = with_copies(links.likeliest(likeliest), vocabularies)
+    return Shortlist(table, always, origin)
+
+
+def with_copies(table: PieceTable, vocabularies: Vocabularies) -> PieceTable:
+    """The table with each source piece itself, where the target vocabulary has the same piece."""
+    source, target = vocabularies
+    known = {piece: number for number, piece in enumerate(target.pieces(range(len(target))))}
+    lists = []
+    for number, piece in enumerate(source.pieces(range(len(source)))):
+        same = known.get(piece)
+        found = table.of(number)
+        lists.append(found if same is None or same in found else np.append(found, same))
+    starts = np.cumsum([0, *map(len, lists)])
+    return PieceTable(starts, np.concatenate(lists).astype(np.int64))
+
+
+def _is_byte(piece: str) -> bool:
+    """Whether a piece stands for one byte, such as ``<0x0A>``."""
+    return len(piece) == len("<0x00>") and piece.startswith("<0x") and piece.endswith(">")
+
+
+def _counted(pairs: Iterable[IdPair], progress: Callable[[int], object]) -> Iterator[IdPair]:
+    for done, pair in enumerate(pairs, 1):
+        yield pair
+        if done % _TOGETHER == 0:
+            progress(done)

@@ -1,0 +1,104 @@
+"""Which target pieces translate each source piece, counted in aligned pairs.
+
+The pieces of pairs are aligned as words are (:mod:`dragoman.text.word_alignment`), some ten
+thousand pairs at a time, so that a stream of any length needs little memory; what stays is one
+number for each combination of pieces that is at all likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.text.word_alignment import expected_links
+
+Ids = Sequence[int]
+Ints = npt.NDArray[np.int64]
+
+_CELLS_AT_ONCE = 10_000_000
+"""Source times target pieces of the pairs that are aligned together: half a GiB while they are."""
+_LEAST_COUNT = 0.01
+"""Combinations that are expected less often in all pairs aligned together are left out."""
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """Pieces of the target for each piece of the source, likeliest first."""
+
+    starts: Ints
+    """Where the pieces of each source piece begin, and the end of the last: ``(source + 1,)``."""
+    pieces: Ints
+    """Target pieces, those of one source piece after those of another."""
+
+    def of(self, piece: int) -> Ints:
+        """The target pieces of a source piece."""
+        return self.pieces[self.starts[piece] : self.starts[piece + 1]]
+
+
+class PieceLinks:
+    """Counts links between pieces, and the pieces of targets.
+
+    Args:
+        source: size of the source vocabulary.
+        target: size of the target vocabulary.
+    """
+
+    def __init__(self, source: int, target: int) -> None:
+        self._source, self._target = source, target
+        self._keys: Ints = np.zeros(0, np.int64)
+        self._counts: npt.NDArray[np.float64] = np.zeros(0)
+        self._frequencies = np.zeros(target, np.int64)
+        self.pairs = 0
+        """Number of pairs counted so far."""
+
+    def add(self, pairs: Iterable[tuple[Ids, Ids]]) -> None:
+        """Count the links of further pairs."""
+        for chunk in _chunks(pairs):
+            makers, made, counts = expected_links(chunk)
+            likely = counts >= _LEAST_COUNT
+            self._merge(makers[likely] * self._target + made[likely], counts[likely])
+            for _, target in chunk:
+                np.add.at(self._frequencies, np.asarray(target, np.int64), 1)
+            self.pairs += len(chunk)
+
+    def _merge(self, keys: Ints, counts: npt.NDArray[np.float64]) -> None:
+        """Add to the counts of combinations."""
+        counts = np.concatenate([self._counts, counts])
+        self._keys, places = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
+        self._counts = np.bincount(places, counts, len(self._keys))
+
+    def likeliest(self, count: int) -> PieceTable:
+        """The ``count`` target pieces that each source piece is expected to have made most often.
+
+        Of equal counts, the lowest id comes first.
+        """
+        makers = self._keys // self._target
+        order = np.lexsort((self._keys, -self._counts, makers))
+        makers, made = makers[order], self._keys[order] % self._target
+        begins = np.searchsorted(makers, np.arange(self._source + 1))
+        kept = np.arange(len(makers)) - begins[makers] < count
+        sizes = np.bincount(makers[kept], minlength=self._source)
+        return PieceTable(np.concatenate([[0], np.cumsum(sizes)]), made[kept])
+
+    def frequent(self, count: int) -> Ints:
+        """The ``count`` most frequent pieces of targets, at last those that do not occur."""
+        return np.argsort(-self._frequencies, kind="stable")[:count]
+
+
+def _chunks(pairs: Iterable[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:
+    """Pairs in groups of bounded size; those with an empty side are left out."""
+    chunk: list[tuple[Ids, Ids]] = []
+    cells = 0
+    for source, target in pairs:
+        if not (len(source) and len(target)):
+            continue
+        chunk.append((source, target))
+        cells += len(source) * len(target)
+        if cells >= _CELLS_AT_ONCE:
+            yield chunk
+            chunk, cells = [], 0
+    if chunk:
+        yield chunk

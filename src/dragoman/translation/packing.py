@@ -1,0 +1,87 @@
+"""Linear layers whose weights are packed once for search, in the order that oneDNN reads them in.
+
+A matrix product first brings the weights into blocks that suit the processor.  In training they
+change with every step; in search they are the same thousands of times.  PyTorch computes float32
+products by MKL and packs at every call, and in bfloat16 by oneDNN, which packs at every call, too
+(docs/performance.md has how much packing once saves).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+_LEAST_WEIGHTS = {torch.float32: 1 << 17, torch.bfloat16: 1}
+"""Elements of the smallest matrix that is packed.  A call of oneDNN takes some microseconds more
+than one of MKL, which small products do not earn back; in bfloat16 all are oneDNN's anyway."""
+
+
+def packs_weights(device: torch.device) -> bool:
+    """Whether weights on this device are packed: on x86 processors with AVX-512, by oneDNN.
+
+    With AVX2 alone, packing gained nothing.
+    """
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    is_enabled = bool(torch.backends.mkldnn.enabled)
+    return is_enabled and torch.backends.cpu.get_cpu_capability() == "AVX512"
+
+
+class PackedLinear(nn.Linear):
+    """A linear layer that keeps a packed copy of its weights beside them.
+
+    The weights themselves stay what is saved, exchanged or shared with embeddings.  They are packed
+    at first use, and again once they have changed.
+
+    Args:
+        linear: whose parameters it shares.
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        nn.Module.__init__(self)
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.weight, self.bias = linear.weight, linear.bias
+        self.train(linear.training)
+        self._packed: Tensor | None = None
+        self._packed_from: object = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(..., in_features)`` to ``(..., out_features)``; with gradients, unpacked."""
+        if torch.is_grad_enabled():
+            return functional.linear(x, self.weight, self.bias)
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(
+            x, self._current(), self.bias, "none", [], ""
+        )
+        return product
+
+    def _current(self) -> Tensor:
+        """The packed copy of the weights as they are now."""
+        weight = self.weight
+        version = 0 if weight.is_inference() else weight._version
+        now = weight.data_ptr(), version, weight.dtype
+        if self._packed is None or self._packed_from != now:
+            self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+            self._packed_from = now
+        return self._packed
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without the packed copy, which cannot be copied or written."""
+        return {**self.__dict__, "_packed": None, "_packed_from": None}
+
+
+def pack_weights(model: nn.Module) -> None:
+    """Make the linear layers of a model for search pack their weights, where that gains.
+
+    Args:
+        model: in its final precision, on its device.
+    """
+    for parent in list(model.modules()):
+        for name, module in list(parent.named_children()):
+            if type(module) is nn.Linear and _gains(module.weight):
+                setattr(parent, name, PackedLinear(module))
+
+
+def _gains(weight: Tensor) -> bool:
+    least = _LEAST_WEIGHTS.get(weight.dtype)
+    return least is not None and weight.numel() >= least and packs_weights(weight.device)
