@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dragoman.models.cost import meta_model
 from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.models.size import meta_model
 
 KINDS = ("none", "state", "gradients", "parameters")
 GPUS = (8, 16, 32, 64, 128)

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from reversal import SharedReversal, assert_same, tiny_model
 from sharded_reversal import FILES, Sparse, assert_close, begun, saved, sharded_trainer
 from worlds import GlooThreads, gloo_together
 
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.consolidation import Consolidation
+from dragoman.training.gradient_sharding import GradientSharding
+from dragoman.training.optimizer import OptimizerConfig
+from dragoman.training.state_sharding import StateSharding
 
 SHARDINGS = ("state", "gradients")
 
@@ -43,7 +48,11 @@ def train(
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_two_processes_learn_what_replicas_do_bit_for_bit(tmp_path: Path, precision: str) -> None:
     """A sum of two does not depend on their order; the average is validated and saved, too."""
-    values = {"precision": precision, "ema_decay": 0.9, "optimizer": {"weight_decay": 0.1}}
+    values: dict[str, Any] = {
+        "precision": precision,
+        "ema_decay": 0.9,
+        "optimizer": {"weight_decay": 0.1},
+    }
     train(tmp_path / "none", 2, "none", **values)
     train(tmp_path / "state", 2, "state", **values)
     for name in FILES:
@@ -84,3 +93,23 @@ def test_gradients_are_sent_in_parts(tmp_path: Path) -> None:
     sent = train(tmp_path, 2, "gradients", max_steps=1)
     assert max(sent) < 2000  # of 4,000 parameters
     assert sum(sent) > 2 * 4000  # in each of two passes
+
+
+@pytest.mark.parametrize("kind", [StateSharding, GradientSharding])
+def test_a_penalty_holds_the_shares_of_all_processes(kind: type[StateSharding]) -> None:
+    models = [tiny_model() for _ in range(2)]
+    origin = {name: p.detach() + 0.5 for name, p in models[0].named_parameters()}
+    fisher = {name: p.detach().abs() for name, p in models[0].named_parameters()}
+    value = 3.0 / 2 * sum(float(f.sum()) for f in fisher.values()) * 0.25
+
+    def work(world: GlooThreads) -> None:
+        optimizer = kind(models[world.rank], OptimizerConfig(), torch.float32, world=world)
+        penalty = Consolidation(optimizer, fisher, origin, 3.0)
+        assert penalty.value() == pytest.approx(value, rel=1e-5)
+        penalty.add_gradient(2.0)
+        expected = optimizer.flat(fisher) * (-0.5 * 3.0 * 2.0)
+        torch.testing.assert_close(optimizer.gradient, expected, rtol=1e-4, atol=1e-6)
+        assert optimizer.gradient.any()
+
+    for one in gloo_together(2, work):
+        one.result()
