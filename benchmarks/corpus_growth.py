@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--shard-lines", type=int, default=50_000)
-    parser.add_argument("--scratch", type=Path, help="folder for text and runs; 0.5 KB a pair")
+    parser.add_argument("--scratch", type=Path, help="folder for text and runs; 0.7 KB a pair")
     parser.add_argument("--picture", type=Path, help="file of a picture of the curve")
     chosen = parser.parse_args()
     options = ["--workers", str(chosen.workers), "--shard-lines", str(chosen.shard_lines)]

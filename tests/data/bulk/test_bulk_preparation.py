@@ -122,7 +122,10 @@ class TestEquality:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(text_plan, "_PARTITION_PAIRS", 10)
-        assert job.carry_out(tmp_path / "run", Shuffled()) == alone
+        runner = Interrupted(after=1000)
+        assert job.carry_out(tmp_path / "run", runner) == alone
+        partitions = [item for name, item in runner.items if name == "FindDuplicates"]
+        assert partitions == list(range(36)), "of 358 pairs"
 
     def test_shards_of_long_lines_are_shorter(
         self,
