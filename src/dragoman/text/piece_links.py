@@ -68,7 +68,7 @@ class PieceLinks:
         """Add to the counts of combinations."""
         counts = np.concatenate([self._counts, counts])
         self._keys, places = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
-        self._counts = np.bincount(places, counts, len(self._keys))
+        self._counts = np.bincount(places, counts, len(self._keys)).astype(np.float64)
 
     def likeliest(self, count: int) -> PieceTable:
         """The ``count`` target pieces that each source piece is expected to have made most often.
