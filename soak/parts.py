@@ -7,7 +7,10 @@ from importlib import import_module
 
 from soak.part import Part
 
-PARTS: Mapping[str, str] = {}
+PARTS: Mapping[str, str] = {
+    "kills": "soak.kills",
+    "power": "soak.power",
+}
 """The module of each part, by its name; the part is the module's ``PART``."""
 
 

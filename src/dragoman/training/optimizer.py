@@ -97,6 +97,12 @@ class Optimizer(Protocol):
     def clear(self) -> None:
         """Clear the gradient."""
 
+    def start_over(self) -> bool:
+        """Clear what was collected since the last step, to collect it again.
+
+        False, and nothing is done, if another process has some of it already.
+        """
+
     def averaged(self) -> AbstractContextManager[None]:
         """Use the average of the weights, if there is one, within a block."""
 
@@ -245,6 +251,11 @@ class FlatOptimizer:
         """Clear the gradient."""
         self._working_gradient.zero_()
         self._empty = True
+
+    def start_over(self) -> bool:
+        """See :meth:`Optimizer.start_over`."""
+        self.clear()
+        return True
 
     def weights(self) -> dict[str, Tensor]:
         """All parameters in float32 and the saved buffers, by name; views, not copies."""

@@ -1,0 +1,20 @@
+"""Recognising that memory ran out, whoever says so."""
+
+from __future__ import annotations
+
+import re
+
+# As worded by PyTorch, on CPU and GPU, by oneDNN and by the operating system.
+_SAID = re.compile(
+    "out of memory|can't allocate memory|not enough memory|Cannot allocate|bad_?alloc",
+    re.IGNORECASE,
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is not enough memory, of the machine or of a GPU.
+
+    PyTorch raises ``OutOfMemoryError`` for a GPU, and a ``RuntimeError`` with a text of its own for
+    the machine's memory; NumPy and Python raise ``MemoryError``.
+    """
+    return isinstance(error, MemoryError) or _SAID.search(str(error)) is not None
