@@ -29,7 +29,8 @@ def build(folder: Path) -> Path:
     if compiler is None:
         raise NoInstrumentError("no C compiler (cc)")
     library = folder / "recorder.so"
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", library, _SOURCE, "-ldl", "-lpthread"]
+    flags = ("-shared", "-fPIC", "-O1", "-ldl", "-lpthread")
+    command = [compiler, str(_SOURCE), "-o", str(library), *flags]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:
         raise NoInstrumentError(f"{_SOURCE.name} does not compile: {built.stderr.strip()[:300]}")
