@@ -110,6 +110,7 @@ class Warm:
 
 def _carried_out(order: Order, printed: Path) -> Ended:
     started = time.monotonic()
+    printed.write_bytes(b"")
     child = os.fork()
     if not child:
         _command(order, printed)
