@@ -53,19 +53,24 @@ def arm(folder: Path, log: Path | None = None, kill_at: int = 0, delay: float = 
     recorder_arm(bytes(folder), where, kill_at, int(delay * 1e6))
 
 
+def let_clock_jump(seconds: int) -> None:
+    """Let the time of day of this process be wrong by ``seconds``, now ahead and now behind."""
+    ctypes.CDLL(None).recorder_jump(ctypes.c_long(seconds))
+
+
 @dataclass(frozen=True)
 class Operation:
     """One change of the files below the folder."""
 
     what: str
-    """``create``, ``truncate``, ``write``, ``fsync``, ``rename``, ``unlink``, ``mkdir``, ``rmdir``,
-    ``symlink``; or ``say``, what the program had promised by then."""
+    """``create``, ``truncate``, ``write``, ``fsync``, ``rename``, ``unlink``, ``mkdir``, ``rmdir``
+    or ``symlink``."""
     node: int
     """Inode of the file or directory, 0 where the names say it."""
     offset: int
     """Where a write begins, or the length to which a file is truncated."""
     path: str
-    """Absolute, when it happened; for ``say``, the words."""
+    """Absolute, when it happened."""
     other: str = ""
     """The new name, or the target of a link."""
     data: bytes = b""

@@ -15,11 +15,13 @@ from pathlib import Path
 from soak.instrument import NoInstrumentError, build
 from soak.part import Allowance, Tried
 from soak.power import recorded
+from soak.served_kills import KilledServer
 from soak.warm import Ended, Warm
 from soak.works import Work, Workshop, difference, workshop
 
 _KEPT_FAILURES = 10  # of a row, in the report
 _IN_A_ROW = 3  # random kills before the command may end
+_SERVER_PARTS = 3  # of the time, in as many as a work has two
 
 
 class Kills:
@@ -39,12 +41,14 @@ class Kills:
         tried = []
         with Warm(library, folder) as warm:
             shop = workshop(folder / "given", warm)
-            left = 2 * len(shop.works)
+            left = 2 * len(shop.works) + _SERVER_PARTS
             for work in shop.works:
                 trial = _Trial(warm, shop, work, folder, chance)
                 tried.append(trial.aimed(allowance.left / left))
                 tried.append(trial.random(allowance.left / (left - 1)))
                 left -= 2
+            served = KilledServer(shop.base / "average" / "trained" / "model", folder, chance)
+            tried.append(served.tried(allowance.left))
         return tried
 
 

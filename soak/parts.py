@@ -10,6 +10,7 @@ from soak.part import Part
 PARTS: Mapping[str, str] = {
     "kills": "soak.kills",
     "power": "soak.power",
+    "disks": "soak.disks",
 }
 """The module of each part, by its name; the part is the module's ``PART``."""
 

@@ -196,7 +196,6 @@ _APPLIED: dict[str, Callable[[Disk, Operation], None]] = {
     "write": Disk._write,
     "truncate": Disk._write,
     "fsync": Disk._fsync,
-    "say": lambda disk, one: None,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import signal
 import socket
 import subprocess
@@ -42,7 +41,7 @@ class KilledServer:
 
     def __init__(self, model: Path, folder: Path, chance: random.Random) -> None:
         self._model, self._folder, self._chance = model, folder, chance
-        self._database = folder / "server.sqlite"
+        self._database = folder / "server" / "server.sqlite"
         self._characters = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._address = ""
@@ -50,8 +49,7 @@ class KilledServer:
     def tried(self, seconds: float) -> Tried:
         """Rounds until the time is over."""
         until = time.monotonic() + seconds
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(parents=True)
+        self._database.parent.mkdir()
         kills, rounds, failures = 0, 0, []
         try:
             while not rounds or time.monotonic() < until:

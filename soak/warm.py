@@ -13,13 +13,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from soak.instrument import arm
+from soak.instrument import arm, let_clock_jump
 
 _KILL = -signal.SIGKILL
 
@@ -46,6 +44,8 @@ class Order:
     """Maximum address space beyond what the process has already (RLIMIT_AS); 0 for any."""
     delay: float = 0.0
     """Seconds that each operation on a file waits."""
+    clock_jumps: int = 0
+    """Seconds by which the time of day jumps to and fro."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,10 @@ def _command(order: Order, printed: Path) -> None:
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         _limited(order)
         if order.log or order.kill_at or order.delay:
-            arm(Path(order.folder), Path(order.log) if order.log else None, *_when(order))
+            log = Path(order.log) if order.log else None
+            arm(Path(order.folder), log, order.kill_at, order.delay)
+        if order.clock_jumps:
+            let_clock_jump(order.clock_jumps)
         from dragoman.apps.cli.main import run
 
         code = run(order.arguments)
@@ -152,10 +155,6 @@ def _command(order: Order, printed: Path) -> None:
         os.write(2, f"{type(error).__name__}: {error}".encode())
     finally:
         os._exit(code)
-
-
-def _when(order: Order) -> Sequence[Any]:
-    return order.kill_at, order.delay
 
 
 def _limited(order: Order) -> None:

@@ -20,15 +20,7 @@ from soak.warm import Ended, Order, Warm
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}(\.old)?")
 # What a clock measured, which differs between any two runs.
-_MEASURED = {
-    "seconds",
-    "tokens_per_second",
-    "date",
-    "created",
-    "modified_ns",
-    "changed_ns",
-    "inode",
-}
+_MEASURED = {"seconds", "tokens_per_second", "date", "modified_ns", "changed_ns", "inode"}
 
 Made = Mapping[str, str]
 """Of each file that must be the same whenever it was interrupted, its digest."""
