@@ -119,7 +119,7 @@ class KilledServer:
             timeout=_PATIENCE,
         )
         answer.raise_for_status()
-        self._characters += len(text)
+        self._characters += len(text.replace("\n", ""))
         found = answer.json()
         return found["document_id"], found["document_key"]
 
