@@ -36,6 +36,8 @@ class Work:
     """Globs of the files that it makes."""
     resume: tuple[str, ...] = ()
     """What its error names to go on with; by default the same again."""
+    done: str = "\0"
+    """What its error says if it had finished before."""
 
     def order(self, folder: Path, before: Ended | None = None) -> Order:
         """The next attempt, after what came of the one before."""
@@ -52,7 +54,7 @@ class Work:
         ended: Ended | None = None
         for _ in range(attempts):
             ended = warm.run(self.order(folder, ended))
-            if not ended.code:
+            if not ended.code or self.done in ended.out:
                 return _litter(folder)
         assert ended is not None
         return f"ended with {ended.code}: {ended.out.strip()[-500:]}"
@@ -71,6 +73,8 @@ def _litter(folder: Path) -> str:
 
 def _digest(path: Path) -> str:
     content = path.read_bytes()
+    if path.suffix == ".md":  # the model card says how long training took
+        content = re.sub(rb"[\d.]+ minutes of", b"", content)
     if path.suffix in (".json", ".jsonl"):  # each record once, without what a clock says
         values = (
             [json.loads(line) for line in content.splitlines()]
@@ -99,7 +103,11 @@ class Workshop:
     def fresh(self, work: Work, place: Path) -> Path:
         """A copy of what the work begins with, at ``place``."""
         shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(self.base / work.name, place, symlinks=True)
+        return self.fill(work, place)
+
+    def fill(self, work: Work, place: Path) -> Path:
+        """The same in a directory that exists, and is empty."""
+        shutil.copytree(self.base / work.name, place, symlinks=True, dirs_exist_ok=True)
         return place
 
 
@@ -164,7 +172,12 @@ def workshop(base: Path, warm: Warm) -> Workshop:
     works = (
         Work("prepare", ("prepare", "there.yaml", "--run", "run"), ("run/data/*", "run/*.model")),
         Work("train", ("train", "there.yaml", "--run", "run"), _RUN, resume=("resume", "run")),
-        Work("average", ("average", "trained", "--output", "mean"), ("mean/*",)),
+        Work(
+            "average",
+            ("average", "trained", "--output", "mean"),
+            ("mean/*",),
+            done="mean: exists already",
+        ),
         Work(
             "backtranslate",
             (

@@ -35,6 +35,9 @@ _REFUSALS = {
     errno.EDQUOT: "the disk quota is used up; free some space and repeat the command",
     errno.EFBIG: "the file would be larger than is allowed; raise the limit (ulimit -f)",
     errno.EIO: "the disk reports an error; choose another disk",
+    errno.ESTALE: "the network file system was taken away; mount it again and repeat the command",
+    errno.ETIMEDOUT: "the file system does not answer; repeat the command when it does",
+    errno.ENODEV: "the device is gone; attach it again and repeat the command",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EACCES: "permission denied; choose another directory or change its permissions",
     errno.EPERM: "not permitted; choose another directory or change its permissions",
@@ -161,9 +164,16 @@ def durable_replace(path: Path, target: Path) -> None:
     """Rename within a directory, so that a power loss afterwards leaves the new name.
 
     Raises:
+        StorageError: the directory is gone, as when a network disk is taken away.
         OSError: the system refuses.
     """
-    os.replace(path, target)
+    try:
+        os.replace(path, target)
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"cannot write {target}: its directory was removed or taken away meanwhile; repeat the "
+            "command when it is there again"
+        ) from error
     _flush_directory(target.parent)
 
 

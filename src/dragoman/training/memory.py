@@ -12,12 +12,10 @@ from typing import TypeVar
 import torch
 
 from dragoman.core.errors import NotEnoughMemoryError
-from dragoman.core.memory import is_out_of_memory
+from dragoman.core.memory import is_out_of_memory, memory_words
 from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.training.optimizer import Optimizer
-
-_QUOTED = 100  # characters of the error
 
 Taken = list[list[Batch]]
 """The batches of each task in one step."""
@@ -73,7 +71,7 @@ class FittingPasses:
             except Exception as error:
                 if not is_out_of_memory(error) or not self._optimizer.start_over():
                     raise
-                said = " ".join(str(error).split())[:_QUOTED] or type(error).__name__
+                said = memory_words(error)
             # Here, as the error's traceback held the tensors of the failed pass.
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()  # what is free may be too fragmented to use

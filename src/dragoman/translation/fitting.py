@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from dragoman.core.errors import NotEnoughMemoryError
-from dragoman.core.memory import is_out_of_memory
+from dragoman.core.memory import is_out_of_memory, memory_words
 from dragoman.search import Hypothesis
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class FittingSearch:
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-                said = " ".join(str(error).split())[:100] or type(error).__name__
+                said = memory_words(error)
             # Here, as the error's traceback held the tensors of the failed search.
             self._lower(batch, size, said)
         middle = len(batch.sources) // 2

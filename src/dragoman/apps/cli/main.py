@@ -53,8 +53,8 @@ from dragoman.apps.cli.training_commands import (
 from dragoman.apps.cli.translation_commands import score, translate
 from dragoman.apps.cli.tuning_command import tune
 from dragoman.apps.progress import quiet_option, write_line
-from dragoman.core.errors import DragomanError
-from dragoman.core.memory import is_out_of_memory
+from dragoman.core.errors import DragomanError, NotEnoughMemoryError
+from dragoman.core.memory import is_out_of_memory, memory_words
 
 UNEXPECTED = 1
 SPIN_COUNT = "3000"
@@ -172,8 +172,9 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return "interrupted", INTERRUPTED
     if is_out_of_memory(error):
-        said = f"out of memory ({_one_line(error):.100})"
-        return f"{said}; reduce the model, the batch size or the beam", UNEXPECTED
+        said = f"out of memory ({memory_words(error)})"
+        remedy = "reduce the model, the batch size or the beam"
+        return f"{said}; {remedy}", NotEnoughMemoryError.exit_code
     hint = "" if session.debug else "; run 'dragoman --debug ...' to see the traceback"
     return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
 
