@@ -39,10 +39,10 @@ from dragoman.training.checkpoint import (
 )
 from dragoman.training.consolidation import Penalty
 from dragoman.training.distributed import World
+from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
-from dragoman.training.memory import FittingPasses
 from dragoman.training.observers import Averages, Observer, Record
 from dragoman.training.optimizer import FlatOptimizer, Optimizer
 from dragoman.training.overlap import OverlappingOptimizer

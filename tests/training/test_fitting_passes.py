@@ -17,6 +17,7 @@ from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.data.batches import Batches
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.store import Store
+from dragoman.models.interface import Memory
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
@@ -55,10 +56,10 @@ def trainer(
     model = tiny_model(dropout=0.1)
     encode = model.encode
 
-    def limited(source: Tensor, mask: Tensor) -> Any:
+    def limited(source: Tensor, source_mask: Tensor) -> Memory:
         if source.numel() > fits:
             raise error
-        return encode(source, mask)
+        return encode(source, source_mask)
 
     model.encode = limited  # type: ignore[method-assign]
     made = Trainer(
@@ -104,10 +105,10 @@ def test_what_a_failed_pass_had_collected_does_not_count(
     model, passes = failing.model, count()
     encode = model.encode
 
-    def second_fails(source: Tensor, mask: Tensor) -> Any:
+    def second_fails(source: Tensor, source_mask: Tensor) -> Memory:
         if next(passes) == 1:
             raise MemoryError
-        return encode(source, mask)
+        return encode(source, source_mask)
 
     model.encode = second_fails  # type: ignore[method-assign]
     failing.train()
