@@ -86,7 +86,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            durable_replace(temporary, path)
+            with _place_kept(path):
+                durable_replace(temporary, path)
 
 
 @contextmanager
@@ -113,7 +114,8 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
         with _temporary(path, Path.mkdir) as temporary:
             yield temporary
             _flush_tree(temporary)
-            _replace_directory(temporary, path)
+            with _place_kept(path):
+                _replace_directory(temporary, path)
 
 
 def check_replaceable(path: Path, ours: Collection[str]) -> None:
@@ -164,16 +166,9 @@ def durable_replace(path: Path, target: Path) -> None:
     """Rename within a directory, so that a power loss afterwards leaves the new name.
 
     Raises:
-        StorageError: the directory is gone, as when a network disk is taken away.
         OSError: the system refuses.
     """
-    try:
-        os.replace(path, target)
-    except FileNotFoundError as error:
-        raise StorageError(
-            f"cannot write {target}: its directory was removed or taken away meanwhile; repeat the "
-            "command when it is there again"
-        ) from error
+    os.replace(path, target)
     _flush_directory(target.parent)
 
 
@@ -265,6 +260,18 @@ def make_directory(path: Path, wanted: Path | None = None) -> None:
                 _flush_directory(directory.parent)
         except FileNotFoundError as error:  # below /proc, or in a removed directory
             raise _no_place(wanted or path) from error
+
+
+@contextmanager
+def _place_kept(path: Path) -> Iterator[None]:
+    """Tell that what was made beside ``path`` is gone, as when a network disk is taken away."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"cannot write {path}: its directory was removed or taken away meanwhile; repeat the "
+            "command when it is there again"
+        ) from error
 
 
 def _no_place(path: Path) -> StorageError:

@@ -45,9 +45,9 @@ class FittingPasses:
 
     def resume(self, lowered: int | None) -> None:
         """Let batches be as small as they were in an earlier process."""
-        self.lowered = lowered
         if lowered is not None and self._tokens is not None:
             self._tokens.lower(lowered)
+            self.lowered = self._tokens.limit
 
     def fitting(
         self,
