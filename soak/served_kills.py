@@ -18,7 +18,7 @@ from soak.part import Tried
 
 _FILES = 4  # of each round
 _KILLS = 3  # of each round
-_PATIENCE = 60.0
+_PATIENCE = 180.0  # seconds
 _SCRIPT = """
 import sys
 from dragoman.apps.server import jobs
@@ -58,6 +58,7 @@ class KilledServer:
                     kills += self._round(rounds)
                 except (AssertionError, httpx.HTTPError, TimeoutError) as error:
                     failures.append(f"round {rounds}: {type(error).__name__}: {error}")
+                    self._stop(signal.SIGKILL)
         finally:
             self._stop(signal.SIGKILL)
         return Tried("server, random", kills, {"files": rounds * _FILES}, tuple(failures))
