@@ -12,6 +12,9 @@ PARTS: Mapping[str, str] = {
     "fleet": "soak.fleet",
     "overload": "soak.overload",
     "schema": "soak.api_schema",
+    "kills": "soak.kills",
+    "power": "soak.power",
+    "disks": "soak.disks",
 }
 """The module of each part, by its name; the part is the module's ``PART``."""
 

@@ -21,6 +21,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, check_replaceable
 from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
 from dragoman.data.bulk.bulk_preparation import BULK_DIRECTORY, BulkPreparation, BulkWorkers
+from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
@@ -331,9 +332,10 @@ class Experiment:
             one.check_lengths(model)
             if config.model.writes_labels:
                 one.check_labels()
+        device_tokens = DeviceTokens(config.training.device_tokens)
         trainer = Trainer(
             model,
-            self.tasks(prepared, world),
+            self.tasks(prepared, world, device_tokens),
             MeanValidation(dev_sets, config.bounded_sets()),
             config.training,
             self.run,
@@ -341,6 +343,7 @@ class Experiment:
             d_model=config.model.d_model,
             world=world,
             make_penalty=self._penalty if config.training.consolidates else None,
+            device_tokens=device_tokens,
         )
         resumed = trainer.resume()
 
@@ -442,10 +445,17 @@ class Experiment:
             self.config = config.model_copy(update={"search": search})
             world.broadcast(self._write_config)
 
-    def tasks(self, prepared: Prepared, world: World) -> list[Task]:
+    def tasks(
+        self, prepared: Prepared, world: World, device_tokens: DeviceTokens | None = None
+    ) -> list[Task]:
         """The training tasks; each of the processes that train together reads its share."""
         return run_tasks(
-            self.config, prepared.vocabularies, prepared.store, prepared.alignments, world
+            self.config,
+            prepared.vocabularies,
+            prepared.store,
+            prepared.alignments,
+            world,
+            device_tokens=device_tokens,
         )
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
+from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.rewards import SentenceReward
@@ -28,6 +29,8 @@ def run_tasks(
     store: Store,
     alignments: Store | None,
     world: World,
+    *,
+    device_tokens: DeviceTokens | None = None,
 ) -> list[Task]:
     """The tasks, in the order of the parts that name them.
 
@@ -37,14 +40,18 @@ def run_tasks(
         store: all pairs of the run, part by part.
         alignments: of the same rows, if the objective reads them.
         world: the processes that train together, each of which reads its share.
+        device_tokens: in place of ``training.device_tokens``, for whoever lowers it later.
     """
+    device_tokens = device_tokens or DeviceTokens(config.training.device_tokens)
     found = []
     for name in config.tasks():
         settings = config.training.tasks.get(name, TaskConfig())
         chosen = settings.objective or config.training.objective
         parts = frozenset(n for n, part in enumerate(config.data.train) if part.task == name)
         stream: Stream
-        stream = pairs = _batches(config, vocabularies, store, parts, world)
+        stream = pairs = _batches(
+            config, vocabularies, store, parts, world, device_tokens=device_tokens
+        )
         if alignments is not None and settings.objective is None:
             stream = AlignedBatches(pairs, alignments, vocabularies)
         stream = chosen.reading(stream, vocabularies, config.seed)
@@ -92,13 +99,15 @@ def _batches(
     store: Store,
     parts: Collection[int],
     world: World,
+    *,
+    device_tokens: DeviceTokens,
 ) -> Batches:
     """The batches of some parts of the store, by number."""
     training = config.training
     return Batches(
         store,
         training.step_tokens,
-        training.device_tokens,
+        device_tokens,
         seed=config.seed,
         rank=world.rank,
         world_size=world.size,

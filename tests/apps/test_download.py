@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from corpora_web import Web, sha256
+from flushes import watch_flushes
 
 from dragoman.apps.download import download
 from dragoman.core.errors import DownloadError, SavedError, StorageError
@@ -32,8 +33,10 @@ def fetch(web: Web, target: Path, **options: Any) -> int:
     return sum(told)
 
 
-def test_a_file_arrives(served: Web, tmp_path: Path) -> None:
+def test_a_file_arrives(served: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = watch_flushes(monkeypatch)
     assert fetch(served, tmp_path / "deep/x") == len(CONTENT)
+    assert flushed == [tmp_path, tmp_path / "deep/x.part", tmp_path / "deep"]
     assert (tmp_path / "deep/x").read_bytes() == CONTENT
     assert os.listdir(tmp_path / "deep") == ["x"]
     assert served.asked == [("x", None)]

@@ -425,3 +425,14 @@ def test_the_digest_of_a_file_is_that_of_its_content(size: int, tmp_path: Path) 
     content = bytes(range(251)) * (size // 251 + 1)
     (tmp_path / "file").write_bytes(content[:size])
     assert content_digest(tmp_path / "file") == hashlib.sha256(content[:size]).hexdigest()
+
+
+def test_a_directory_that_is_taken_away_meanwhile_is_told_as_such(tmp_path: Path) -> None:
+    """As when a network disk goes away; what is open can still be written to."""
+    folder = tmp_path / "disk"
+    with (
+        pytest.raises(StorageError, match=r"disk/file: its directory was removed or taken away"),
+        atomic_write(folder / "file") as stream,
+    ):
+        stream.write("text")
+        folder.rename(tmp_path / "away")

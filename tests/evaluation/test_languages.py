@@ -1,10 +1,12 @@
+import errno
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from dragoman.core.config import parse
-from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.core.errors import ConfigError, MissingExtraError, StorageError
 from dragoman.evaluation import languages
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
@@ -242,3 +244,17 @@ def test_languages_of_a_line_by_their_probability() -> None:
 def test_languages_that_cannot_be_told_apart(among: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         identified("a", among)
+
+
+@pytest.mark.usefixtures("identifier")
+def test_no_room_to_unpack_the_identifier_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from py3langid.langid import LanguageIdentifier
+
+    def full(file: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(LanguageIdentifier, "from_model_file", full)
+    languages._identifier.cache_clear()
+    with pytest.raises(StorageError, match="the disk is full"):
+        wrong_language_share(ENGLISH, "en")
+    languages._identifier.cache_clear()

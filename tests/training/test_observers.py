@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from flushes import watch_flushes
 from reversal import Reversal, translation
 
 from dragoman.training.observers import Averages, MetricsFile
@@ -20,6 +21,17 @@ TRAINING = {
 
 def steps(path: Path) -> list[int]:
     return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+
+
+def test_what_led_to_a_checkpoint_outlasts_a_power_loss_as_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path, 0)
+    flushed = watch_flushes(monkeypatch)
+    metrics.record({**TRAINING, "step": 10})
+    assert flushed == [path]
+    metrics.close()
 
 
 def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:

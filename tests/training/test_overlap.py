@@ -176,3 +176,27 @@ def test_an_objective_of_several_passes_is_told() -> None:
     optimizer.expect_last()
     with pytest.raises(ConfigError, match="send_gradients: during needs an objective with one"):
         Twice(0.1).backward(model, next(Reversal().all_batches()), 1.0)
+
+
+class Silent(World):
+    """Two processes of which the other one never says anything."""
+
+    def start_all_reduce(self, tensor: Tensor) -> Callable[[], None]:
+        return lambda: None
+
+
+def test_what_is_sent_cannot_be_collected_again() -> None:
+    """If memory runs out, a pass before the last one can be repeated, and the last one cannot."""
+    model = tiny_model(dropout=0.0)
+    world = Silent(0, 2, torch.device("cpu"))
+    optimizer = OverlappingOptimizer(
+        model, OptimizerConfig(), torch.float32, world=world, part_numbers=PART_NUMBERS
+    )
+    batch = next(Reversal().all_batches())
+    CrossEntropy(0.1).backward(model, batch)
+    optimizer.collect()
+    assert optimizer.start_over()
+    assert not optimizer.gradient.any()
+    optimizer.expect_last()
+    CrossEntropy(0.1).backward(model, batch)
+    assert not optimizer.start_over()

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import dragoman
 from dragoman.core.errors import DownloadError, SavedError
-from dragoman.core.files import content_digest, make_directory, storage_errors
+from dragoman.core.files import content_digest, durable_replace, make_directory, storage_errors
 from dragoman.core.locks import lock
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def download(
         stream.flush()
         os.fsync(stream.fileno())
         _verify(_Origin(url, otherwise), part, size, sha256)
-        os.replace(part, target)
+        durable_replace(part, target)
 
 
 def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.core.errors import SavedError
-from dragoman.core.files import storage_errors
+from dragoman.core.files import make_directory, storage_errors
 from dragoman.core.locks import lock
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def claimed(marker: Path, use: str) -> Iterator[None]:
     """
     directory = marker.parent
     with storage_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         # Written in place: after a replacement others would lock another file of the same name.
         descriptor = os.open(marker, os.O_RDWR | os.O_CREAT, 0o666)
     try:

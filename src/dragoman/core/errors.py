@@ -119,6 +119,12 @@ class ExportError(DragomanError):
     exit_code = 10
 
 
+class NotEnoughMemoryError(DragomanError):
+    """Memory is short even for a single sentence; larger batches are divided without an error."""
+
+    exit_code = 11
+
+
 class ServiceError(DragomanError):
     """A server does not answer a request of :class:`dragoman.Client`.  No command ends with it.
 

@@ -35,6 +35,9 @@ _REFUSALS = {
     errno.EDQUOT: "the disk quota is used up; free some space and repeat the command",
     errno.EFBIG: "the file would be larger than is allowed; raise the limit (ulimit -f)",
     errno.EIO: "the disk reports an error; choose another disk",
+    errno.ESTALE: "the network file system was taken away; mount it again and repeat the command",
+    errno.ETIMEDOUT: "the file system does not answer; repeat the command when it does",
+    errno.ENODEV: "the device is gone; attach it again and repeat the command",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EACCES: "permission denied; choose another directory or change its permissions",
     errno.EPERM: "not permitted; choose another directory or change its permissions",
@@ -83,8 +86,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.replace(temporary, path)
-            _flush_directory(path.parent)
+            with _place_kept(path):
+                durable_replace(temporary, path)
 
 
 @contextmanager
@@ -111,8 +114,8 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
         with _temporary(path, Path.mkdir) as temporary:
             yield temporary
             _flush_tree(temporary)
-            _replace_directory(temporary, path)
-            _flush_directory(path.parent)
+            with _place_kept(path):
+                _replace_directory(temporary, path)
 
 
 def check_replaceable(path: Path, ours: Collection[str]) -> None:
@@ -154,8 +157,19 @@ def remove_directory(path: Path) -> None:
     """Remove a directory, so that a crash leaves all of it or nothing under its name."""
     with suppress(OSError):
         gone = _beside(path)
-        os.replace(path, gone)
+        # Durable first: a power loss may keep the removal of the files and forget the renaming.
+        durable_replace(path, gone)
         shutil.rmtree(gone)
+
+
+def durable_replace(path: Path, target: Path) -> None:
+    """Rename within a directory, so that a power loss afterwards leaves the new name.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    os.replace(path, target)
+    _flush_directory(target.parent)
 
 
 def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
@@ -229,7 +243,7 @@ def write_json(path: Path | str, value: Any) -> None:
 
 
 def make_directory(path: Path, wanted: Path | None = None) -> None:
-    """Make a directory and its parents; an existing one is left unchanged.
+    """Make a directory and its parents, durably; an existing one is left unchanged.
 
     Args:
         path: path of the directory.
@@ -240,9 +254,24 @@ def make_directory(path: Path, wanted: Path | None = None) -> None:
     """
     with storage_errors(wanted or path):
         try:
+            new = [path for path in (path, *path.parents) if not path.exists()]
             path.mkdir(parents=True, exist_ok=True)
+            for directory in new:
+                _flush_directory(directory.parent)
         except FileNotFoundError as error:  # below /proc, or in a removed directory
             raise _no_place(wanted or path) from error
+
+
+@contextmanager
+def _place_kept(path: Path) -> Iterator[None]:
+    """Tell that what was made beside ``path`` is gone, as when a network disk is taken away."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"cannot write {path}: its directory was removed or taken away meanwhile; repeat the "
+            "command when it is there again"
+        ) from error
 
 
 def _no_place(path: Path) -> StorageError:
@@ -301,7 +330,7 @@ def _replace_directory(new: Path, path: Path) -> None:
     the two renames leaves none at ``path``, and :func:`sweep` brings back the old one.
     """
     if not path.exists():
-        os.replace(new, path)
+        durable_replace(new, path)
         return
     old = _beside(path, ".old")
     descriptor = _open(path)
@@ -310,7 +339,7 @@ def _replace_directory(new: Path, path: Path) -> None:
             lock(descriptor)  # so that no process sweeps it meanwhile
         os.replace(path, old)
         try:
-            os.replace(new, path)
+            durable_replace(new, path)
         except OSError:
             os.replace(old, path)
             raise
@@ -329,10 +358,9 @@ def _flush_tree(directory: Path) -> None:
 
 def _flush_directory(path: Path) -> None:
     """Make a rename durable; a file system that cannot flush a directory is no error."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

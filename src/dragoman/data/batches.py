@@ -17,6 +17,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.data.candidates import RatedCandidates
+from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.grouping import divide, group_by_length
 from dragoman.data.prefetch import prefetch
 from dragoman.data.proportions import mixed_weights, rows_in_epoch
@@ -160,7 +161,7 @@ class Batches:
         step_tokens: maximum padded tokens per step and side, over all ranks, including end symbols:
             the number of sentences times the length of the longest.  A single pair that exceeds it
             forms a step by itself.
-        device_tokens: maximum padded tokens per batch and side.
+        device_tokens: maximum padded tokens per batch and side, which may be lowered later.
         seed: seed of the order and of subword sampling.
         rank: rank of this process among those that train together.
         world_size: number of these processes.
@@ -179,7 +180,7 @@ class Batches:
         self,
         store: Store,
         step_tokens: int,
-        device_tokens: int | None = None,
+        device_tokens: DeviceTokens | int | None = None,
         *,
         seed: int,
         rank: int = 0,
@@ -211,6 +212,8 @@ class Batches:
         self._seed = seed
         self._rank = rank
         self._world_size = world_size
+        if not isinstance(device_tokens, DeviceTokens):
+            device_tokens = DeviceTokens(device_tokens)
         self._device_tokens = device_tokens
         self._sampler: Sampler | None = None
         self._planned_tokens = step_tokens
@@ -265,7 +268,7 @@ class Batches:
             target_lengths + 1,
             rank=self._rank,
             world_size=self._world_size,
-            device_tokens=self._device_tokens,
+            device_tokens=self._device_tokens.limit,
         )
 
     def _read(self, rows: IntArray) -> list[Batch]:

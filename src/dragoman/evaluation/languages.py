@@ -9,13 +9,16 @@ naive Bayes over n-grams of bytes; it is an optional extra and imported only whe
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.core.files import storage_errors
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -234,11 +237,13 @@ def _identifier() -> Any:
 
     Raises:
         MissingExtraError: it is not installed, or only a release whose model is a pickle.
+        StorageError: the directory for temporary files, where it unpacks its model, is full.
     """
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-        return LanguageIdentifier.from_model_file(MODEL_FILE)
+        with storage_errors(Path(tempfile.gettempdir())):
+            return LanguageIdentifier.from_model_file(MODEL_FILE)
     except (ImportError, AttributeError) as error:
         raise MissingExtraError.of(_PACKAGE, f"{_PACKAGE}>=0.4") from error
 

@@ -83,6 +83,8 @@ class Progress:
     """Losses per token of the first steps, to see later whether anything was learned."""
     watched: Watched | None = None
     """The scores that ``training.bounds`` bounds, once they were measured."""
+    device_tokens: Count | None = None
+    """What ``training.device_tokens`` was lowered to because memory ran out, if it was."""
 
     @property
     def epoch(self) -> int:
@@ -131,8 +133,9 @@ def write_checkpoint(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
         values = dataclasses.asdict(progress)
-        if progress.watched is None:
-            del values["watched"]  # an older Dragoman reads a run without bounds
+        for name in ("watched", "device_tokens"):
+            if values[name] is None:
+                del values[name]  # an older Dragoman reads a run without them
         state = json.dumps(values, indent=2)
         (temporary / STATE_FILE).write_text(state + "\n", encoding="utf-8")
     return path

@@ -101,6 +101,10 @@ class GradientSharding(StateSharding):
         """Send zeros."""
         self.collect()
 
+    def start_over(self) -> bool:
+        """Not possible: other processes have parts of this gradient, and wait for the rest."""
+        return False
+
     def _begin_pass(self) -> None:
         self._sent = 0
         self._missing = {part: set(members) for part, members in self._members.items()}

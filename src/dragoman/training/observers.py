@@ -7,6 +7,7 @@ The trainer hands each :data:`Record` to its observers; a record is a flat mappi
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -60,6 +61,8 @@ class MetricsFile:
         with storage_errors(self._path):
             self._stream.write(json.dumps(record) + "\n")
             self._stream.flush()
+            # A checkpoint survives a power loss, so what led to it must too.
+            os.fsync(self._stream.fileno())
 
     def rewind(self, step: int) -> None:
         """Remove the lines of later steps."""

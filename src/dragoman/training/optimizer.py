@@ -103,6 +103,12 @@ class Optimizer(Protocol):
     def clear(self) -> None:
         """Clear the gradient."""
 
+    def start_over(self) -> bool:
+        """Clear what was collected since the last step, to collect it again.
+
+        False, and nothing is done, if another process has some of it already.
+        """
+
     def averaged(self) -> AbstractContextManager[nn.Module]:
         """The model to validate within a block: with the average of its weights, if there is one.
 
@@ -327,6 +333,11 @@ class FlatOptimizer:
     def total(self, values: Tensor) -> float:
         """Their sum: every process has all values."""
         return float(values.sum())
+
+    def start_over(self) -> bool:
+        """See :meth:`Optimizer.start_over`."""
+        self.clear()
+        return True
 
     def weights(self) -> dict[str, Tensor]:
         """All parameters in float32 and the saved buffers, by name; views, not copies."""

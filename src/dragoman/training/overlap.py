@@ -132,6 +132,11 @@ class OverlappingOptimizer(FlatOptimizer):
             self._collect(part.place)
         self._empty = False
 
+    def start_over(self) -> bool:
+        """See :meth:`Optimizer.start_over`; what is sent cannot be taken back."""
+        self._expecting = False
+        return not self._handles and super().start_over()
+
     def reduce(self, world: World) -> None:
         """Send the remaining parts, and wait for all."""
         if world.size > 1:

@@ -134,6 +134,10 @@ class ParameterSharding:
     def collect(self) -> None:
         """Nothing to do: PyTorch adds up the gradients of this process' rows."""
 
+    def start_over(self) -> bool:
+        """Not possible: the layers' weights are gathered from all processes in every pass."""
+        return False
+
     def reduce(self, world: World) -> None:
         """Take the gradient from PyTorch, which has divided its sum by the number of processes."""
         for name, own in self._own.items():

@@ -34,7 +34,8 @@ class TrainingConfig(Config):
     tokens). A single pair that exceeds it makes one step."""
     device_tokens: int | None = Field(None, gt=0)
     """Maximum padded tokens per side on a device at once; its share of a step is split into as many
-    passes as needed. By default the share is not split."""
+    passes as needed. By default the share is not split, unless memory runs out: it is then halved
+    until it fits, and the run keeps that."""
     optimizer: OptimizerConfig = OptimizerConfig()
     """Hyperparameters of the optimizer."""
     schedule: ScheduleConfig = ScheduleConfig()

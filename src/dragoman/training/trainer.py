@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +21,7 @@ from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
 from dragoman.data.batches import Batch
+from dragoman.data.device_tokens import DeviceTokens
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
@@ -39,6 +41,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.chosen_optimizer import chosen_optimizer
 from dragoman.training.consolidation import Penalty
 from dragoman.training.distributed import World
+from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
@@ -73,6 +76,7 @@ class Trainer:
         make_optimizer: creates the optimizer of the model; by default that which ``config`` asks
             for.
         make_penalty: creates what is added to the loss because of the weights; by default nothing.
+        device_tokens: what the tasks' batches may have, to be lowered where memory runs out.
     """
 
     def __init__(
@@ -89,6 +93,7 @@ class Trainer:
         observers: Sequence[Observer] = (),
         make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
         make_penalty: Callable[[Optimizer], Penalty] | None = None,
+        device_tokens: DeviceTokens | None = None,
     ) -> None:
         self.model = model.to(world.device)
         self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
@@ -100,6 +105,7 @@ class Trainer:
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
         self._world, self.observers = world, observers
+        self._memory = FittingPasses(device_tokens, self.optimizer, self._warn)
         self._interruption = Interruption()
         self._averages = Averages(tasks)
         self._readers = self._at(self.progress.places)
@@ -120,6 +126,7 @@ class Trainer:
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
         self.optimizer.restore(weights, moments)
         self.progress, self._saved_step = progress, progress.step
+        self._memory.resume(progress.device_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
         if progress.best is not None and progress.best.metric != self._config.best_metric:
@@ -166,10 +173,11 @@ class Trainer:
     def _one_step(self) -> None:
         """Take a step of every task, or end an epoch of the first."""
         started = time.perf_counter()  # a step's time includes waiting for data
+        places = {name: reader.place for name, reader in self._readers.items()}
         taken = self._take()
         if taken is None:
             return
-        finite = self._step(taken)
+        finite = self._step(taken, places)
         self.progress.places = {name: reader.place for name, reader in self._readers.items()}
         self._step_seconds = time.perf_counter() - started
         self._averages.wait(self._step_seconds)
@@ -192,24 +200,20 @@ class Trainer:
             taken.append(batches)
         return taken
 
-    def _step(self, taken: list[list[Batch]]) -> bool:
-        """One optimizer step; False if it was skipped because the loss is not finite."""
+    def _step(self, taken: list[list[Batch]], places: Mapping[str, Place]) -> bool:
+        """One optimizer step; False if it was skipped because the loss is not finite.
+
+        Args:
+            taken: the batches of each task.
+            places: where they were taken, to take them again in smaller batches.
+        """
         progress, config = self.progress, self._config
         progress.step += 1
-        entropy = (self._seed, progress.step, self._world.rank, progress.rollbacks)
-        seed_dropout(*entropy)
-        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
-        self.model.train()
         weights = [task.weight_at(progress.step) for task in self._tasks]
-        taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
-        passes = self.optimizer.passes([len(batches) for batches in taken])
-        sums = []
-        for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
-            batches, last = taken[number], not any(taken[number + 1 :])
-            sums.append(self._backward(task, batches, weight, last))
-            self._wait_idly(task, batches, passes[number] - len(batches))
-        if not any(passes):  # fewer sentences than processes: this one has none in this step
-            self.optimizer.collect()
+        sums = self._memory.fitting(
+            partial(self._gradients, weights=weights), taken, partial(self._take_again, places)
+        )
+        progress.device_tokens = self._memory.lowered
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
         tokens = sum(weight * one[TOKENS] for weight, one in zip(weights, totals, strict=True))
@@ -233,6 +237,31 @@ class Trainer:
             told = ", ".join(map(str, (*losses, norm)))
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
+
+    def _take_again(self, places: Mapping[str, Place]) -> list[list[Batch]]:
+        """The batches that were taken at ``places``, divided as ``device_tokens`` now says."""
+        self._close_readers()
+        self._readers = self._at(places)
+        taken = self._take()
+        assert taken is not None, "the same step is there again"
+        return taken
+
+    def _gradients(self, taken: list[list[Batch]], weights: list[float]) -> list[Tensor]:
+        """Collect the gradients of all tasks in this process, and return the totals of each."""
+        entropy = (self._seed, self.progress.step, self._world.rank, self.progress.rollbacks)
+        seed_dropout(*entropy)
+        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
+        self.model.train()
+        taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
+        passes = self.optimizer.passes([len(batches) for batches in taken])
+        sums = []
+        for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
+            batches, last = taken[number], not any(taken[number + 1 :])
+            sums.append(self._backward(task, batches, weight, last))
+            self._wait_idly(task, batches, passes[number] - len(batches))
+        if not any(passes):  # fewer sentences than processes: this one has none in this step
+            self.optimizer.collect()
+        return sums
 
     def _backward(self, task: Task, batches: list[Batch], weight: float, last: bool) -> Tensor:
         """Collect the gradients of this process' share of a task's step, and return its totals.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import torch
@@ -24,6 +24,7 @@ from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.fitting import FittingSearch
 from dragoman.translation.shortlisting import ShortlistedSearch
 from dragoman.translation.term_search import ConstrainedSearch
 
@@ -42,6 +43,16 @@ class SourceBatch(NamedTuple):
 
     constraints: list[tuple[LexicalConstraint, ...]] | None = None
     """What each output must contain; None if nothing."""
+
+    def part(self, places: slice) -> SourceBatch:
+        """Some of the sentences that follow one another."""
+        prefixes, constraints = self.prefixes, self.constraints
+        return SourceBatch(
+            self.numbers[places],
+            self.sources[places],
+            None if prefixes is None else prefixes[places],
+            None if constraints is None else constraints[places],
+        )
 
     def chosen(self, places: Sequence[int]) -> SourceBatch:
         """Some of the sentences, without what their outputs must contain."""
@@ -110,6 +121,7 @@ class TorchEngine:
         keep_freed_memory()
         self._shortlist = shortlist
         self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
+        self._fitting = FittingSearch()
         self._tags = tags if vocabularies is None else vocabularies.target.tags
         self._tag_symbols = None
         if vocabularies is not None and inline_tags is not None:
@@ -129,22 +141,26 @@ class TorchEngine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`Engine.search`."""
+        """See :meth:`Engine.search`; a batch that does not fit into memory is divided."""
         for batch in batches:
-            with evaluating(self.models):
-                found = self._without_faults(self._found(batch, config), batch, config)
-                if batch.constraints is not None:
-                    assert self._constrained is not None, "the engine was given a vocabulary"
-                    found = self._constrained.improve(
-                        found,
-                        batch.constraints,
-                        *self._padded(batch),
-                        config,
-                        prefixes=batch.prefixes,
-                        never=self._never(config),
-                    )
-                    found = without_faults(found, bounds_of(batch, config), None)
-            yield found
+            yield self._fitting(batch, partial(self._searched, config=config))
+
+    def _searched(self, batch: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence of a batch."""
+        with evaluating(self.models):
+            found = self._without_faults(self._found(batch, config), batch, config)
+            if batch.constraints is not None:
+                assert self._constrained is not None, "the engine was given a vocabulary"
+                found = self._constrained.improve(
+                    found,
+                    batch.constraints,
+                    *self._padded(batch),
+                    config,
+                    prefixes=batch.prefixes,
+                    never=self._never(config),
+                )
+                found = without_faults(found, bounds_of(batch, config), None)
+        return found
 
     def _found(
         self, batch: SourceBatch, config: SearchConfig, bounds: Sequence[Bounds] | None = None

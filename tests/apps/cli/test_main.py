@@ -174,7 +174,7 @@ def test_want_of_memory_is_not_unexpected(
     error: Exception, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _break(monkeypatch, error)
-    line = one_error(dragoman("cost", "x.yaml"), 1)
+    line = one_error(dragoman("cost", "x.yaml"), errors.NotEnoughMemoryError.exit_code)
     assert "error: out of memory" in line
     assert "unexpected" not in line
 

@@ -106,12 +106,11 @@ def test_a_file_is_translated_and_charged(
     store: ServerStore, translates: Callable[[Work], None]
 ) -> None:
     translates(upper)
-    charged: list[tuple[int | None, int]] = []
+    counted: list[int] = []
+    before = store.used(None)
 
     async def main() -> None:
-        running = JobRunner(
-            EchoService(), store, LimitsConfig(), lambda *given: charged.append(given)
-        )
+        running = JobRunner(EchoService(), store, LimitsConfig(), counted.append)
         async with running.running():
             job = await running.submit("a/b\\c.txt", b"text", REQUEST)
             assert job.state == "queued" and job.file_name == "c.txt"
@@ -120,30 +119,32 @@ def test_a_file_is_translated_and_charged(
         assert store.take_result(job.id, delete=True) == b"TEXT"
 
     asyncio.run(main())
-    assert charged == [(None, 4)]
+    assert counted == [4]
+    assert store.used(None) == before + 4
 
 
 def test_a_server_that_ends_charges_what_it_has_kept(
     store: ServerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    charged: list[object] = []
+    counted: list[int] = []
     finish = store.finish_job
 
-    def slow(identifier: str, state: JobState, **values: Any) -> None:
-        finish(identifier, state, **values)
+    def slow(identifier: str, state: JobState, **values: Any) -> bool:
+        kept = finish(identifier, state, **values)
         time.sleep(0.1)
+        return kept
 
     monkeypatch.setattr(store, "finish_job", slow)
 
     async def main() -> None:
-        running = JobRunner(EchoService(), store, LimitsConfig(), lambda *given: charged.append(1))
+        running = JobRunner(EchoService(), store, LimitsConfig(), counted.append)
         async with running.running():
             job = await running.submit("a.txt", b"text", REQUEST)
             await ended(store, job)
         assert (await ended(store, job)).state == "done"
 
     asyncio.run(main())
-    assert charged == [1]
+    assert len(counted) == 1
 
 
 def test_all_that_is_asked_for_is_kept(
@@ -256,6 +257,44 @@ def test_a_server_that_was_killed_is_succeeded(
             assert (await ended(store, job)).state == "done"
 
     asyncio.run(main())
+
+
+def test_a_file_of_two_servers_is_charged_once(
+    store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a server stands still, or the clock of the other one jumps by an hour."""
+    both = asyncio.Event()
+    before = store.used(None)
+    begun_by = []
+
+    async def together(
+        name: str, content: bytes, request: TextRequest, progress: Progress
+    ) -> bytes:
+        begun_by.append(name)
+        if len(begun_by) == 2:
+            both.set()
+        await both.wait()
+        return content
+
+    translates(together)
+    monkeypatch.setattr(jobs, "_SILENT_SECONDS", -1.0)
+    counted: list[int] = []
+
+    async def main() -> None:
+        first, second = (
+            JobRunner(EchoService(), store, LimitsConfig(documents_at_once=1), counted.append)
+            for _ in range(2)
+        )
+        async with first.running():
+            job = await first.submit("a.txt", b"text", REQUEST)
+            await ended(store, job, "translating")
+            async with second.running():
+                assert (await ended(store, job)).state == "done"
+
+    asyncio.run(main())
+    assert len(begun_by) == 2
+    assert counted == [4]
+    assert store.used(None) == before + 4
 
 
 def test_a_file_that_kills_servers_is_given_up(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import signal
 import sys
 import traceback
@@ -56,14 +55,13 @@ from dragoman.apps.cli.training_commands import (
 from dragoman.apps.cli.translation_commands import score, translate
 from dragoman.apps.cli.tuning_command import tune
 from dragoman.apps.progress import quiet_option, write_line
-from dragoman.core.errors import DragomanError
+from dragoman.core.errors import DragomanError, NotEnoughMemoryError
+from dragoman.core.memory import is_out_of_memory, memory_words
 
 UNEXPECTED = 1
 SPIN_COUNT = "3000"
 """Rounds for which a waiting thread of GNU OpenMP spins; its own default is 300,000."""
 INTERRUPTED = 128 + signal.SIGINT
-# As worded by PyTorch, on CPU and GPU, and by the operating system.
-_OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
 COMPLETION = "_DRAGOMAN_COMPLETE"
 """The variable by which a shell asks for completions; see docs/command-line.md."""
 
@@ -175,9 +173,10 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
         return _one_line(error.format_message()).rstrip(".") + where, error.exit_code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return "interrupted", INTERRUPTED
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
-        said = f"out of memory ({_one_line(error):.100})"
-        return f"{said}; reduce the model, the batch size or the beam", UNEXPECTED
+    if is_out_of_memory(error):
+        said = f"out of memory ({memory_words(error)})"
+        remedy = "reduce the model, the batch size or the beam"
+        return f"{said}; {remedy}", NotEnoughMemoryError.exit_code
     hint = "" if session.debug else "; run 'dragoman --debug ...' to see the traceback"
     return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
 

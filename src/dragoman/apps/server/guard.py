@@ -99,11 +99,15 @@ class Guard:
             elif characters:
                 await self._charge_within(key, quota, characters)
         else:
-            self.charge(None if key is None else key.id, characters)
+            self._charge(None if key is None else key.id, characters)
         return key
 
-    def charge(self, key: int | None, characters: int) -> None:
-        """Count characters that became known after the request, whatever the quota."""
+    def count(self, characters: int) -> None:
+        """Let monitoring know of characters that are charged already."""
+        self._count(characters)
+
+    def _charge(self, key: int | None, characters: int) -> None:
+        """Count characters, whatever the quota."""
         if characters:
             self._ledger.charge(key, characters)
             self._count(characters)

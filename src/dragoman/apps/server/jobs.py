@@ -51,7 +51,7 @@ class JobRunner:
         service: translates.
         store: keeps the jobs.
         limits: how many, and for how long.
-        charge: told of the key and the characters of each file that is translated.
+        count: told of the characters of each file that is translated.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class JobRunner:
         service: TranslationService,
         store: ServerStore,
         limits: LimitsConfig,
-        charge: Callable[[int | None, int], object] = lambda key, characters: None,
+        count: Callable[[int], object] = lambda characters: None,
     ) -> None:
         self._service, self._store, self._limits = service, store, limits
-        self._charge = charge
+        self._count = count
         self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
@@ -222,9 +222,10 @@ class JobRunner:
             result_name=file.name,
             characters=file.characters,
         )
-        await to_thread.run_sync(kept)
+        # Another server may have finished it if this one was taken for dead.
+        if await to_thread.run_sync(kept):
+            self._count(file.characters)
         self._at_work.discard(job.id)
-        self._charge(job.key, file.characters)
 
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""

@@ -30,7 +30,7 @@ class Admits(Protocol):
             secret: the key that the request brings, if any.
             address: where the client is.
             texts: what it wants to have translated, or detected.
-            files: whether it brings files, whose characters are charged when they are known.
+            files: whether it brings files, whose characters are charged when they are translated.
 
         Returns:
             The key, if there is one.
@@ -40,8 +40,8 @@ class Admits(Protocol):
             StorageError, SavedError: the database cannot be asked.
         """
 
-    def charge(self, key: int | None, characters: int) -> None:
-        """Count characters that became known after the request, such as those of a file."""
+    def count(self, characters: int) -> None:
+        """Let monitoring know of characters that are charged already, such as those of a file."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Premises:
     @cached_property
     def jobs(self) -> JobRunner:
         """Translates files; doors that take any run it in their router's lifespan."""
-        return JobRunner(self.service, self.store, self.config.limits, self.guard.charge)
+        return JobRunner(self.service, self.store, self.config.limits, self.guard.count)
 
     @cached_property
     def glossaries(self) -> ReadGlossaries:

@@ -53,7 +53,6 @@ def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
     Raises:
         StorageError: the disk refuses.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     with FORMATS["jsonl"].write([path], ("source", "target")) as add:
         for pair in pairs:
             add(pair)

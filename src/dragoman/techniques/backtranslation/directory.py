@@ -17,7 +17,7 @@ from typing import Any
 from dragoman.core.claims import claimed
 from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.files import atomic_write, storage_errors
+from dragoman.core.files import atomic_write, durable_replace, storage_errors
 from dragoman.core.recipe_library import found_recipe
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
@@ -271,7 +271,7 @@ def link_model(plan: BackTranslationPlan, run: Path) -> Path:
     with suppress(OSError):
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(target)
-        os.replace(temporary, link)
+        durable_replace(temporary, link)
         return plan.directory
     return run
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 
+from dragoman.apps.server.kept.keys_shelf import add_usage
 from dragoman.apps.server.kept.records import DocumentJob, JobState
 from dragoman.apps.server.kept.shelf import Shelf, is_identifier, language, now, storable
 from dragoman.apps.server.kept.tables import job_files, jobs
@@ -164,8 +165,8 @@ class JobShelf(Shelf):
         result_name: str | None = None,
         characters: int = 0,
         message: str | None = None,
-    ) -> None:
-        """Change the state of a job, and keep its result.
+    ) -> bool:
+        """Change the state of a job, keep its result and charge its key, all or nothing.
 
         Nothing happens if it was forgotten or finished meanwhile.  With ``done`` and ``error`` its
         source is deleted.
@@ -175,8 +176,11 @@ class JobShelf(Shelf):
             state: the new one.
             result: the translated file.
             result_name: suggested name of that.
-            characters: that were translated.
+            characters: that were translated, and are charged.
             message: what went wrong.
+
+        Returns:
+            Whether anything happened.
         """
         changes = {
             "state": state,
@@ -188,13 +192,18 @@ class JobShelf(Shelf):
         }
         with self._database.writing() as connection:
             this = (jobs.c.id == identifier) & jobs.c.state.in_(_UNFINISHED)
-            if connection.execute(update(jobs).where(this).values(changes)).rowcount == 0:
-                return
+            changed = update(jobs).where(this).values(changes).returning(jobs.c.key_id)
+            found = connection.execute(changed).first()
+            if found is None:
+                return False
             if state not in _UNFINISHED:
                 _delete_file(connection, identifier, "source")
             if result is not None:
                 _delete_file(connection, identifier, "result")
                 _put_file(connection, identifier, "result", result)
+            if characters:
+                add_usage(connection, found.key_id, characters)
+        return True
 
     def take_result(self, identifier: str, *, delete: bool) -> bytes | None:
         """The translated file; None if it is not done, or was taken already.

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.apps.server.kept.records import ApiKey, Usage
@@ -21,6 +21,28 @@ _SECRET_BYTES = 32
 _PREFIX = len("dg_") + 6  # visible characters: 36 bits of 256
 _NAME_CHARACTERS = 200
 _NOBODY = 0
+
+
+def add_usage(
+    connection: Connection,
+    key: int | None,
+    characters: int,
+    now: datetime | None = None,
+    *,
+    limit: int | None = None,
+    requests: int = 1,
+) -> bool:
+    """:meth:`UsageShelf.charge` as a part of a transaction."""
+    dialect: Any = sqlite if connection.dialect.name == "sqlite" else postgresql
+    row = {"month": _month(now), "owner": key or _NOBODY, "characters": characters}
+    added = dialect.insert(usage).values(requests=requests, **row)
+    total = usage.c.characters + added.excluded.characters
+    added = added.on_conflict_do_update(
+        index_elements=["month", "owner"],
+        set_={"characters": total, "requests": usage.c.requests + requests},
+        where=None if limit is None else total <= limit,
+    )
+    return connection.execute(added.returning(usage.c.owner)).first() is not None
 
 
 class KeyShelf(Shelf):
@@ -138,17 +160,8 @@ class UsageShelf(Shelf):
         """
         if limit is not None and characters > limit:
             return False
-        dialect: Any = sqlite if self._database.is_sqlite else postgresql
-        row = {"month": _month(now), "owner": key or _NOBODY, "characters": characters}
-        added = dialect.insert(usage).values(requests=requests, **row)
-        total = usage.c.characters + added.excluded.characters
-        added = added.on_conflict_do_update(
-            index_elements=["month", "owner"],
-            set_={"characters": total, "requests": usage.c.requests + requests},
-            where=None if limit is None else total <= limit,
-        )
         with self._database.writing(durable=False) as connection:
-            return connection.execute(added.returning(usage.c.owner)).first() is not None
+            return add_usage(connection, key, characters, now, limit=limit, requests=requests)
 
     def used(self, key: int | None, now: datetime | None = None) -> int:
         """Characters that a key has used in this month (UTC)."""

@@ -1,0 +1,101 @@
+"""Going on where memory runs out: the batches of a step are halved until they fit.
+
+The sentences of a step stay the same, so only rounding tells its gradient from that of the larger
+batches; and it is, bit for bit, the gradient that ``training.device_tokens`` would have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch
+
+from dragoman.core.errors import NotEnoughMemoryError
+from dragoman.core.memory import is_out_of_memory, memory_words
+from dragoman.data.batches import Batch
+from dragoman.data.device_tokens import DeviceTokens
+from dragoman.training.optimizer import Optimizer
+
+Taken = list[list[Batch]]
+"""The batches of each task in one step."""
+Result = TypeVar("Result")
+
+
+def tokens_of(batch: Batch) -> int:
+    """Padded tokens of the longer side."""
+    return batch.sentences * max(batch.source.shape[1], batch.target_output.shape[1])
+
+
+class FittingPasses:
+    """Collects the gradients of steps, in smaller batches once memory has run out.
+
+    Args:
+        tokens: what the batches may have, which is halved; None if they cannot be divided.
+        optimizer: of the model that learns.
+        warn: told when batches become smaller.
+    """
+
+    def __init__(
+        self, tokens: DeviceTokens | None, optimizer: Optimizer, warn: Callable[[str], object]
+    ) -> None:
+        self._tokens, self._optimizer, self._warn = tokens, optimizer, warn
+        self.lowered: int | None = None
+        """What batches were lowered to, if they were."""
+
+    def resume(self, lowered: int | None) -> None:
+        """Let batches be as small as they were in an earlier process."""
+        if lowered is not None and self._tokens is not None:
+            self._tokens.lower(lowered)
+            self.lowered = self._tokens.limit
+
+    def fitting(
+        self,
+        gradients: Callable[[Taken], Result],
+        taken: Taken,
+        again: Callable[[], Taken],
+    ) -> Result:
+        """What ``gradients`` gives for the batches that fit.
+
+        Args:
+            gradients: collects the gradients of all batches of a step.
+            taken: the batches of each task in the step.
+            again: takes the same step again, in batches as small as they may be by then.
+
+        Raises:
+            NotEnoughMemoryError: a single sentence does not fit.
+        """
+        while True:
+            try:
+                return gradients(taken)
+            except Exception as error:
+                if not is_out_of_memory(error) or not self._optimizer.start_over():
+                    raise
+                said = memory_words(error)
+            # Here, as the error's traceback held the tensors of the failed pass.
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()  # what is free may be too fragmented to use
+            self._warn(self._lower(taken, said))
+            taken = again()
+
+    def _lower(self, taken: Taken, said: str) -> str:
+        """Halve the batches, and say so."""
+        largest = max((batch for batches in taken for batch in batches), key=tokens_of)
+        had = tokens_of(largest)
+        if largest.sentences == 1:
+            raise NotEnoughMemoryError(
+                f"out of memory ({said}) with one sentence pair at a time, of "
+                f"{largest.source.shape[1]} source and {largest.target_output.shape[1]} target "
+                "tokens; lower data.max_pieces, choose a smaller model, or train on a device with "
+                "more memory"
+            )
+        if self._tokens is None:
+            raise NotEnoughMemoryError(
+                f"out of memory ({said}) with batches of {had:,} tokens; make them smaller"
+            )
+        self._tokens.lower(had // 2)
+        self.lowered = self._tokens.limit
+        return (
+            f"out of memory ({said}) with batches of {had:,} tokens; going on with {had // 2:,} at "
+            f"most, in more passes; training.device_tokens: {had // 2} does so from the start"
+        )
