@@ -116,11 +116,11 @@ def crossing(full: Sequence[tuple[int, float]], other: Sequence[tuple[int, float
     """
     base = dict(full)
     apart = [(length, log(found / base[length])) for length, found in other if length in base]
-    for (shorter, before), (longer, after) in pairwise(reversed(apart)):
+    for (longer, after), (shorter, before) in pairwise(reversed(apart)):
         # from the longest downwards: the last crossing counts
-        if before < 0 <= after:
-            share = after / (after - before)
-            return f"{exp(log(longer) + share * (log(shorter) - log(longer))):,.0f}"
+        if after < 0 <= before:
+            share = before / (before - after)
+            return f"{exp(log(shorter) + share * (log(longer) - log(shorter))):,.0f}"
     return f"below {apart[0][0]:,}" if apart[-1][1] < 0 else f"above {apart[-1][0]:,}"
 
 
