@@ -59,7 +59,9 @@ def length_picture(found: Mapping[str, Mapping[int, Cost]]) -> str:
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     for axes, price in zip(figure.subplots(1, 2), ("training", "decoding"), strict=True):
         for kind, costs in found.items():
-            axes.plot(costs, [getattr(one, price) for one in costs.values()], "o-", label=kind)
+            axes.plot(
+                list(costs), [getattr(one, price) for one in costs.values()], "o-", label=kind
+            )
         axes.set(xscale="log", yscale="log", xlabel="pieces of the target")
         axes.set_ylabel(f"{price}, µs per piece")
     figure.legend(
