@@ -16,6 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.models import TransformerConfig, TransformerLMConfig
 from dragoman.models.families.transformer import Transformer
+from dragoman.models.layers import softmax
 from dragoman.models.layers.attention import MultiHeadConfig, mask_bias
 from dragoman.models.layers.neighbourhood import Everywhere
 
@@ -186,5 +187,4 @@ def test_what_does_not_go_together_is_refused(choices: dict[str, Any], message: 
         TransformerConfig(**choices)
     if "encoder_mixing" not in choices:
         with pytest.raises(ValidationError, match=message):
-            TransformerLMConfig(**choices)from dragoman.models.layers import softmax
-
+            TransformerLMConfig(**choices)
