@@ -85,6 +85,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py decoding --rounds $(ROUNDS)
 	$(BIN)/python benchmarks/bench.py families
 	$(BIN)/python benchmarks/bench.py growth
+	$(BIN)/python benchmarks/bench.py length
 	$(BIN)/python benchmarks/bench.py data
 	$(BIN)/python benchmarks/bench.py curve
 

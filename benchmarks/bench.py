@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import date
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -23,11 +21,13 @@ from statistics import median
 import click
 import curve as curves
 import family_speed as sides
+import length as lengths
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
 from decoders import decoders
 from growth import GROWTH
+from machine import machine
 from material import SIZES, VOCABULARY, Material, prepare, transformer
-from pictures import growth_picture
+from pictures import growth_picture, length_picture
 
 from dragoman.text.public_corpora import corpora_folder
 
@@ -233,6 +233,26 @@ def growth(obj: tuple[Material, Path]) -> None:
 
 
 @bench.command()
+@click.option("--pieces", multiple=True, type=int, default=lengths.LENGTHS, help="Lengths.")
+@only_option
+@click.pass_obj
+def length(obj: tuple[Material, Path], pieces: tuple[int, ...], only: tuple[str, ...]) -> None:
+    """Cost of long targets for each kind of self-attention; tables and a picture."""
+    log = obj[0].folder / "length.log"
+    kinds = [kind for kind in lengths.KINDS if not only or any(part in kind for part in only)]
+    found: dict[str, dict[int, lengths.Cost]] = {kind: {} for kind in kinds}
+    for count, kind in product(sorted(pieces), kinds):
+        found[kind][count] = lengths.Cost(**ask(["length.py", kind, count], log))
+        click.echo(lengths.table({kind: {count: found[kind][count]}})[-1], err=True)
+    title = f"Cost against length, in processor time: {machine(threads=1)}"
+    lines = [title, "", *lengths.table(found)]
+    if lengths.FULL in kinds and len(pieces) > 1:
+        lines += ["", *lengths.crossings(found)]
+    save("length", lines, only)
+    (RESULTS / "length.svg").write_text(length_picture(found), encoding="utf-8")
+
+
+@bench.command()
 @click.option("--pairs", default=5_000_000, show_default=True)
 @click.pass_obj
 def data(obj: tuple[Material, Path], pairs: int) -> None:
@@ -338,17 +358,6 @@ def flops_a_token(size: str) -> float:
 
     config = TransformerConfig(**transformer(size))
     return cost(config, VOCABULARY, VOCABULARY, LENGTH, LENGTH).flops_per_target_token
-
-
-def machine() -> str:
-    """The machine and software for which the figures hold."""
-    import torch
-
-    capability = torch.backends.cpu.get_cpu_capability()
-    threads = torch.get_num_threads()
-    return f"{date.today()}, {threads} cores ({capability}), torch {torch.__version__}, Python " + (
-        platform.python_version()
-    )
 
 
 def save(name: str, lines: Iterable[str], only: tuple[str, ...] = ()) -> None:

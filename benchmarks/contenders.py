@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import mean
 from typing import ClassVar
 
+from machine import THREADS
 from material import BATCH_TOKENS, SIZES, Material
 
 HERE = Path(__file__).parent
@@ -58,7 +59,7 @@ def start(
     """
     environment = {
         **os.environ,
-        "OMP_NUM_THREADS": "2",
+        "OMP_NUM_THREADS": str(THREADS),
         "PYTHONPATH": str(HERE / "hooks"),
         "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",  # checkpoints of fairseq and OpenNMT-py
         **(more or {}),

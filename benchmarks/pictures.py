@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from length import Cost
 from matplotlib.figure import Figure
 
 from dragoman.apps.reports.figures import to_svg
@@ -18,6 +19,8 @@ from dragoman.apps.reports.plots import comparison_picture
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SPEED, MEMORY = "tab:blue", "tab:gray"
+COST = re.compile(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$", re.M)
+"""A row of the table of costs against length."""
 
 Curves = Mapping[str, Sequence[tuple[float, float, float]]]
 """Size, rate per second and memory in GiB, by what grows."""
@@ -51,10 +54,37 @@ def published_growth() -> Curves:
     return curves
 
 
+def length_picture(found: Mapping[str, Mapping[int, Cost]]) -> str:
+    """Training and decoding side by side: a curve for each kind of self-attention."""
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    for axes, price in zip(figure.subplots(1, 2), ("training", "decoding"), strict=True):
+        for kind, costs in found.items():
+            axes.plot(
+                list(costs), [getattr(one, price) for one in costs.values()], "o-", label=kind
+            )
+        axes.set(xscale="log", yscale="log", xlabel="pieces of the target")
+        axes.set_ylabel(f"{price}, µs per piece")
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+    )
+    return to_svg(figure, text_as_paths=True)
+
+
+def published_lengths() -> dict[str, dict[int, Cost]]:
+    """The table of docs/scaling.md."""
+    text = (DOCS / "scaling.md").read_text(encoding="utf-8")
+    found: dict[str, dict[int, Cost]] = {}
+    for kind, *cells in COST.findall(text.split("## Cost against length", 1)[1]):
+        pieces, training, decoding, memory = (float(cell.replace(",", "")) for cell in cells)
+        found.setdefault(kind, {})[int(pieces)] = Cost(training, decoding, memory * 2**30)
+    return found
+
+
 def main() -> None:
     """Draw all pictures."""
     images = DOCS / "images"
     (images / "growth.svg").write_text(growth_picture(published_growth()), encoding="utf-8")
+    (images / "length.svg").write_text(length_picture(published_lengths()), encoding="utf-8")
     found = json.loads((images / "variations.json").read_text(encoding="utf-8"))
     picture = to_svg(comparison_picture(found), text_as_paths=True)
     (images / "variations.svg").write_text(picture, encoding="utf-8")

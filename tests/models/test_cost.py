@@ -104,3 +104,22 @@ def test_operations_of_a_convolution_in_groups(groups: int, transposed: bool) ->
         y.sum().backward()
     assert forward == 2 * batch * length * width * channels * channels // groups
     assert counter.get_total_flops() == 3 * forward
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_convolution_costs_as_much_again_for_each_gradient(transposed: bool, wanted: int) -> None:
+    """Widths that differ and a stride of 2, tap by tap; the gradient of the input may be spared."""
+    batch, channels, outputs, groups, width, length = 5, 4, 6, 2, 3, 11
+    kind = torch.nn.ConvTranspose1d if transposed else torch.nn.Conv1d
+    convolution = kind(channels, outputs, width, stride=2, groups=groups)
+    x = torch.zeros(batch, channels, length, requires_grad=wanted == 2)
+    with flop_counter() as counter:
+        y = convolution(x)
+        forward = counter.get_total_flops()
+        y.sum().backward()
+    # Each tap of each window is a product of a matrix for each group.
+    windows = length if transposed else (length - width) // 2 + 1
+    by_hand = 2 * batch * windows * width * groups * (channels // groups) * (outputs // groups)
+    assert forward == by_hand
+    assert counter.get_total_flops() - forward == wanted * by_hand

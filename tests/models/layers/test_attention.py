@@ -6,7 +6,13 @@ import pytest
 import torch
 
 from dragoman.models.layers import attention
-from dragoman.models.layers.attention import KeysValues, attend, causal_bias, mask_bias
+from dragoman.models.layers.attention import (
+    KeysValues,
+    attend,
+    causal_bias,
+    dot_products,
+    mask_bias,
+)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -29,3 +35,30 @@ def test_long_inputs_get_the_same_from_the_fused_kernel(
     for longest in (length + 1, length):  # plain products, then the fused kernel
         monkeypatch.setattr(attention, "_LONG", longest)
         torch.testing.assert_close(attend(query, KeysValues(keys, values), bias), expected)
+
+
+@pytest.mark.parametrize("scale", [None, 1.0, 0.3])
+@pytest.mark.parametrize("shape", [None, (2, 1, 1, 7), (5, 7), (2, 3, 5, 7)])
+def test_products_with_any_bias(shape: tuple[int, ...] | None, scale: float | None) -> None:
+    """Against the formula, pair by pair; heads are views, as projections leave them."""
+    generator = torch.Generator().manual_seed(1)
+    query, keys = (
+        torch.randn(2, length, 3, 4, dtype=torch.float64, generator=generator).transpose(1, 2)
+        for length in (5, 7)
+    )
+    query.requires_grad_()
+    keys.requires_grad_()
+    bias = None if shape is None else torch.randn(shape, dtype=torch.float64)
+    before = None if bias is None else bias.clone()
+    found = dot_products(query, keys, bias, scale)
+    expected = torch.einsum("bhqd,bhkd->bhqk", query, keys) * (scale or 4**-0.5)
+    expected = expected if bias is None else expected + bias
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(
+        torch.autograd.grad(found.square().sum(), (query, keys)),
+        torch.autograd.grad(expected.square().sum(), (query, keys)),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
+    if bias is not None and before is not None:
+        assert bias.equal(before)  # it serves all layers

@@ -50,3 +50,29 @@ def test_gradient_is_the_mask_and_evaluation_does_nothing() -> None:
     assert x.grad is not None
     assert torch.equal(x.grad, y.detach())
     assert layer.eval()(x) is x
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_types_of_two_bytes_drop_the_same(dtype: torch.dtype, rate: float) -> None:
+    """Their masks are made from bits, without a conversion."""
+    masks = []
+    for kind in (dtype, torch.float64):
+        seed_dropout(7)
+        masks.append(keep_mask(torch.Size([3, 1001]), rate, kind))
+    assert masks[0].dtype == dtype
+    assert torch.equal(masks[0], masks[1].to(dtype))
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_adding_is_dropout_and_a_sum(rate: float) -> None:
+    layer = Dropout(rate)
+    x, y = torch.randn(2, 5, 7, dtype=torch.float64).requires_grad_()
+    results = []
+    for add in (layer.added, lambda x, y: x + layer(y)):
+        seed_dropout(3)
+        total = add(x, y)
+        results.append((total, *torch.autograd.grad(total.square().sum(), (x, y))))
+    for found, expected in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)
+    assert layer.eval().added(x, y).equal(x + y)

@@ -90,6 +90,19 @@ def test_bfloat16_scores_are_summed_in_float32() -> None:
     assert nll.item() == pytest.approx(exact.item(), rel=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_an_output_that_seems_impossible_has_a_finite_loss(dtype: torch.dtype) -> None:
+    """Its probability, e^-500, is 0 in float32; its logarithm is not taken from that."""
+    logits = torch.tensor([[0.0, 500.0, 1.0], [-400.0, -400.0, -900.0]], dtype=dtype)
+    gold = torch.tensor([0, 2])
+    smoothed, nll = smoothed_cross_entropy(logits, gold, 0.1)
+    for found, smoothing in ((smoothed, 0.1), (nll, 0.0)):
+        exact = functional.cross_entropy(
+            logits.double(), gold, reduction="sum", label_smoothing=smoothing
+        )
+        assert found.item() == pytest.approx(exact.item(), rel=1e-5)
+
+
 def test_without_gradient_only_figures() -> None:
     hidden, gold = torch.randn(5, 3), torch.randint(7, (5,))
     projection = torch.nn.Linear(3, 7)

@@ -64,6 +64,12 @@ class Dropout(nn.Module):
             return functional.dropout(x, self.rate)
         return x * keep_mask(x.shape, self.rate, x.dtype)
 
+    def added(self, x: Tensor, y: Tensor) -> Tensor:
+        """``x + self(y)`` of one shape, on a CPU in one pass over them."""
+        if not self.training or self.rate == 0 or y.device.type != "cpu":
+            return x + self(y)
+        return torch.addcmul(x, y, keep_mask(y.shape, self.rate, y.dtype))
+
     def extra_repr(self) -> str:
         """The rate, for printing the model."""
         return f"rate={self.rate}"
@@ -75,5 +81,8 @@ def keep_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:
     count = shape.numel()
     words = _generator.random_raw(-(-count // 4))
     bits = torch.from_numpy(words.view(np.int16)[:count])  # signed: PyTorch compares these fast
-    kept = bits >= threshold - _LEVELS // 2
-    return kept.to(dtype).mul_(_LEVELS / (_LEVELS - threshold)).view(shape)
+    kept = bits.ge_(threshold - _LEVELS // 2)  # 0 and 1, still in 16 bits
+    factor = torch.tensor(_LEVELS / (_LEVELS - threshold), dtype=dtype)
+    if dtype.itemsize == 2:  # 1 times the bits of the factor is the factor: nothing to convert
+        return kept.mul_(factor.view(torch.int16)).view(dtype).view(shape)
+    return kept.to(dtype).mul_(factor).view(shape)

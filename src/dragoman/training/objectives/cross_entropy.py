@@ -39,13 +39,16 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         nll = uniform = logits.new_zeros((), dtype=accurate)
         for start in range(0, len(logits), rows := max(1, at_once // vocabulary)):
             part = slice(start, start + rows)
+            scores = logits[part].to(accurate)  # (rows, vocabulary)
             index = gold[part].unsqueeze(-1)  # (rows, 1)
-            log_p = logits[part].log_softmax(-1, dtype=accurate)  # (rows, vocabulary)
-            nll = nll - log_p.gather(-1, index).sum()
-            uniform = uniform - log_p.sum() / vocabulary
+            p = scores.softmax(-1)
+            # log sum_k exp(z_k) = max z - log max p, where max p is at least 1 / V
+            log_sum = scores.amax(-1) - p.amax(-1).log()  # (rows,)
+            nll = nll + (log_sum - scores.gather(-1, index).squeeze(-1)).sum()
+            uniform = uniform + log_sum.sum() - scores.sum() / vocabulary
             if gradient is not None:
-                p_minus_q = log_p.exp_().sub_(smoothing / vocabulary)
-                p_minus_q.scatter_add_(-1, index, log_p.new_full(index.shape, smoothing - 1))
+                p_minus_q = p.sub_(smoothing / vocabulary)
+                p_minus_q.scatter_add_(-1, index, p.new_full(index.shape, smoothing - 1))
                 gradient[part] = p_minus_q
         if gradient is not None:
             ctx.save_for_backward(gradient)
@@ -56,7 +59,10 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: FunctionCtx, upstream: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors  # type: ignore[attr-defined]
-        return gradient * upstream, None, None
+        # Nearly always 1; to ask a GPU would take longer than to multiply.
+        if upstream.device.type != "cpu" or upstream.item() != 1:
+            gradient = gradient * upstream
+        return gradient, None, None
 
 
 def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
