@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -90,6 +91,7 @@ def in_processes(command: Callable[..., None]) -> Callable[..., None]:
         if (processes, nodes, rendezvous, restarts or 0) == (1, (1, 1), None, 0):
             command(**values)
             return
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # before PyTorch reads it
         from dragoman.apps.cli.launch import Launch
 
         launch = Launch.of(processes, nodes, rendezvous, restarts, lost_after)

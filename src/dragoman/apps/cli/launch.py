@@ -221,7 +221,6 @@ def _environment(launch: Launch) -> Iterator[None]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     values = {
         "OMP_NUM_THREADS": str(max(1, (cores or 1) // launch.processes)),
-        "TORCH_CPP_LOG_LEVEL": "ERROR",
         # Machines come and go: each round opens a store of its own (see Meeting).
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
     }

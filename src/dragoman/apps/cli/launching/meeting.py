@@ -282,12 +282,15 @@ class Meeting(RendezvousHandler):
         """Connect to where machines meet, or be there first."""
         terms = self._terms
         keep_alive = max(1, round(terms.lost_after / _KEEP_ALIVES))
-        address = None
+        address, hosts = None, True
         if terms.rendezvous is not None:
             host, port = split_address(terms.rendezvous)
-            if not is_here(host) and not wait_until_reachable(host, port, MEETING_SECONDS):
+            # PyTorch would compare the host's name with this machine's, which may be another.
+            here = is_here(host)
+            reached = wait_until_reachable(host, port, 0 if here else MEETING_SECONDS)
+            if not here and not reached:
                 raise self._unreachable()
-            address = own_address(host, port)
+            address, hosts = own_address(host, port), not reached
         parameters = RendezvousParameters(
             "c10d",
             terms.rendezvous or "localhost:0",
@@ -301,6 +304,7 @@ class Meeting(RendezvousHandler):
             keep_alive_interval=keep_alive,
             keep_alive_max_attempt=_KEEP_ALIVES,
             read_timeout=_STORE_SECONDS,
+            is_host=hosts,
         )
         backend, store = create_backend(parameters)
         self._agree(store)
