@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +26,6 @@ from dragoman.apps.cli.launching.supervision import FORWARDED, Supervision
 from dragoman.apps.runs import train_run
 from dragoman.core.config import read_yaml, to_yaml
 from dragoman.core.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
-from dragoman.core.files import write_json
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import read_experiment
 from dragoman.text.vocabulary import Vocabularies

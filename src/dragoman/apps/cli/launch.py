@@ -142,9 +142,11 @@ class Launch:
         expected = isinstance(error, (MeetingOverError, RendezvousError))
         if error is not None and not expected and not isinstance(error, DragomanError):
             raise error
+        if isinstance(error, MeetingOverError) and (error := error.reason) is not None:
+            # It is the cause of the connections that processes here have lost.
+            known = [one for one in failures.errors if one["exit_code"] != WorkerError.exit_code]
+            failures = Failures(known)
         conclude(failures, supervision.received)
-        if isinstance(error, MeetingOverError):
-            error = error.reason
         if isinstance(error, DragomanError):
             raise error
         if error is not None:
