@@ -20,9 +20,9 @@ from worlds import ALONE, together
 
 from dragoman.apps.cli import launch, worker
 from dragoman.apps.cli.launch import Launch
-from dragoman.apps.cli.launching.failures import Failures
 from dragoman.apps.cli.launching.meeting import History, MeetingOverError, Terms
 from dragoman.apps.cli.launching.supervision import FORWARDED, Supervision
+from dragoman.apps.cli.launching.worker_failures import Failures
 from dragoman.apps.runs import train_run
 from dragoman.core.config import read_yaml, to_yaml
 from dragoman.core.errors import DragomanError, InterruptedRunError, SavedError, WorkerError

@@ -25,9 +25,9 @@ from torch.distributed.elastic.rendezvous import RendezvousError
 
 from dragoman import __version__
 from dragoman.apps.cli.launching.addresses import interface_of, own_address, split_address
-from dragoman.apps.cli.launching.failures import Failures, read_errors
 from dragoman.apps.cli.launching.meeting import History, Meeting, MeetingOverError, Terms
 from dragoman.apps.cli.launching.supervision import RecordingAgent, Supervision
+from dragoman.apps.cli.launching.worker_failures import Failures, read_errors
 from dragoman.apps.cli.streams import BROKEN_PIPE
 from dragoman.apps.cli.worker import RECOVERS
 from dragoman.apps.progress import tell

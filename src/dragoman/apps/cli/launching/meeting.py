@@ -39,8 +39,8 @@ from dragoman.apps.cli.launching.addresses import (
     split_address,
     wait_until_reachable,
 )
-from dragoman.apps.cli.launching.failures import Failures, is_stop
 from dragoman.apps.cli.launching.heartbeats import Heartbeats, Round
+from dragoman.apps.cli.launching.worker_failures import Failures, is_stop
 from dragoman.core.errors import ConfigError, WorkerError
 from dragoman.training.distributed import CONTINUES
 

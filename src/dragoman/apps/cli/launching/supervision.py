@@ -13,8 +13,8 @@ from torch.distributed.elastic.agent.server.api import RunResult, WorkerGroup, W
 from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 
-from dragoman.apps.cli.launching.failures import Failures, forget_errors, read_errors
 from dragoman.apps.cli.launching.meeting import History, Meeting
+from dragoman.apps.cli.launching.worker_failures import Failures, forget_errors, read_errors
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.apps.cli.launching.failures import Failures
+from dragoman.apps.cli.launching.worker_failures import Failures
 
 
 def said(code: int) -> dict[str, Any]:
