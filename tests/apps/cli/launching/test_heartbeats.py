@@ -7,7 +7,7 @@ import time
 import pytest
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
-from dragoman.apps.cli.launching.heartbeats import Heartbeats, Round
+from dragoman.apps.cli.launching.heartbeats import Heartbeats, MachineRound
 
 
 def test_who_is_silent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,7 +16,7 @@ def test_who_is_silent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     store = HashStore()
     machines = [Heartbeats(lambda: store, 8.0) for _ in range(3)]
     for rank, one in enumerate(machines):
-        one.begin(Round("r", rank, 3))
+        one.begin(MachineRound("r", rank, 3))
     for second in range(1, 10):
         now = 100.0 + second
         for one in machines[:2]:
@@ -42,7 +42,7 @@ def test_all_hear_why_nobody_goes_on() -> None:
     store = HashStore()
     first, second = (Heartbeats(lambda: store, 8.0) for _ in range(2))
     for rank, one in enumerate((first, second)):
-        one.begin(Round("r", rank, 2))
+        one.begin(MachineRound("r", rank, 2))
     first.end_for_all("bad text")
     first.beat(store)
     second.end_for_all("a consequence")

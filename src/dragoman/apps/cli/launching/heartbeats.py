@@ -20,7 +20,7 @@ _PAUSE_SECONDS = 0.05
 
 
 @dataclass
-class Round:
+class MachineRound:
     """Machines that train together until one is lost or comes."""
 
     name: str
@@ -60,7 +60,7 @@ class Heartbeats:
 
     def __init__(self, connect: Callable[[], Store], lost_after: float) -> None:
         self._connect, self._lost_after = connect, lost_after
-        self._round: Round | None = None
+        self._round: MachineRound | None = None
         self._answered: float | None = None
         self._wake = Event()
         self._done = False
@@ -72,7 +72,7 @@ class Heartbeats:
         """Begin to ask the store whether it is there."""
         Thread(target=self._run, daemon=True).start()
 
-    def begin(self, new: Round) -> None:
+    def begin(self, new: MachineRound) -> None:
         """From here on beat in this round."""
         self._round = new
         self._wake.set()

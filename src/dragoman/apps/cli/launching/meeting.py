@@ -39,7 +39,7 @@ from dragoman.apps.cli.launching.addresses import (
     split_address,
     wait_until_reachable,
 )
-from dragoman.apps.cli.launching.heartbeats import Heartbeats, Round
+from dragoman.apps.cli.launching.heartbeats import Heartbeats, MachineRound
 from dragoman.apps.cli.launching.worker_failures import Failures, is_stop
 from dragoman.core.errors import ConfigError, WorkerError
 from dragoman.training.distributed import CONTINUES
@@ -361,7 +361,7 @@ class Meeting(RendezvousHandler):
         self._lost = False
         self._history.begun, self._history.last = True, Failures()
         if self._heartbeats is not None:
-            self._heartbeats.begin(Round(opened["name"], info.rank, info.world_size))
+            self._heartbeats.begin(MachineRound(opened["name"], info.rank, info.world_size))
         os.environ[CONTINUES] = str(int(opened["continues"]))  # processes inherit it
         place = RendezvousStoreInfo(opened["host"], opened["port"])
         return RendezvousInfo(info.store, info.rank, info.world_size, place)
