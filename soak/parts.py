@@ -15,6 +15,7 @@ PARTS: Mapping[str, str] = {
     "kills": "soak.kills",
     "power": "soak.power",
     "disks": "soak.disks",
+    "elastic": "soak.elastic",
 }
 """The module of each part, by its name; the part is the module's ``PART``."""
 

@@ -71,14 +71,19 @@ def carry_out(
 
     Args:
         run: its directory.
-        begun: context manager that creates or opens it; called in the leading process only.
+        begun: context manager that creates or opens it; called in the leading process only, and
+            not if that takes the place of one that has already trained.
         tensorboard: whether to write TensorBoard events too.
         as_json: whether to print the result as JSON.
     """
     world = World.join()
+
+    def opened() -> AbstractContextManager[Experiment]:
+        return opened_run(run) if world.continues and checkpoints(run) else begun()
+
     with ExitStack() as held:
         experiment = world.leader_first(
-            "run", lambda: held.enter_context(begun()) if world.is_leader else _begun(run)
+            "run", lambda: held.enter_context(opened()) if world.is_leader else _begun(run)
         )
         train_run(experiment, world, tensorboard=tensorboard)
         if world.is_leader:

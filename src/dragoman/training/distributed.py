@@ -28,8 +28,12 @@ from dragoman.core.errors import DragomanError, WorkerError
 
 Result = TypeVar("Result")
 
+CONTINUES = "DRAGOMAN_CONTINUES"
+"""The environment variable with which a launcher says whether processes take others' place."""
+
 # Timeout of collectives: long enough for a process to write a large checkpoint to a slow disk.
-_TIMEOUT = timedelta(hours=1)
+# That a machine is gone is noticed sooner, by whoever started the processes.
+_TIMEOUT = timedelta(minutes=20)
 _POLL_SECONDS = 0.1
 _AT_ONCE = 1 << 21
 """Numbers of a long vector that are exchanged at once where a copy of them is needed: 8 MB."""
@@ -44,6 +48,8 @@ class World:
     device: torch.device
     store: Store | None = None
     """Where the processes meet outside of collectives; None for a single process."""
+    continues: bool = False
+    """Whether these processes take the place of others, and go on with what those have begun."""
 
     @classmethod
     def alone(cls) -> World:
@@ -65,7 +71,8 @@ class World:
             torch.cuda.set_device(device)
         with _lost_processes():
             store, rank, size = next(rendezvous("env://", timeout=_TIMEOUT))
-        return cls(rank, size, device, PrefixStore("dragoman", store))
+        continues = os.environ.get(CONTINUES) == "1"
+        return cls(rank, size, device, PrefixStore("dragoman", store), continues)
 
     @property
     def is_leader(self) -> bool:

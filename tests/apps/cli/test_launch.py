@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,10 +20,12 @@ from worlds import ALONE, together
 
 from dragoman.apps.cli import launch, worker
 from dragoman.apps.cli.launch import Launch
+from dragoman.apps.cli.launching.meeting import History, MeetingOverError, Terms
+from dragoman.apps.cli.launching.supervision import FORWARDED, Supervision
+from dragoman.apps.cli.launching.worker_failures import Failures
 from dragoman.apps.runs import train_run
 from dragoman.core.config import read_yaml, to_yaml
 from dragoman.core.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
-from dragoman.core.files import write_json
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import read_experiment
 from dragoman.text.vocabulary import Vocabularies
@@ -110,6 +111,9 @@ def test_the_leading_process_alone_prepares(
         (["--nodes", "2"], "--rendezvous HOST:PORT"),
         (["--rendezvous", "here:1"], "--nodes 2"),
         (["--processes", "2", "--nodes", "2", "--rendezvous", "a:b"], "--rendezvous a:b"),
+        (["--nodes", "3:1"], "'3:1' is neither a positive whole number nor MIN:MAX"),
+        (["--nodes", "1:3"], "--rendezvous HOST:PORT"),
+        (["--restarts", "-1"], "--restarts"),
     ],
 )
 def test_options_that_make_no_sense(
@@ -128,12 +132,12 @@ def test_no_launcher_below_another(
 
 def test_every_process_has_a_gpu_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
-    assert Launch.of("auto", 1, None) == Launch(3)
+    assert Launch.of("auto") == Launch(3)
     with pytest.raises(DragomanError, match="there are 3"):
-        Launch.of(4, 1, None)
+        Launch.of(4)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert Launch.of("auto", 1, None).alone
-    assert not Launch.of(4, 1, None).alone
+    assert Launch.of("auto").alone
+    assert not Launch.of(4).alone
 
 
 def test_workers_get_the_command_line_without_the_launcher(
@@ -147,7 +151,7 @@ def test_workers_get_the_command_line_without_the_launcher(
     dragoman("resume", *two, "--quiet", "--json", "--", "-odd")
     assert given == [
         (Launch(2), ["--debug", "train", *settings, "--tensorboard", "--", "c.yaml"]),
-        (Launch(1, 2, "a:1"), ["--quiet", "resume", "--json", "--", "-odd"]),
+        (Launch(1, Terms(2, 2, "a:1")), ["--quiet", "resume", "--json", "--", "-odd"]),
     ]
 
 
@@ -168,40 +172,81 @@ class OneProcess:
 
     def __init__(self, number: signal.Signals) -> None:
         self.number, self.process = number, subprocess.Popen(["sleep", "100"])
+        self.code: int | None = None
 
-    def get_worker_group(self) -> Any:
-        return SimpleNamespace(workers=[SimpleNamespace(id=self.process.pid)])
+    def send(self, number: int) -> bool:
+        os.kill(self.process.pid, number)
+        return True
 
     def run(self) -> Any:
         os.kill(os.getpid(), self.number)
-        return self.process.wait()
+        self.code = self.process.wait()
+        return SimpleNamespace(is_failed=lambda: True)
 
 
-@pytest.mark.parametrize("number", launch.FORWARDED)
+class NoMeeting:
+    """One machine meets nobody."""
+
+    is_cut_off = False
+
+    def __init__(self) -> None:
+        self.stopped_by: list[int] = []
+
+    def stop(self, received: int) -> None:
+        self.stopped_by.append(received)
+
+    def part(self) -> None:
+        """Nothing to leave."""
+
+    def shutdown(self) -> None:
+        """Nothing to end."""
+
+
+@pytest.mark.parametrize("number", FORWARDED)
 def test_signals_are_passed_on(number: signal.Signals) -> None:
     before = signal.signal(number, signal.SIG_DFL)  # these tests may run under nohup
+    agent, meeting = OneProcess(number), NoMeeting()
     try:
-        supervision = launch._Supervision(lambda: OneProcess(number), False)  # type: ignore[arg-type,return-value]
+        supervision = Supervision(agent, meeting, False)  # type: ignore[arg-type]
         supervision.run()
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, before)
     assert supervision.error is None
-    result: Any = supervision.result
-    assert result == -number
+    assert agent.code == -number
     assert supervision.received == number
+    assert meeting.stopped_by == [number]
 
 
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    seen: list[Any] = []
+    result = SimpleNamespace(is_failed=lambda: False)
     try:
-        agent = SimpleNamespace(run=lambda: signal.getsignal(signal.SIGHUP))
-        supervision = launch._Supervision(lambda: agent, False)  # type: ignore[arg-type,return-value]
+        agent = SimpleNamespace(
+            run=lambda: seen.append(signal.getsignal(signal.SIGHUP)) or result  # type: ignore[func-returns-value]
+        )
+        supervision = Supervision(agent, NoMeeting(), False)  # type: ignore[arg-type]
         supervision.run()
-        result: Any = supervision.result
-        assert result == signal.SIG_IGN
+        assert seen == [signal.SIG_IGN]
+        assert supervision.finished
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+class CutOff(NoMeeting):
+    """A machine that cannot reach the others."""
+
+    is_cut_off = True
+
+
+def test_a_machine_that_is_cut_off_ends_its_processes() -> None:
+    process = subprocess.Popen(["sleep", "100"])
+    agent = SimpleNamespace(run=process.wait, kill=lambda: os.kill(process.pid, signal.SIGKILL))
+    supervision = Supervision(agent, CutOff(), True)  # type: ignore[arg-type]
+    supervision.run()
+    assert supervision.cut_off
+    assert process.wait() == -signal.SIGKILL
 
 
 def own(code: int) -> dict[str, Any]:
@@ -210,14 +255,6 @@ def own(code: int) -> dict[str, Any]:
 
 def echo(code: int) -> dict[str, Any]:
     return {"message": f"echo {code}", "exit_code": code, "echo": True}
-
-
-class Supervision:
-    """What became of the processes: exit codes by rank, and the signal that was passed on."""
-
-    def __init__(self, codes: dict[int, int], received: signal.Signals | None = None) -> None:
-        failures = {rank: SimpleNamespace(exitcode=code) for rank, code in codes.items()}
-        self.result, self.received = SimpleNamespace(failures=failures), received
 
 
 @pytest.mark.parametrize(
@@ -237,64 +274,48 @@ def test_the_cause_is_told_and_not_its_consequences(
     errors: list[dict[str, Any]], codes: dict[int, int], said: str, code: int
 ) -> None:
     with pytest.raises(DragomanError) as caught:
-        launch._conclude(errors, Supervision(codes))  # type: ignore[arg-type]
+        launch.conclude(Failures(errors, codes), None)
     assert str(caught.value).startswith(said)
     assert caught.value.exit_code == code
 
 
 @pytest.mark.parametrize(
-    ("processes", "errors", "said", "code"),
+    ("begun", "error", "errors", "said", "code"),
     [
-        ([], [], "--rendezvous a:1: 2 machines did not meet there (the store is gone)", 2),
-        ([7], [], "another machine stopped or cannot be reached (the store is gone)", 8),
-        ([7], [echo(3)], "echo 3", 3),
+        (False, RendezvousConnectionError("gone"), [], "--rendezvous a:1: 2 machines did not", 2),
+        (True, RendezvousConnectionError("gone"), [], "another machine stopped or cannot be", 8),
+        (True, RendezvousConnectionError("gone"), [echo(3)], "echo 3", 3),
+        (True, MeetingOverError(WorkerError("there: bad", 3)), [echo(8)], "there: bad", 3),
+        (True, MeetingOverError(WorkerError("there: bad", 3)), [own(6)], "own 6", 6),
     ],
 )
 def test_machines_that_do_not_meet_and_one_that_leaves(
-    processes: list[int],
-    errors: list[dict[str, Any]],
-    said: str,
-    code: int,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    begun: bool, error: Exception, errors: list[dict[str, Any]], said: str, code: int
 ) -> None:
-    def run() -> None:
-        for number, error in enumerate(errors):
-            (tmp_path / str(number)).mkdir()
-            write_json(tmp_path / str(number) / "error.json", error)
-
-    gone = SimpleNamespace(
-        run=run,
-        processes=lambda: processes,
-        error=RendezvousConnectionError("the store is gone"),
-        result=None,
-        received=None,
-    )
-    monkeypatch.setattr(launch, "_Supervision", lambda *_: gone)
-    monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: nullcontext(tmp_path))
+    supervision: Any = SimpleNamespace(error=error, received=None)
     with pytest.raises(DragomanError) as caught:
-        Launch(1, 2, "a:1").carry_out([])
+        Launch(1, Terms(2, 2, "a:1"))._conclude(supervision, Failures(errors), History(begun))
     assert str(caught.value).startswith(said)
     assert caught.value.exit_code == code
 
 
 def test_a_signal_that_nothing_was_saved_at() -> None:
-    for number in launch.FORWARDED:
+    for number in FORWARDED:
         with pytest.raises(InterruptedRunError, match=number.name) as caught:
-            launch._conclude([], Supervision({0: -number, 1: -15}, number))  # type: ignore[arg-type]
+            launch.conclude(Failures((), {0: -number, 1: -15}), number)
         assert caught.value.exit_code == 128 + number
 
 
 def test_the_exit_code_is_that_of_the_signal_whoever_heard_it_first() -> None:
     with pytest.raises(WorkerError, match="own 143") as caught:
-        launch._conclude([own(130), own(143)], Supervision({}, signal.SIGTERM))  # type: ignore[arg-type]
+        launch.conclude(Failures([own(130), own(143)]), signal.SIGTERM)
     assert caught.value.exit_code == 143
 
 
 def test_nothing_failed() -> None:
-    launch._conclude([], Supervision({}))  # type: ignore[arg-type]
+    launch.conclude(Failures(), None)
     with pytest.raises(BrokenPipeError):
-        launch._conclude([], Supervision({0: 141, 1: -15}))  # type: ignore[arg-type]
+        launch.conclude(Failures((), {0: 141, 1: -15}), None)
 
 
 def test_a_worker_leaves_its_error_to_the_launcher(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -17,6 +18,17 @@ def _process_count(value: str) -> int | str:
     raise click.BadParameter(f"{value!r} is neither auto nor a positive whole number")
 
 
+def _node_counts(value: str) -> tuple[int, int]:
+    numbers = value.split(":")
+    if len(numbers) <= 2 and all(number.isdecimal() for number in numbers):
+        fewest, most = int(numbers[0]), int(numbers[-1])
+        if 0 < fewest <= most:
+            return fewest, most
+    raise click.BadParameter(
+        f"{value!r} is neither a positive whole number nor MIN:MAX, such as 1:4"
+    )
+
+
 _launch_options = (
     click.option(
         "--processes",
@@ -29,16 +41,33 @@ _launch_options = (
     ),
     click.option(
         "--nodes",
-        metavar="M",
-        type=click.IntRange(min=1),
-        default=1,
+        metavar="M|MIN:MAX",
+        type=_node_counts,
+        default="1",
         show_default=True,
-        help="Number of machines to train on; run the same command on each.",
+        help="Number of machines to train on; run the same command on each.  With MIN:MAX, "
+        "training goes on without machines that are lost, and with those that come.",
     ),
     click.option(
         "--rendezvous",
         metavar="HOST:PORT",
-        help="Where the machines meet: the address of one of them and a free port on it.",
+        help="Where the machines meet: the address of one of them, which must stay, and a free "
+        "port on it.",
+    ),
+    click.option(
+        "--restarts",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="How often to start again, from the last checkpoint, when processes of this machine "
+        "were killed or lost the others.  [default: 0; with --nodes MIN:MAX 10]",
+    ),
+    click.option(
+        "--lost-after",
+        metavar="SECONDS",
+        type=click.FloatRange(min=4, max=3600),
+        default=20.0,
+        show_default=True,
+        help="With --nodes, how long a machine may be silent before the others give it up.",
     ),
 )
 
@@ -51,14 +80,21 @@ def in_processes(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def carry_out(
-        *, processes: int | str, nodes: int, rendezvous: str | None, **values: Any
+        *,
+        processes: int | str,
+        nodes: tuple[int, int],
+        rendezvous: str | None,
+        restarts: int | None,
+        lost_after: float,
+        **values: Any,
     ) -> None:
-        if (processes, nodes, rendezvous) == (1, 1, None):
+        if (processes, nodes, rendezvous, restarts or 0) == (1, (1, 1), None, 0):
             command(**values)
             return
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # before PyTorch reads it
         from dragoman.apps.cli.launch import Launch
 
-        launch = Launch.of(processes, nodes, rendezvous)
+        launch = Launch.of(processes, nodes, rendezvous, restarts, lost_after)
         if launch.alone:
             command(**values)
         else:

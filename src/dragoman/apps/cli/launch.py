@@ -1,38 +1,42 @@
 """Several processes that train together, on one machine or many: PyTorch's elastic launcher.
 
 Each process is a worker that runs the command line of a single process.  Unlike ``torchrun``, this
-divides the cores, forwards signals to all processes and gives each time to save, and reports one
-line, whatever failed in however many processes.
+divides the cores, forwards signals to all processes and gives each time to save, starts again only
+what may succeed, and reports one line, whatever failed in however many processes.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import torch
-from torch.distributed.elastic.agent.server.api import RunResult, WorkerSpec
-from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
-from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
-from torch.distributed.elastic.rendezvous import RendezvousError, RendezvousParameters
-from torch.distributed.elastic.rendezvous.registry import get_rendezvous_handler
+from torch.distributed.elastic.agent.server.api import WorkerSpec
+from torch.distributed.elastic.rendezvous import RendezvousError
 
+from dragoman import __version__
+from dragoman.apps.cli.launching.addresses import interface_of, own_address, split_address
+from dragoman.apps.cli.launching.meeting import History, Meeting, MeetingOverError, Terms
+from dragoman.apps.cli.launching.supervision import RecordingAgent, Supervision
+from dragoman.apps.cli.launching.worker_failures import Failures, read_errors
 from dragoman.apps.cli.streams import BROKEN_PIPE
-from dragoman.core.errors import ConfigError, InterruptedRunError, WorkerError
-from dragoman.core.files import read_json
+from dragoman.apps.cli.worker import RECOVERS
+from dragoman.apps.progress import tell
+from dragoman.core.errors import ConfigError, DragomanError, InterruptedRunError, WorkerError
+from dragoman.training.distributed import CONTINUES
 
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-_MEETING_SECONDS = 900  # machines wait this long for one another at the start
+MANY_RESTARTS = 10
+"""How often failed processes are started again by default if the number of machines may change."""
+_UNLIMITED = 10**6  # a meeting counts restarts, and knows which do not count
 _POLL_SECONDS = 0.1
 
 
@@ -42,31 +46,47 @@ class Launch:
 
     processes: int
     """Processes on this machine."""
-    nodes: int = 1
-    """Number of machines."""
-    rendezvous: str | None = None
-    """``HOST:PORT`` where machines meet; None for one machine."""
+    terms: Terms = field(default_factory=Terms)
 
     @classmethod
-    def of(cls, processes: int | str, nodes: int, rendezvous: str | None) -> Launch:
+    def of(
+        cls,
+        processes: int | str,
+        nodes: tuple[int, int] = (1, 1),
+        rendezvous: str | None = None,
+        restarts: int | None = None,
+        lost_after: float = Terms.lost_after,
+    ) -> Launch:
         """Build from the options of a command; ``auto`` is one process per GPU.
+
+        Args:
+            processes: on this machine.
+            nodes: the fewest and the most machines.
+            rendezvous: where they meet.
+            restarts: of failed processes; by default none, and :data:`MANY_RESTARTS` if the number
+                of machines may change.
+            lost_after: seconds after which a silent machine is lost.
 
         Raises:
             ConfigError: the options do not fit together, or there are not enough GPUs.
         """
         gpus = torch.cuda.device_count()
         count = max(1, gpus) if processes == "auto" else int(processes)
-        launch = cls(count, nodes, rendezvous)
+        if restarts is None:
+            restarts = MANY_RESTARTS if nodes[0] < nodes[1] else 0
+        launch = cls(count, Terms(*nodes, rendezvous, restarts, lost_after))
         if 0 < gpus < count:
             raise ConfigError(
                 f"--processes {count}: each needs its own GPU, and there are {gpus}; use "
                 f"{gpus} or fewer, or hide the GPUs with CUDA_VISIBLE_DEVICES= to use the CPU"
             )
-        if (nodes > 1) != (rendezvous is not None):
+        if (nodes[1] > 1) != (rendezvous is not None):
             raise ConfigError(
-                "--nodes 2 (or more) and --rendezvous HOST:PORT go together: the address of one "
-                "of the machines and a free port on it, the same on all"
+                "--nodes 2 (or more, or 1:3) and --rendezvous HOST:PORT go together: the address "
+                "of one of the machines and a free port on it, the same on all"
             )
+        if rendezvous is not None:
+            split_address(rendezvous)
         if "RANK" in os.environ and not launch.alone:
             raise ConfigError(
                 "this process was already started by a launcher, such as torchrun (RANK is set); "
@@ -76,8 +96,8 @@ class Launch:
 
     @property
     def alone(self) -> bool:
-        """Whether this is a single process."""
-        return self.processes == self.nodes == 1
+        """Whether this is a single process that nothing watches over."""
+        return self.processes == self.terms.most_nodes == 1 and not self.terms.recovers
 
     def carry_out(self, arguments: Sequence[str]) -> None:
         """Run a command in all processes and wait until the last has ended.
@@ -90,129 +110,94 @@ class Launch:
             InterruptedRunError: a signal came before there was anything to save.
             ConfigError: the machines did not meet.
         """
+        history = History()
         with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, _environment(self):
-            supervision = _Supervision(lambda: self._agent(arguments, folder), self.nodes > 1)
-            supervision.run()
-            errors = [read_json(file) for file in Path(folder).rglob("error.json")]
-        error, started = supervision.error, bool(supervision.processes())
-        if isinstance(error, (RendezvousError, ValueError)) and self.rendezvous and not started:
+            for attempt in range(_UNLIMITED):
+                place = Path(folder, str(attempt))
+                history = replace(history, last=Failures())  # an abandoned agent keeps its own
+                supervision = self._supervision(arguments, place, history)
+                supervision.run()
+                if not self._returns(supervision, history):
+                    break
+                tell(f"the machines at {self.terms.rendezvous} cannot be reached; trying again")
+            failures = Failures([*history.last.errors, *read_errors(place)], history.last.codes)
+        self._conclude(supervision, failures, history)
+
+    def _returns(self, supervision: Supervision, history: History) -> bool:
+        """Whether this machine only lost the others, and shall meet them again."""
+        if supervision.received or not (self.terms.recovers and history.begun):
+            return False
+        lost = isinstance(supervision.error, (RendezvousError, RuntimeError))
+        return supervision.cut_off or lost
+
+    def _conclude(self, supervision: Supervision, failures: Failures, history: History) -> None:
+        """Raise the error to report, if any."""
+        error = supervision.error
+        if isinstance(error, (RendezvousError, ValueError)) and not history.begun:
             raise ConfigError(
-                f"--rendezvous {self.rendezvous}: {self.nodes} machines did not meet there "
-                f"({error}); start the same command on each of them"
+                f"--rendezvous {self.terms.rendezvous}: {self.terms.most_nodes} machines did not "
+                f"meet there ({error}); start the same command on each of them, with a port that "
+                "no other program uses"
             ) from error
-        if error is not None and not (isinstance(error, RendezvousError) and started):
+        expected = isinstance(error, (MeetingOverError, RendezvousError))
+        if error is not None and not expected and not isinstance(error, DragomanError):
             raise error
-        _conclude(errors, supervision)
+        if isinstance(error, MeetingOverError) and (error := error.reason) is not None:
+            # It is the cause of the connections that processes here have lost.
+            known = [one for one in failures.errors if one["exit_code"] != WorkerError.exit_code]
+            failures = Failures(known)
+        conclude(failures, supervision.received)
+        if isinstance(error, DragomanError):
+            raise error
         if error is not None:
             raise WorkerError(
                 f"another machine stopped or cannot be reached ({error}); see its output"
             ) from error
 
-    def _agent(self, arguments: Sequence[str], folder: str) -> LocalElasticAgent:
-        """PyTorch's supervisor of this machine's processes; it may wait for other machines."""
-        # A machine's own name may not resolve, and a single machine does not need it.
-        address = None if self.rendezvous else "localhost"
-        parameters = RendezvousParameters(
-            "c10d",
-            self.rendezvous or "localhost:0",
-            "dragoman",
-            min_nodes=self.nodes,
-            max_nodes=self.nodes,
-            local_addr=address,
-            join_timeout=_MEETING_SECONDS,
-            read_timeout=_MEETING_SECONDS,
+    def _supervision(self, arguments: Sequence[str], folder: Path, history: History) -> Supervision:
+        """What watches over this machine's processes; it may wait for other machines."""
+        command = (
+            f"'dragoman {shlex.join(arguments)}' (Dragoman {__version__}, PyTorch "
+            f"{torch.__version__})"
         )
+
+        def kill() -> None:
+            agent.kill()
+
+        meeting = Meeting(self.terms, command, history, tell, kill)
         worker = ["-m", "dragoman.apps.cli.worker", *arguments]
         spec = WorkerSpec(
             role="dragoman",
             local_world_size=self.processes,
-            rdzv_handler=get_rendezvous_handler(parameters),
+            rdzv_handler=meeting,
             entrypoint=sys.executable,
             args=tuple(part.replace("$", "$$") for part in worker),  # PyTorch fills in $NAMES
-            max_restarts=0,  # what failed would fail again; 'dragoman resume' continues
+            max_restarts=_UNLIMITED,
             monitor_interval=_POLL_SECONDS,
-            local_addr=address,
         )
-        return LocalElasticAgent(spec, DefaultLogsSpecs(log_dir=folder))
+        agent = RecordingAgent(spec, folder, history)
+        return Supervision(agent, meeting, self.terms.most_nodes > 1)
 
 
-class _Supervision:
-    """Runs an agent in a thread, so that this process handles signals and forwards them.
-
-    In the main thread the agent would catch them itself and kill its processes 30 seconds later,
-    even while they write.
+def conclude(failures: Failures, received: signal.Signals | None) -> None:
+    """Raise the error to report, if any: a cause before its consequences.
 
     Args:
-        make_agent: called in that thread.
-        meets_others: whether the agent may first wait a long time for those of other machines.
+        failures: of the processes of this machine.
+        received: the signal that was passed on to them, if one was.
     """
-
-    def __init__(self, make_agent: Callable[[], LocalElasticAgent], meets_others: bool) -> None:
-        self._make_agent, self._meets_others = make_agent, meets_others
-        self._agent: LocalElasticAgent | None = None
-        self.result: RunResult | None = None
-        self.error: Exception | None = None
-        self.received: signal.Signals | None = None
-        self._pending = False
-
-    def run(self) -> None:
-        """Run until all processes have ended, or a signal comes before the machines have met."""
-        thread = Thread(target=self._supervise, daemon=True)
-        heard = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
-        before = {number: signal.signal(number, self._receive) for number in heard}
-        try:
-            thread.start()
-            while thread.is_alive():
-                thread.join(_POLL_SECONDS)
-                if self._pending and not self._forward() and self._meets_others:
-                    return
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _supervise(self) -> None:
-        try:
-            self._agent = self._make_agent()
-            self.result = self._agent.run()
-        except Exception as error:
-            self.error = error
-
-    def _receive(self, number: int, _: object) -> None:
-        self.received, self._pending = signal.Signals(number), True
-
-    def processes(self) -> list[int]:
-        """The process ids, also of processes that have ended; empty until all have started."""
-        workers = self._agent.get_worker_group().workers if self._agent is not None else []
-        numbers = [worker.id for worker in workers]
-        return [] if None in numbers else numbers
-
-    def _forward(self) -> bool:
-        """Forward the signal to the processes; False if there are none yet."""
-        processes = self.processes()
-        if not processes:
-            return False
-        self._pending = False
-        for process in processes:
-            with suppress(ProcessLookupError):
-                os.kill(process, self.received or signal.SIGTERM)
-        return True
-
-
-def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
-    """Raise the error to report, if any: a cause before its consequences."""
-    failures = supervision.result.failures if supervision.result is not None else {}
-    codes = {rank: failure.exitcode for rank, failure in failures.items()}
+    errors, codes = list(failures.errors), failures.codes
     # An agent sends the other processes SIGTERM when one has failed.
-    expected = (signal.SIGTERM, supervision.received)
+    expected = (signal.SIGTERM, received)
     killed = {rank: -code for rank, code in codes.items() if code < 0 and -code not in expected}
     if BROKEN_PIPE in codes.values():
         raise BrokenPipeError
     # First a process that failed, then one stopped by our signal or another, then one that only
     # echoes the error of another process.
     known = [error for error in errors if error["exit_code"] != WorkerError.exit_code]
-    stopped = 128 + (supervision.received or 0)
+    stopped = 128 + (received or 0)
 
-    def cause_first(error: dict[str, Any]) -> tuple[bool, bool, bool]:
+    def cause_first(error: Mapping[str, Any]) -> tuple[bool, bool, bool]:
         code = error["exit_code"]
         return error["echo"], code > 128, code != stopped
 
@@ -224,10 +209,8 @@ def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
             f"process {rank} was killed by {signal.Signals(number).name}, perhaps for lack of "
             "memory; continue from the last checkpoint with 'dragoman resume'"
         )
-    if supervision.received is not None:
-        raise InterruptedRunError(
-            f"stopped by {supervision.received.name}, outside of training", supervision.received
-        )
+    if received is not None:
+        raise InterruptedRunError(f"stopped by {received.name}, outside of training", received)
     for error in errors:
         raise WorkerError(error["message"])
     for rank, code in codes.items():
@@ -240,8 +223,15 @@ def _environment(launch: Launch) -> Iterator[None]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     values = {
         "OMP_NUM_THREADS": str(max(1, (cores or 1) // launch.processes)),
-        "TORCH_CPP_LOG_LEVEL": "ERROR",
+        # Machines come and go: each round opens a store of its own (see Meeting).
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
     }
+    if launch.terms.recovers:
+        values[RECOVERS] = "1"
+    if launch.terms.rendezvous is not None:
+        address = own_address(*split_address(launch.terms.rendezvous))
+        if address is not None and (interface := interface_of(address)) is not None:
+            values["GLOO_SOCKET_IFNAME"] = interface  # where the others are
     added = {name: value for name, value in values.items() if name not in os.environ}
     os.environ.update(added)
     logging.disable(logging.CRITICAL)
@@ -249,5 +239,5 @@ def _environment(launch: Launch) -> Iterator[None]:
         yield
     finally:
         logging.disable(logging.NOTSET)
-        for name in added:
-            del os.environ[name]
+        for name in (*added, CONTINUES):
+            os.environ.pop(name, None)

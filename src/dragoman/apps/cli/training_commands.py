@@ -71,11 +71,13 @@ def train(
     Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' continues.
 
     \b
-    Examples: on one device; from another model; on four GPUs; on two machines with eight GPUs each
+    Examples: on one device; from another model; on four GPUs; on two machines with eight GPUs each;
+    on one to four machines that come and go
       dragoman train my.yaml --set training.max_steps=2000
       dragoman train my.yaml --set training.start_from=runs/parent
       dragoman train my.yaml --processes 4
       dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
+      dragoman train my.yaml --processes 8 --nodes 1:4 --rendezvous HOST:29400
     """
     from dragoman.apps.runs import carry_out, new_run
     from dragoman.recipe import read_experiment

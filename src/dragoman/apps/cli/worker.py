@@ -17,28 +17,34 @@ from dragoman.core.files import write_json
 
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 """The environment variable in which PyTorch's launcher names the error file of this process."""
+RECOVERS = "DRAGOMAN_RECOVERS"
+"""The environment variable that our launcher sets if it starts processes again."""
 
 
 def record_error(error: BaseException, message: str, code: int) -> int:
     """Hand an error to the launcher.
 
     Stopping on a signal is not a failure: all processes do so at the same step.  The launcher kills
-    the others when one has failed, but here it waits for each to finish.
+    the others when one has failed, but here it waits for each to finish.  Where processes are
+    started again, the launcher must know that this one has not finished, and decides what happens.
     """
     echo = isinstance(error, WorkerError)
     values = {"message": message, "exit_code": code, "echo": echo, "timestamp": int(time.time())}
     write_json(os.environ[ERROR_FILE], values)
-    return 0 if isinstance(error, (InterruptedRunError, KeyboardInterrupt)) else code
+    stopped = isinstance(error, (InterruptedRunError, KeyboardInterrupt))
+    return 0 if stopped and RECOVERS not in os.environ else code
 
 
 def end_with(parent: int, seconds: float = 1.0) -> None:
     """Send this process SIGTERM, which saves and stops, once ``parent`` has ended.
 
-    A launcher that is killed cannot stop its processes, which would keep running unnoticed.
+    A launcher that is killed cannot stop its processes, which would keep running unnoticed.  If
+    other machines go on without this one, the process dies instead: SIGTERM would stop them too.
     """
     while os.getppid() == parent:
         time.sleep(seconds)
-    os.kill(os.getpid(), signal.SIGTERM)
+    others_go_on = RECOVERS in os.environ and os.environ.get("GROUP_WORLD_SIZE", "1") != "1"
+    os.kill(os.getpid(), signal.SIGKILL if others_go_on else signal.SIGTERM)
 
 
 if __name__ == "__main__":

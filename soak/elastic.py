@@ -1,0 +1,261 @@
+"""Training on machines that come and go: kills, dead machines and pulled cables, without a hand."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from soak.machines import Machine, machines, missing
+from soak.part import Allowance, Tried
+
+KILLS = 5
+STEPS = 1200
+LOST_AFTER_SECONDS = 8
+_PORT = 29400
+_PATIENCE_SECONDS = 180.0
+"""Nothing that this part waits for may take longer."""
+_POLL_SECONDS = 0.05
+_WORKER = "dragoman.apps.cli.worker"
+_WORDS = ["ein", "zwei", "drei", "vier", "haus", "baum", "katze", "hund", "licht", "nacht"]
+
+
+def write_recipe(folder: Path, seed: int) -> Path:
+    """A tiny experiment that learns to reverse lines, with its text."""
+    rng = random.Random(seed)
+    for name, count in (("train", 3000), ("dev", 20)):
+        with (folder / f"{name}.tsv").open("w", encoding="utf-8") as stream:
+            stream.write("en\tde\n")
+            for _ in range(count):
+                words = rng.choices(_WORDS, k=rng.randint(2, 9))
+                stream.write(f"{' '.join(words)}\t{' '.join(reversed(words))}\n")
+    parts = {
+        name: {"path": f"{name}.tsv", "source": "en", "target": "de"} for name in ("train", "dev")
+    }
+    values = {
+        "source_language": "en",
+        "target_language": "de",
+        "data": {"train": [parts["train"]], "dev": parts["dev"]},
+        "vocabulary": {"size": 60},
+        "model": {
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "d_model": 16,
+            "d_ff": 32,
+            "heads": 2,
+        },
+        "training": {
+            "step_tokens": 500,
+            "precision": "float32",
+            "max_steps": STEPS,
+            "validation_steps": STEPS,
+            "checkpoint_steps": 50,
+            "log_steps": 1,
+            "best_metric": "loss",
+        },
+        "search": {"beam": 2, "extra_length": 5},
+    }
+    path = folder / "reversal.yaml"
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return path
+
+
+@dataclass
+class Training:
+    """One training on some machines, and what its run directory says about it."""
+
+    recipe: Path
+    run: Path
+    on: list[Machine]
+    fewest: int
+    launchers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, machine: Machine) -> None:
+        """Give the command on one machine."""
+        command = [sys.executable, "-m", "dragoman", "train", str(self.recipe)]
+        command += ["--run", str(self.run), "--nodes", f"{self.fewest}:{len(self.on)}"]
+        command += ["--rendezvous", f"{self.on[0].address}:{_PORT}", "--restarts", "20"]
+        command += ["--lost-after", str(LOST_AFTER_SECONDS)]
+        output = self.run.with_name(f"{self.run.name}-{machine.address}.txt")
+        self.launchers[machine.address] = machine.start(command, output)
+
+    def records(self) -> list[dict[str, Any]]:
+        """What was measured at each step so far, without times."""
+        path = self.run / "metrics.jsonl"
+        if not path.exists():
+            return []
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        found = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [{key: one[key] for key in one if "second" not in key} for one in found]
+
+    def step(self) -> int:
+        """The last step so far."""
+        return max((record["step"] for record in self.records()), default=0)
+
+    def generation(self) -> int:
+        """What changes whenever training goes on from a checkpoint: the file is written anew."""
+        path = self.run / "metrics.jsonl"
+        return path.stat().st_ino if path.exists() else 0
+
+    def wait(self, reached: Callable[[], bool], what: str) -> None:
+        """Wait until something is so; an exception tells that it has not become so."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not reached():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.run.name}: {what} not within {_PATIENCE_SECONDS:.0f} s")
+            time.sleep(_POLL_SECONDS)
+
+    def wait_until_ended(self) -> list[int]:
+        """Wait for all launchers, and return their exit codes."""
+        running = list(self.launchers.values())
+        self.wait(lambda: all(one.poll() is not None for one in running), "the end")
+        return [one.returncode for one in running]
+
+    def disturbed(self, disturb: Callable[[], None]) -> tuple[float, int]:
+        """Do something to the machines, and wait until training goes on.
+
+        Returns:
+            The seconds until the next step, and how many steps were done again.
+        """
+        before, generation, begun = self.step(), self.generation(), time.monotonic()
+        disturb()
+        self.wait(lambda: self.generation() != generation, "going on")
+        resumed = self.step()
+        self.wait(lambda: self.step() > resumed, "a step")
+        return time.monotonic() - begun, max(0, before - resumed)
+
+
+@contextmanager
+def training(allowance: Allowance, name: str, on: list[Machine], fewest: int) -> Iterator[Training]:
+    """A training that has begun on all machines; it is ended with the block."""
+    recipe = allowance.folder / "reversal.yaml"
+    run = allowance.folder / name
+    if not recipe.exists():
+        write_recipe(allowance.folder, allowance.seed)
+    one = Training(recipe, run, on, fewest)
+    try:
+        for machine in on:
+            one.start(machine)
+        one.wait(lambda: one.step() > 0, "the first step")
+        yield one
+    finally:
+        for machine in on:
+            machine.kill()
+        shutil.rmtree(run / "data", ignore_errors=True)
+
+
+class ElasticPart:
+    """Kills processes and machines and pulls cables while machines train together."""
+
+    about = "training on machines that come and go (network namespaces; needs root)"
+    share = 6.0
+
+    def run(self, allowance: Allowance) -> list[Tried]:
+        """Try, as far as the time allows."""
+        if reason := missing():
+            return [Tried("machines that come and go", 0, skipped=reason)]
+        with machines(2) as on:
+            expected, seconds = self._undisturbed(allowance, on)
+            tried = [self._kills(allowance, on, expected, seconds)]
+            for what, away, back in (
+                ("a machine killed, and started again", self._killed, self._started),
+                ("a cable pulled, and put back", self._pulled, self._plugged),
+            ):
+                if allowance.left > 60:
+                    tried.append(self._away(allowance, on, what, away, back))
+                else:
+                    tried.append(Tried(what, 0, skipped="no time left"))
+        return tried
+
+    def _undisturbed(
+        self, allowance: Allowance, on: list[Machine]
+    ) -> tuple[list[dict[str, Any]], float]:
+        with training(allowance, "undisturbed", on, 2) as one:
+            begun = time.monotonic()
+            codes = one.wait_until_ended()
+            assert codes == [0, 0], f"undisturbed training ended with {codes}"
+            return one.records(), time.monotonic() - begun
+
+    def _kills(
+        self,
+        allowance: Allowance,
+        on: list[Machine],
+        expected: list[dict[str, Any]],
+        seconds: float,
+    ) -> Tried:
+        """A process killed again and again: losses must equal those of the undisturbed training."""
+        rng = random.Random(allowance.seed)
+        moments = sorted(rng.sample(range(20, STEPS * 9 // 10), KILLS))
+        lost, again, failures = [], 0, []
+        with training(allowance, "kills", on, 2) as one:
+            for moment in moments:
+                if allowance.left < 60 + seconds:
+                    break
+                one.wait(lambda moment=moment: one.step() >= moment, f"step {moment}")  # type: ignore[misc]
+                time.sleep(rng.random() / 10)
+                machine = rng.choice(on)
+                took, steps = one.disturbed(lambda machine=machine: machine.kill(_WORKER))  # type: ignore[misc]
+                lost.append(took)
+                again += steps
+            codes = one.wait_until_ended()
+            if codes != [0, 0]:
+                failures.append(f"seed {allowance.seed}: ended with {codes}, not 0")
+            if one.records() != expected:
+                failures.append(f"seed {allowance.seed}: losses differ from undisturbed training")
+        figures = {"s until training went on, longest": round(max(lost, default=0.0), 1)}
+        figures["mean s"] = round(sum(lost) / max(1, len(lost)), 1)
+        figures["steps done again"] = again
+        return Tried("a process killed with -9 in a step", len(lost), figures, tuple(failures))
+
+    def _away(
+        self,
+        allowance: Allowance,
+        on: list[Machine],
+        what: str,
+        away: Callable[[Training], None],
+        back: Callable[[Training], None],
+    ) -> Tried:
+        """A machine that leaves and returns; training must go on both times, and end."""
+        failures = []
+        with training(allowance, what.split()[1], on, 1) as one:
+            one.wait(lambda: one.step() >= 100, "step 100")
+            left, steps = one.disturbed(lambda: away(one))
+            returned, steps_again = one.disturbed(lambda: back(one))
+            codes = one.wait_until_ended()
+            if codes != [0, 0]:
+                failures.append(f"seed {allowance.seed}: ended with {codes}, not 0")
+            if one.step() != STEPS:
+                failures.append(f"seed {allowance.seed}: ended at step {one.step()}")
+        figures = {"s until training went on without it": round(left, 1)}
+        figures |= {"s until training went on with it": round(returned, 1)}
+        figures |= {"steps done again": steps + steps_again}
+        return Tried(what, 1, figures, tuple(failures))
+
+    @staticmethod
+    def _killed(one: Training) -> None:
+        one.on[1].kill()
+
+    @staticmethod
+    def _started(one: Training) -> None:
+        one.start(one.on[1])
+
+    @staticmethod
+    def _pulled(one: Training) -> None:
+        one.on[1].pull_cable()
+
+    @staticmethod
+    def _plugged(one: Training) -> None:
+        one.on[1].plug_cable()
+
+
+PART = ElasticPart()

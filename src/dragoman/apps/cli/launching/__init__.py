@@ -1,0 +1,1 @@
+"""What starts the processes that train together, and starts them again."""
