@@ -11,6 +11,7 @@ written exactly once, whatever the links say.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
@@ -21,6 +22,7 @@ from dragoman.documents.correspondence import (
     Correspondence,
     Range,
     SentencePair,
+    TakenRanges,
     TargetUnit,
     is_word,
     linked_sentences,
@@ -72,9 +74,10 @@ def _learned(
     units = [
         TargetUnit(*place, 0, True, atom=atom) for place, atom in zip(taken, atoms, strict=True)
     ]
-    edges = [edge for place in places.values() for edge in place]
-    for start, stop in surplus(marked.text, target, atoms, taken):
-        if any(start < edge < stop for edge in edges):
+    edges = sorted(edge for place in places.values() for edge in place)
+    for start, stop in surplus(marked.text, target, atoms, TakenRanges(taken)):
+        inside = bisect_right(edges, start)
+        if inside < len(edges) and edges[inside] < stop:
             return None
         units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
     gaps = _written_gaps(marked, linked_sentences(marked.text, translated), target)
@@ -335,6 +338,8 @@ class _Writing:
         self._atoms = sorted(
             (unit for unit in units if unit.atom is not None), key=lambda unit: unit.start
         )
+        self._atom_starts = [unit.start for unit in self._atoms]
+        self._gap_places = sorted(gaps)
         self._pending = ""  # white space behind a point, needed if text follows
         self.written: list[str] = []
 
@@ -368,16 +373,18 @@ class _Writing:
         if self._pending and not self.target[start].isspace():
             self.written.append(self._pending)
         self._pending = ""
-        for unit in self._atoms:
-            if start <= unit.start < end:
-                assert unit.atom is not None
-                self._write_plain(start, unit.start)
-                self.written.append(self._begin(unit.atom))
-                start = unit.end
+        for unit in self._atoms[bisect_left(self._atom_starts, start) :]:
+            if unit.start >= end:
+                break
+            assert unit.atom is not None
+            self._write_plain(start, unit.start)
+            self.written.append(self._begin(unit.atom))
+            start = unit.end
         self._write_plain(start, end)
 
     def _write_plain(self, start: int, end: int) -> None:
-        for place in sorted(place for place in self._gaps if start <= place < end):
+        first, last = (bisect_left(self._gap_places, place) for place in (start, end))
+        for place in self._gap_places[first:last]:
             self.written.append(self._escape(self.target[start:place]))
             self.written.append(self._gaps[place])
             start = place + 1
