@@ -7,7 +7,9 @@ from importlib import import_module
 
 from soak.part import Part
 
-PARTS: Mapping[str, str] = {}
+PARTS: Mapping[str, str] = {
+    "fuzz": "soak.fuzzing.soak_part",
+}
 """The module of each part, by its name; the part is the module's ``PART``."""
 
 

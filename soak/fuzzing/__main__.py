@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from soak.fuzzing.all_targets import TARGETS
 from soak.fuzzing.attack import Attack
 from soak.fuzzing.target import Hostile
-from soak.fuzzing.targets import TARGETS
 from soak.fuzzing.trying import try_each
 
 

@@ -83,7 +83,7 @@ class Attack:
         for hostile, outcome in zip(
             self.target.seeds, try_each(self.target, self.target.seeds, self.folder), strict=True
         ):
-            if outcome.kind == "refused":
+            if outcome.kind == "refused" and not self.target.refused_seeds:
                 refused = Outcome("error", f"the good input {hostile.name} is refused")
                 self._count(hostile, refused)
             else:

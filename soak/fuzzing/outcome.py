@@ -12,7 +12,7 @@ import dragoman
 Kind = Literal["accepted", "refused", "error", "slow", "memory", "died"]
 
 GOOD: frozenset[Kind] = frozenset(["accepted", "refused"])
-_LONGEST_MESSAGE = 4000
+_LONGEST_MESSAGE = 8000
 """Characters that a user can still be expected to look at."""
 _PACKAGE = str(Path(dragoman.__file__).parent)
 

@@ -55,7 +55,7 @@ class Target:
     call: Callable[[Hostile], object]
     """Reads an input whole: what is lazy is exhausted."""
     seeds: Sequence[Hostile]
-    """Good inputs, each of which must be accepted."""
+    """Good inputs, each of which must be accepted, unless :attr:`refused_seeds`."""
     refusals: tuple[type[Exception], ...] = (DragomanError,)
     """Errors that say what is wrong with the input; any other one is a failure."""
     tokens: Sequence[bytes] = ()
@@ -65,6 +65,8 @@ class Target:
     made: Callable[[Random], Hostile] | None = None
     """Makes an input with knowledge of the format, such as a digest that is right."""
     bounds: Bounds = Bounds()
+    refused_seeds: bool = False
+    """Whether seeds may be refused, such as a request for something that is not there."""
     coverage_guided: bool = False
     """Whether its code is Python that atheris can follow."""
 
@@ -124,5 +126,3 @@ def texts(name: str, *contents: str) -> list[Hostile]:
 def tokens(words: str | Iterable[str]) -> tuple[bytes, ...]:
     """Tokens of a format; a string is divided at its spaces."""
     return tuple(word.encode() for word in (words.split() if isinstance(words, str) else words))
-
-

@@ -94,7 +94,10 @@ def _ended(child: int) -> int:
 
 def _of_death(status: int, log: Path, *, waited: bool) -> Outcome:
     """The outcome of an input that ended its process."""
-    said = log.read_bytes()[-_LOG_BYTES:].decode("utf-8", "replace")
+    said = log.read_bytes().decode("utf-8", "replace")
+    # Of a stack, what is below the target is always the same.
+    said = re.sub(rf'  File "{re.escape(__file__)}".*?(\n\n|\Z)', r"\1", said, flags=re.DOTALL)
+    said = said[max(0, said.find("Current thread")) :][:_LOG_BYTES]
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if number == signal.SIGPROF or waited:
         return Outcome("slow", f"{'waiting' if waited else 'too long'} in {_stuck(said)}", said)

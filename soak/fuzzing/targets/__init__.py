@@ -1,20 +1,9 @@
-"""All targets, by name; each is made when it is attacked."""
+"""Targets by the kind of input; ``soak.fuzzing.all_targets`` has all of them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
-
-from soak.fuzzing.target import Target
 
 # Good inputs are made as the tests of the same readers make them, with the modules of tests/.
 sys.path.append(str(Path(__file__).parents[3] / "tests"))
-
-from soak.fuzzing.targets import document_files, text_files  # noqa: E402
-
-TARGETS: Mapping[str, Callable[[Path], Target]] = {
-    **text_files.TARGETS,
-    **document_files.TARGETS,
-}
-"""Each makes its target, with the files that it needs in a folder."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from office_files import ReversingService, docx, odt, pptx, run
 
+from dragoman.core.errors import DragomanError
 from dragoman.documents.content import translate_contents
 from dragoman.documents.file_translation import translate_file
 from dragoman.translation.service.interface import RefusedError, TextRequest
-from dragoman.core.errors import DragomanError
 from soak.fuzzing.bombs import (
     as_files,
     json_bombs,
@@ -118,7 +118,7 @@ _ARB = '{"@@locale": "en", "@@x": "a b", "t": "Hi {u}", "@t": {"description": "d
 _CHROME = '{"t": {"message": "Hi $USER$", "placeholders": {"user": {"content": "$1"}}}}'
 _YAML = (
     '# top\nen:\n  hello: Hello world   # c\n  quoted: "Say \\"hi\\" to %{name}"\n  single: \'It\'\'s '
-    "me'\n  anchor: &a Shared text\n  alias: *a\n  items:\n    one: \"%{count} item\"\n    other: "
+    'me\'\n  anchor: &a Shared text\n  alias: *a\n  items:\n    one: "%{count} item"\n    other: '
     '"%{count} items"\n  flow: {one: "%{count} day", other: "%{count} days"}\n  literal: |\n    First\n'
     "    second\n\n    third\n  folded: >-\n    Folded text\n    goes on\n  more: plain text\n    over "
     "lines\n  list:\n  - January\n  - !!str February\n"

@@ -18,6 +18,7 @@ from stores import random_pairs, write_store
 from tiny_model import LINES, save_tiny_adapter, save_tiny_model
 
 import dragoman
+import dragoman.translation.translator  # here and not in each child
 from dragoman.apps.installing.install import install
 from dragoman.apps.installing.model_archives import pack
 from dragoman.data.store import Store
@@ -32,7 +33,15 @@ from soak.fuzzing.mutations import NASTY, with_other_value
 from soak.fuzzing.target import Bounds, Hostile, Target, files_in, from_directory, from_file, tokens
 
 _SIZES = (0, 1, 2, 3, 7, 8, 9, 16)
-_TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.bool, torch.uint8)
+_TYPES = (
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.float64,
+    torch.int64,
+    torch.bool,
+    torch.uint8,
+)
 _RUN_BOUNDS = Bounds(seconds=20.0, mebibytes=512.0)
 """A whole command is carried out for each input."""
 
@@ -49,7 +58,9 @@ def _tensors(name: str, content: bytes, folder: Path, random: Random) -> Hostile
     if random.random() < 0.4:
         length = int.from_bytes(content[:8], "little")
         values = with_other_value(json.loads(content[8 : 8 + length]), random)
-        return Hostile(name, _header(content, values if isinstance(values, dict) else {"a": values}))
+        return Hostile(
+            name, _header(content, values if isinstance(values, dict) else {"a": values})
+        )
     tensors = load_tensors(content)
     for _ in range(random.randint(1, 3)):
         chosen = random.choice(list(tensors))
@@ -59,7 +70,9 @@ def _tensors(name: str, content: bytes, folder: Path, random: Random) -> Hostile
             case 0:
                 del tensors[chosen]
             case 1:
-                tensors[f"{chosen}{random.choice(('x', '.up', '.down', '.weight'))}"] = torch.ones(shape)
+                tensors[f"{chosen}{random.choice(('x', '.up', '.down', '.weight'))}"] = torch.ones(
+                    shape
+                )
             case 2:
                 tensors[chosen] = torch.full(shape, value)
             case 3:
@@ -92,7 +105,9 @@ def _model_bombs(content: bytes) -> list[Hostile]:
         chain(
             as_files("config.yaml", yaml_bombs()),
             _tensor_bombs(WEIGHTS_FILE, content),
-            as_files("vocabulary.model", json_bombs(), [b"", b"\n" * 1000, bytes(range(256)) * 100]),
+            as_files(
+                "vocabulary.model", json_bombs(), [b"", b"\n" * 1000, bytes(range(256)) * 100]
+            ),
             as_files("config.yaml", map(str.encode, _HUGE_MODELS)),
         )
     )
@@ -334,7 +349,12 @@ def _archives(folder: Path) -> Target:
 
 def _tars() -> Iterable[Hostile]:
     """Tar files of absurd sizes and kinds."""
-    for kind in (tarfile.REGTYPE, tarfile.GNUTYPE_SPARSE, tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE):
+    for kind in (
+        tarfile.REGTYPE,
+        tarfile.GNUTYPE_SPARSE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.XHDTYPE,
+    ):
         for size in (0, 2**33, 2**60):
             info = tarfile.TarInfo("config.yaml")
             info.type, info.size = kind, size

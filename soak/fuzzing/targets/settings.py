@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -10,6 +11,7 @@ from random import Random
 import yaml
 
 from dragoman.apps.server.server_config import read_server
+from dragoman.core.errors import ConfigError
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.recipe.reading import read_experiment
 from dragoman.saved.calibration import read_calibration
@@ -36,15 +38,20 @@ _CALIBRATION = (
     '{"mean": 2.5}, "text": "dev", "lines": 10, "share": 0.5, "conditions": {"weights": ["ab"], '
     '"system": {}, "search": {"beam": 4}}}'
 )
-_WORDS = tokens("{ } [ ] : - & * << ! | > # ~ null true 1e3 1_0 0o7 .nan .inf 2001-01-01 base: model: data: train:")
+_WORDS = tokens(
+    "{ } [ ] : - & * << ! | > # ~ null true 1e3 1_0 0o7 .nan .inf 2001-01-01 base: model: data: train:"
+)
 
 
 def _recipes() -> list[Hostile]:
-    return [
-        Hostile("recipe.yaml", path.read_bytes())
-        for path in sorted(_RECIPES.rglob("*.yaml"))
-        if "base:" not in path.read_text(encoding="utf-8")
-    ]
+    """The recipes that need no other file."""
+    found = []
+    for path in sorted(_RECIPES.rglob("*.yaml")):
+        with suppress(ConfigError):
+            if "base:" not in path.read_text(encoding="utf-8"):
+                read_experiment(path)
+                found.append(Hostile("recipe.yaml", path.read_bytes()))
+    return found
 
 
 def _other_values(seeds: list[Hostile], random: Random) -> Hostile:
@@ -81,7 +88,9 @@ def _overrides(folder: Path) -> Target:
         text = hostile.content.decode("utf-8", "surrogateescape")
         read_experiment(recipe, text.split("\n"))
 
-    words = tokens(["=", ".", "\n", *"data.train.0 model.family training.tasks a.b.c {a: b}".split()])
+    words = tokens(
+        ["=", ".", "\n", *["data.train.0", "model.family", "training.tasks", "a.b.c", "{a:", "b}"]]
+    )
     bombs = [
         Hostile("settings", f"{key}={value}".encode())
         for key in ("model.d_model", "a." * 50_000, "data.train." + "9" * 5000)
@@ -90,6 +99,10 @@ def _overrides(folder: Path) -> Target:
     return Target(
         "overrides", call, texts("settings", _SETTINGS, "seed=7"), tokens=words, bombs=bombs
     )
+
+
+def _server(path: Path) -> None:
+    read_server(path, {})
 
 
 def _calibrations(folder: Path) -> Target:
@@ -105,7 +118,7 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
     "recipe": _yaml_target("recipe", read_experiment, _recipes),
     "overrides": _overrides,
     "system": _yaml_target("system", read_system, lambda: texts("system.yaml", _SYSTEM)),
-    "server-config": _yaml_target("server-config", read_server, lambda: texts("s.yaml", _SERVER)),
+    "server-config": _yaml_target("server-config", _server, lambda: texts("s.yaml", _SERVER)),
     "calibration": _calibrations,
 }
 """Of this module."""

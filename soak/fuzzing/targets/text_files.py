@@ -38,7 +38,9 @@ _TBX = (
     "</martif>"
 )
 _TREES = "(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sits)) (. .)))\n\n( (S (NP-SBJ-1 (-NONE- *)\n  (NN a))))\n"
-_XML_TOKENS = tokens("< > <!-- --> <![CDATA[ ]]> <?xml <!DOCTYPE &amp; &#x0; &#55296; /> </ xml:lang=\"de\" encoding=\"utf-16\"")
+_XML_TOKENS = tokens(
+    '< > <!-- --> <![CDATA[ ]]> <?xml <!DOCTYPE &amp; &#x0; &#55296; /> </ xml:lang="de" encoding="utf-16"'
+)
 
 
 def _exhaust(items: Iterable[object]) -> None:
@@ -77,7 +79,7 @@ def _corpus(path: Path) -> None:
             "source": str(path),
             "target": str(path),
             "context": {"sentences": 2},
-            "transforms": [{"kind": "filter", "maximum_words": 50}],
+            "transforms": [{"kind": "filter", "max_words": 50}],
         }
     )
     _exhaust(evaluation_pairs(part))
@@ -141,10 +143,14 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         "tmx",
         partial(_format, ".tmx", ("en", "de")),
         texts("a.tmx", _TMX),
-        as_files("a.tmx", xml_bombs(), [
-            _TMX.replace("A <hi>", "<hi>" * 50_000 + "</hi>" * 50_000 + " <hi>").encode(),
-            _TMX.replace("<seg>B</seg>", "<seg>B</seg>" * 50_000).encode(),
-        ]),
+        as_files(
+            "a.tmx",
+            xml_bombs(),
+            [
+                _TMX.replace("A <hi>", "<hi>" * 50_000 + "</hi>" * 50_000 + " <hi>").encode(),
+                _TMX.replace("<seg>B</seg>", "<seg>B</seg>" * 50_000).encode(),
+            ],
+        ),
         (*_XML_TOKENS, *tokens("<tu> </tu> <tuv> <seg> </seg> <hi> </hi> <body> </body>")),
     ),
     "po": _target(
@@ -158,8 +164,11 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         "trees",
         _trees,
         texts("a.trees", _TREES),
-        as_files("a.trees", [nested("(S ", "(a b)", ")"), b"(" * 100_000, b"(S (a b)" * 20_000],
-                 within("(S (a ", "))\n")),  # fmt: skip
+        as_files(
+            "a.trees",
+            [nested("(S ", "(a b)", ")"), b"(" * 100_000, b"(S (a b)" * 20_000],
+            within("(S (a ", "))\n"),
+        ),  # fmt: skip
         tokens("( ) (S (NP -NONE- -LRB- ( ( (a)"),
     ),
     "alignments": _target(
@@ -172,19 +181,32 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
     "glossary": _target(
         "glossary",
         _glossary,
-        texts("a.tsv", "source\ttarget\nhouse\tHaus|Hauses\nHome Assistant\t\tdo-not-translate\n"
-              "IT\tEDV\tcase-sensitive\n"),  # fmt: skip
-        as_files("a.tsv", long_lines(), within("house\t", "\n"), within("", "\tb\n"),
-                 [b"a\t" + b"b|" * 50_000 + b"c\n", b"".join(b"a%d\tb\n" % n for n in range(20_000))]),  # fmt: skip
+        texts(
+            "a.tsv",
+            "source\ttarget\nhouse\tHaus|Hauses\nHome Assistant\t\tdo-not-translate\n"
+            "IT\tEDV\tcase-sensitive\n",
+        ),  # fmt: skip
+        as_files(
+            "a.tsv",
+            long_lines(),
+            within("house\t", "\n"),
+            within("", "\tb\n"),
+            [b"a\t" + b"b|" * 50_000 + b"c\n", b"".join(b"a%d\tb\n" % n for n in range(20_000))],
+        ),  # fmt: skip
         tokens(["\t", "|", ",", "case-sensitive", "do-not-translate", "\n"]),
     ),
     "tbx": _target(
         "tbx",
         _glossary,
         texts("a.tbx", _TBX),
-        as_files("a.tbx", xml_bombs(),
-                 [_TBX.replace("<tig>", "<tig>" + "<a>" * 20_000 + "</a>" * 20_000, 1).encode(),
-                  _TBX.replace("<term>house", "<termNote/>" * 20_000 + "<term>house").encode()]),  # fmt: skip
+        as_files(
+            "a.tbx",
+            xml_bombs(),
+            [
+                _TBX.replace("<tig>", "<tig>" + "<a>" * 20_000 + "</a>" * 20_000, 1).encode(),
+                _TBX.replace("<term>house", "<termNote/>" * 20_000 + "<term>house").encode(),
+            ],
+        ),  # fmt: skip
         (*_XML_TOKENS, *tokens("<termEntry> <langSet> <tig> <term> <termNote>")),
     ),
     "dictionary": _target(
@@ -198,16 +220,27 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         "dictd",
         _dictd,
         texts("x.index", "00-database-short\tA\tW\nhouse\tW\tg\n"),
-        as_files("x.index", long_lines(), [b"a\t" + b"/" * 100_000 + b"\tA\n", b"a\tA\t////////\n",
-                 b"a\tA\tA\n" * 100_000]),  # fmt: skip
+        as_files(
+            "x.index",
+            long_lines(),
+            [b"a\t" + b"/" * 100_000 + b"\tA\n", b"a\tA\t////////\n", b"a\tA\tA\n" * 100_000],
+        ),  # fmt: skip
         tokens(["\t", "A", "/", "///////", "\n"]),
     ),
     "vectors": _target(
         "vectors",
         _vectors,
         texts("a.vec", "2 3\na 1 2 3\nb -1 0.5 1e-3\n"),
-        as_files("a.vec", long_lines(), [b"999999999999 3\na 1 2 3\n", b"1 999999999999\na 1\n",
-                 b"9999999 9999999\na 1\n", b"1 1\na " + b"9" * 100_000 + b"\n"]),  # fmt: skip
+        as_files(
+            "a.vec",
+            long_lines(),
+            [
+                b"999999999999 3\na 1 2 3\n",
+                b"1 999999999999\na 1\n",
+                b"9999999 9999999\na 1\n",
+                b"1 1\na " + b"9" * 100_000 + b"\n",
+            ],
+        ),  # fmt: skip
         tokens(["999999999", "nan", "inf", "1e999", " ", "\n", "-0"]),
     ),
 }

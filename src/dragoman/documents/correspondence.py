@@ -333,13 +333,12 @@ class _Copies:
     def _around(self, content: str, stretch: int) -> list[Range]:
         """All places in a stretch of the translation and in its neighbours."""
         if (content, stretch) not in self._found:
-            window = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR
-            self._found[content, stretch] = [
-                match.span()
-                for match in regex.finditer(
-                    regex.escape(content), self._target, regex.IGNORECASE, *window
-                )
-            ]
+            start, stop = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR + len(content)
+            window = self._target[start:stop]
+            found = _occurrences(content.lower(), window.lower())
+            if len(content.lower()) != len(content) or len(window.lower()) != len(window):
+                found = _occurrences(content, window)  # places are others in lower case
+            self._found[content, stretch] = [(start + one, start + end) for one, end in found]
         return self._found[content, stretch]
 
 
@@ -386,8 +385,15 @@ def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
     yield from strays(target, wanted)
     for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
         if len(one) >= _LONG_WORD:  # as a part of a longer word, too
-            for match in regex.finditer(regex.escape(one), target):
-                yield match.span()
+            yield from _occurrences(one, target)
+
+
+def _occurrences(part: str, text: str) -> Iterator[Range]:
+    """Where a part is in a text; regular expressions would need time quadratic in its length."""
+    place = text.find(part) if part else -1
+    while place >= 0:
+        yield place, place + len(part)
+        place = text.find(part, place + len(part))
 
 
 def _without_signs(text: str, start: int, end: int) -> Range:

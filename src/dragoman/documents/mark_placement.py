@@ -51,6 +51,8 @@ def place_marks(
     if (learned := _learned(marked, translated, atoms, escape)) is not None:
         return _written(marked, learned)
     found = Correspondence(marked.text, translated, atoms)
+    if _work(marked, found) > _MOST_WORK:
+        return _written(marked, _unchanged(marked, atoms, escape))
     placement = _Placement(marked, found)
     for atom in found.lost:
         if not placement.put_atom(atom):
@@ -84,6 +86,20 @@ def _learned(
     return _Writing(target, units, gaps, places, escape)
 
 
+def _work(marked: MarkedText, found: Correspondence) -> int:
+    """How many comparisons it takes to choose places for the marks of a text."""
+    marks = list(walk(marked.marks))
+    units = (len(found.units_of(found.sentence_at(mark.start))) for mark in marks)
+    return len(marks) ** 2 + sum(units)
+
+
+def _unchanged(marked: MarkedText, atoms: Sequence[Mark], escape: Callable[[str], str]) -> _Writing:
+    """What writes a text as it was, marks and all."""
+    units = [TargetUnit(atom.start, atom.stop, 0, True, atom=atom) for atom in atoms]
+    places = {id(mark): (mark.start, mark.stop) for mark in walk(marked.marks) if not mark.is_atom}
+    return _Writing(marked.text, units, marked.gaps, places, escape)
+
+
 def _written(marked: MarkedText, writing: _Writing) -> str:
     writing.write(marked.marks, 0, len(writing.target))
     return marked.lead + "".join(writing.written) + marked.tail
@@ -102,6 +118,11 @@ _SIGNS_BEHIND = regex.compile(r"[^\p{L}\p{M}\p{N}]+$")
 _SPACED_BEHIND, _SPACED_BEFORE = "«‹", "»›!?;:"
 _CERTAIN = 1e6
 """More than any sum."""
+
+
+_MOST_WORK = 1_000_000
+"""Comparisons for a text, of which a second makes about as many.  Texts that need more have
+hundreds of marks in a sentence; they stay as they are."""
 
 
 class _Placement:
@@ -373,9 +394,8 @@ class _Writing:
         if self._pending and not self.target[start].isspace():
             self.written.append(self._pending)
         self._pending = ""
-        for unit in self._atoms[bisect_left(self._atom_starts, start) :]:
-            if unit.start >= end:
-                break
+        here = (bisect_left(self._atom_starts, place) for place in (start, end))
+        for unit in self._atoms[slice(*here)]:
             assert unit.atom is not None
             self._write_plain(start, unit.start)
             self.written.append(self._begin(unit.atom))
@@ -383,8 +403,8 @@ class _Writing:
         self._write_plain(start, end)
 
     def _write_plain(self, start: int, end: int) -> None:
-        first, last = (bisect_left(self._gap_places, place) for place in (start, end))
-        for place in self._gap_places[first:last]:
+        here = (bisect_left(self._gap_places, place) for place in (start, end))
+        for place in self._gap_places[slice(*here)]:
             self.written.append(self._escape(self.target[start:place]))
             self.written.append(self._gaps[place])
             start = place + 1
