@@ -19,11 +19,20 @@ from soak.fuzzing.trying import try_each
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="For each target.")
 @click.option("--inputs", type=int, help="Damaged inputs at most, for each target.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of all that is random.")
-@click.option("--input", "again", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-              help="Try this file alone.")  # fmt: skip
+@click.option(
+    "--input",
+    "again",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Try this file alone.",
+)
 @click.option("--name", help="Of the input for the target; by default, that of the file.")
-@click.option("--output", type=click.Path(path_type=Path, file_okay=False),
-              default=Path("runs/fuzzing"), show_default=True, help="For inputs that fail.")  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs/fuzzing"),
+    show_default=True,
+    help="For inputs that fail.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the targets and end.")
 def fuzz(
     names: tuple[str, ...],

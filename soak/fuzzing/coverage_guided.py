@@ -48,8 +48,8 @@ def search(target: str, folder: Path, seconds: float, seed: int) -> Tried:
     counts = [int(next(filter(None, found))) for found in _RUNS.findall(done.stderr)]
     kept = sum(1 for path in (folder / "corpus").iterdir() if path.is_file())
     failures = [
-        f"{one['place']}; again with: python -m soak.fuzzing {target} --input {one['input']} --name "
-        f"{one['name']}\n{one['detail']}"
+        f"{one['place']}; again with: python -m soak.fuzzing {target} --input {one['input']} "
+        f"--name {one['name']}\n{one['detail']}"
         for one in _found(folder)
     ]
     if done.returncode:

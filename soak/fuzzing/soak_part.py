@@ -1,4 +1,4 @@
-"""The part ``fuzz`` of the soak: all targets, one after another, each with its share of the time."""
+"""The part ``fuzz`` of the soak: all targets one after another, each with its share of time."""
 
 from __future__ import annotations
 

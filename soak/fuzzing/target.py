@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dragoman.core.errors import DragomanError
 
 MEBIBYTE = 2**20
+_SEEDS = Path(__file__).parent / "seeds"
 
 
 class Hostile(NamedTuple):
@@ -116,6 +117,11 @@ def files_in(directory: Path, *left_out: str) -> list[Hostile]:
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path.name not in left_out
     ]
+
+
+def seed(name: str) -> Hostile:
+    """A file in ``soak/fuzzing/seeds``."""
+    return Hostile(name, (_SEEDS / name).read_bytes())
 
 
 def texts(name: str, *contents: str) -> list[Hostile]:

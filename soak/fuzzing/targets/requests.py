@@ -147,74 +147,118 @@ def _upload(path: str, values: Mapping[str, str], name: str, content: str) -> by
     ]
     parts.append(
         f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: '
-        f"text/plain\r\n\r\n{content}"
+        f"text/plain\r\n\r\n# Hello\n\n<p>you"
     )
     body = "".join(f"--b\r\n{part}\r\n" for part in parts) + "--b--\r\n"
     return _request("POST", path, body.encode(), "multipart/form-data; boundary=b")
 
 
-_OWN = [
-    ("POST", "/v1/translate", {"text": ["Hello you. <b>x</b>", ""], "source": "en", "target": "de", "nbest": 2,
-        "links": True, "format": "html", "tags": ["<formal>"], "glossary": {"you": ["du", "Sie"]}, "context": "c",
-        "split": "sentences", "prefix": "", "memory": False}),
+_Route = tuple[str, str, "dict[str, Any] | None"]
+"""Method, path and the JSON that it takes."""
+_OWN: Sequence[_Route] = [
+    (
+        "POST",
+        "/v1/translate",
+        {
+            "text": ["Hello you. <b>x</b>", ""],
+            "source": "en",
+            "target": "de",
+            "nbest": 2,
+            "links": True,
+            "format": "html",
+            "tags": ["<formal>"],
+            "glossary": {"you": ["du", "Sie"]},
+            "context": "c",
+            "split": "sentences",
+            "prefix": "",
+            "memory": False,
+        },
+    ),
     ("POST", "/v1/translate/stream", {"text": "One. Two.", "target": "de"}),
     ("POST", "/v1/detect", {"text": ["der die", "a"]}),
     ("GET", "/v1/languages", None),
-    ("POST", "/v1/glossaries", {"name": "n", "source": "en", "target": "de", "entries": {"a": "b"}}),
+    (
+        "POST",
+        "/v1/glossaries",
+        {"name": "n", "source": "en", "target": "de", "entries": {"a": "b"}},
+    ),
     ("GET", "/v1/glossaries/1", None),
     ("GET", "/v1/documents/a?secret=b", None),
     ("GET", "/v1/usage", None),
-    ("POST", "/v1/corrections", {"source": "en", "target": "de", "text": "a", "translation": "b"}),
-]  # fmt: skip
-_DEEPL = [
-    ("POST", "/v2/translate", {"text": ["Hello <x>you</x>"], "target_lang": "DE", "source_lang": "EN", "tag_handling": "xml",
-        "ignore_tags": ["x"], "split_sentences": "nonewlines", "formality": "prefer_more", "show_billed_characters": True}),
-    ("POST", "/v3/glossaries", {"name": "g", "dictionaries": [{"source_lang": "en", "target_lang": "de",
-        "entries": "a\tb\n", "entries_format": "tsv"}]}),
+    (
+        "POST",
+        "/v1/corrections",
+        {"source": "en", "target": "de", "text": "a", "translation": "b"},
+    ),
+]
+_ENTRIES = {
+    "source_lang": "en",
+    "target_lang": "de",
+    "entries": "a\tb\n",
+    "entries_format": "tsv",
+}
+_DEEPL: Sequence[_Route] = [
+    (
+        "POST",
+        "/v2/translate",
+        {
+            "text": ["Hello <x>you</x>"],
+            "target_lang": "DE",
+            "source_lang": "EN",
+            "tag_handling": "xml",
+            "ignore_tags": ["x"],
+            "split_sentences": "nonewlines",
+            "formality": "prefer_more",
+            "show_billed_characters": True,
+        },
+    ),
+    ("POST", "/v3/glossaries", {"name": "g", "dictionaries": [_ENTRIES]}),
     ("GET", "/v2/languages?type=target", None),
     ("GET", "/v2/usage", None),
     ("GET", "/v2/glossaries", None),
     ("GET", "/v3/glossaries/x/entries?source_lang=en&target_lang=de", None),
-]  # fmt: skip
-_LIBRE = [
-    ("POST", "/translate", {"q": ["Hello", "you"], "source": "auto", "target": "de", "format": "html", "alternatives": 2, "api_key": ""}),
+]
+_LIBRE: Sequence[_Route] = [
+    (
+        "POST",
+        "/translate",
+        {
+            "q": ["Hello", "you"],
+            "source": "auto",
+            "target": "de",
+            "format": "html",
+            "alternatives": 2,
+            "api_key": "",
+        },
+    ),
     ("POST", "/detect", {"q": "der die das"}),
     ("POST", "/suggest", {"q": "a", "s": "b", "source": "en", "target": "de"}),
     ("GET", "/languages", None),
     ("GET", "/frontend/settings", None),
     ("GET", "/download_file/a.b.txt", None),
-]  # fmt: skip
+]
+_INTO_GERMAN = {"source_lang": "en", "target_lang": "de"}
 _MORE: Mapping[str, Sequence[bytes]] = {
-    "own": [_upload("/v1/documents", {"source": "en", "target": "de", "tags": "<formal>"}, "a.txt", "Hi.")],
+    "own": [
+        _upload("/v1/documents", {"source": "en", "target": "de", "tags": "<formal>"}, "a.txt")
+    ],
     "deepl": [
-        _form("/v2/translate", [("text", "a"), ("text", "<p>b"), ("target_lang", "DE"), ("tag_handling", "html")]),
-        _upload("/v2/document", {"target_lang": "DE", "source_lang": "EN"}, "a.html", "<p>Hi"),
-        _form("/v2/glossaries", [("name", "n"), ("source_lang", "en"), ("target_lang", "de"), ("entries", "a,b"), ("entries_format", "csv")]),
+        _form("/v2/translate", [("text", "<p>b"), ("target_lang", "DE"), ("tag_handling", "html")]),
+        _upload("/v2/document", _INTO_GERMAN, "a.html"),
+        _form("/v2/glossaries", [("name", "n"), *{**_ENTRIES, "entries": "a\tb"}.items()]),
     ],
     "libretranslate": [
         _form("/translate", [("q", "Hello"), ("source", "en"), ("target", "de")]),
-        _upload("/translate_file", {"source": "en", "target": "de"}, "a.md", "# Hi"),
+        _upload("/translate_file", {"source": "en", "target": "de"}, "a.md"),
     ],
-}  # fmt: skip
+}
 _PATHS = {"own": _OWN, "deepl": _DEEPL, "libretranslate": _LIBRE}
 _HEADERS = tokens(
     [
-        *(
-            "\r\nAuthorization: Bearer x",
-            "\r\nAuthorization: DeepL-Auth-Key x",
-            "\r\nX-Request-ID: \xff",
-        ),
+        *("\r\nAuthorization: Bearer x", "\r\nAuthorization: DeepL-Auth-Key x"),
         *("\r\nContent-Type: text/plain", "\r\nContent-Type: application/json; charset=utf-16"),
-        *(
-            "\r\nContent-Type: multipart/form-data",
-            "\r\nContent-Length: -1",
-            "\r\nContent-Length: 1e9",
-        ),
-        *(
-            "\r\nTransfer-Encoding: chunked",
-            "\r\nContent-Encoding: gzip",
-            "\r\nExpect: 100-continue",
-        ),
+        *("\r\nContent-Type: multipart/form-data", "\r\nContent-Length: -1"),
+        *("\r\nTransfer-Encoding: chunked", "\r\nContent-Encoding: gzip", "\r\nX-Request-ID: \xff"),
         *("%00", "%ff", "%2e%2e/", "?", "&", "=", "{", "}", "[", "]", '"', ":", "\\ud800", "--b"),
     ]
 )
@@ -233,18 +277,24 @@ def _door(name: str) -> Callable[[Path], Target]:
         return Hostile("request", _request(method, path, body, "application/json"))
 
     def made(folder: Path) -> Target:
-        whole = [_request(method, path) if values is None else _json(method, path, values) for method, path, values in paths]  # fmt: skip
-        posted = [one for one in paths if one[2] is not None]
-        bombs = [_request(method, path, bomb, "application/json") for method, path, _ in posted for bomb in json_bombs()]  # fmt: skip
+        seeds = [
+            _request(method, path) if values is None else _json(method, path, values)
+            for method, path, values in paths
+        ]
+        posted = [(method, path, values) for method, path, values in paths if values is not None]
+        bombs = [
+            _request(method, path, bomb, "application/json")
+            for method, path, _ in posted
+            for bomb in json_bombs()
+        ]
         method, path, values = posted[0]
-        assert values is not None
         key = next(iter(values))
         bombs += [_json(method, path, {**values, key: [text]}) for text in repeated(30_000)]
         bombs.append(_form(path, [("a", "")] * 20_000))
         return Target(
             f"{name}-door",
             _Server(folder),
-            [Hostile("request", one) for one in (*whole, *_MORE[name])],
+            [Hostile("request", one) for one in (*seeds, *_MORE[name])],
             refusals=(AnsweredError,),
             tokens=_HEADERS,
             bombs=[Hostile("request", one) for one in bombs],

@@ -113,6 +113,7 @@ def _model_bombs(content: bytes) -> list[Hostile]:
     )
 
 
+_NO_VOCABULARIES = [b"", b"\n" * 1000, bytes(range(256)) * 100]
 _HUGE_MODELS = [
     f"format: 1\nmodel: {{family: {family}, {key}: {value}}}\n"
     for family, keys in {

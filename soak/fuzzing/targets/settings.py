@@ -23,23 +23,23 @@ from soak.fuzzing.target import Hostile, Target, from_file, texts, tokens
 _RECIPES = Path(__file__).parents[3] / "recipes"
 _SETTINGS = (
     "training.step_tokens=4096\nmodel.d_model=8\ndata.train.0.weight=2\nevaluation.metrics=[bleu]\n"
-    "training.schedule={peak_learning_rate: 0.1}\nmodel.family=convs2s\nvocabulary=null"
+    "training.schedule={peak_learning_rate: 0.1}\nmodel.dropout=0.2\nvocabulary.size=500"
 )
 _SYSTEM = (
     "models: [runs/a, runs/b]\nweights: [1, 2]\nsearch: {beam: 4, length_penalty: 0.6}\n"
-    "precision: bfloat16\nglossary: terms.tsv\nworkers: 2\n"
+    "precision: bfloat16\nterms: {glossary: terms.tsv}\nworkers: 2\n"
 )
 _SERVER = (
     "host: 127.0.0.1\nport: 5000\nsystems:\n- runs/a\n- models: [runs/b]\n  workers: 2\n"
     "limits: {characters: 1000, seconds: 20}\nbatching: {queue_lines: 100}\npivots: [en]\n"
 )
 _CALIBRATION = (
-    '{"format": 1, "right": {"metric": "chrf", "threshold": 50}, "intercept": 0.1, "weights": '
+    '{"format": 1, "right": {"kind": "chrf", "above": 50}, "intercept": 0.1, "weights": '
     '{"mean": 2.5}, "text": "dev", "lines": 10, "share": 0.5, "conditions": {"weights": ["ab"], '
     '"system": {}, "search": {"beam": 4}}}'
 )
 _WORDS = tokens(
-    "{ } [ ] : - & * << ! | > # ~ null true 1e3 1_0 0o7 .nan .inf 2001-01-01 base: model: data: train:"
+    "{ } [ ] : - & * << ! | > # ~ null true 1e3 1_0 0o7 .nan .inf 2001-01-01 base: model: train:"
 )
 
 
@@ -88,9 +88,7 @@ def _overrides(folder: Path) -> Target:
         text = hostile.content.decode("utf-8", "surrogateescape")
         read_experiment(recipe, text.split("\n"))
 
-    words = tokens(
-        ["=", ".", "\n", *["data.train.0", "model.family", "training.tasks", "a.b.c", "{a:", "b}"]]
-    )
+    words = [b"\n", *tokens("= . data.train.0 model.family training.tasks a.b.c {a: b}")]
     bombs = [
         Hostile("settings", f"{key}={value}".encode())
         for key in ("model.d_model", "a." * 50_000, "data.train." + "9" * 5000)

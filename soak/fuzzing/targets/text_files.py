@@ -19,27 +19,10 @@ from dragoman.text.lines import read_lines
 from dragoman.text.pharaoh import read_gold_alignments
 from dragoman.text.word_vectors import each_vector, read_vectors
 from soak.fuzzing.bombs import as_files, json_bombs, long_lines, nested, packed, within, xml_bombs
-from soak.fuzzing.target import Hostile, Target, from_file, texts, tokens
+from soak.fuzzing.target import Hostile, Target, from_file, seed, texts, tokens
 
-_PO = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Hello\\n"\n"you"\nmsgstr "Hallo"\n'
-_PO_PLURAL = (
-    '#, fuzzy\n#| msgid "old"\nmsgctxt "menu"\nmsgid "a"\nmsgid_plural "as"\nmsgstr[0] "b"\n'
-    'msgstr[1] "bs"\n\n#~ msgid "x"\n#~ msgstr "y"\n\nmsgid "one"\nmsgstr "eins"\n'
-)
-_TMX = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4"><header srclang="en"/><body>\n'
-    '<tu tuid="1"><tuv xml:lang="en-US"><seg>A <hi>b</hi><ph x="1">&lt;br/></ph></seg></tuv>'
-    '<tuv xml:lang="de"><seg>B</seg></tuv></tu></body></tmx>\n'
-)
-_TBX = (
-    '<martif type="TBX"><text><body><termEntry id="1"><langSet xml:lang="en"><tig><term>house'
-    '</term></tig></langSet><langSet xml:lang="de"><tig><term>Haus</term><termNote '
-    'type="administrativeStatus">preferred</termNote></tig></langSet></termEntry></body></text>'
-    "</martif>"
-)
-_TREES = "(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sits)) (. .)))\n\n( (S (NP-SBJ-1 (-NONE- *)\n  (NN a))))\n"
 _XML_TOKENS = tokens(
-    '< > <!-- --> <![CDATA[ ]]> <?xml <!DOCTYPE &amp; &#x0; &#55296; /> </ xml:lang="de" encoding="utf-16"'
+    '< > <!-- --> <![CDATA[ ]]> <?xml <!DOCTYPE &amp; &#x0; &#55296; /> </ encoding="utf-16"'
 )
 
 
@@ -111,6 +94,13 @@ def _dictd(path: Path) -> None:
     read_dictionary(path)
 
 
+def _in(name: str, part: bytes, bomb: bytes) -> bytes:
+    """A seed with something much larger in place of a part."""
+    content = seed(name).content
+    assert part in content
+    return content.replace(part, bomb, 1)
+
+
 _LINES = "Hello you.\nA second line, 語 and é\n\nThe last\n"
 
 TARGETS: Mapping[str, Callable[[Path], Target]] = {
@@ -142,13 +132,13 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
     "tmx": _target(
         "tmx",
         partial(_format, ".tmx", ("en", "de")),
-        texts("a.tmx", _TMX),
+        [seed("memory.tmx")],
         as_files(
             "a.tmx",
             xml_bombs(),
             [
-                _TMX.replace("A <hi>", "<hi>" * 50_000 + "</hi>" * 50_000 + " <hi>").encode(),
-                _TMX.replace("<seg>B</seg>", "<seg>B</seg>" * 50_000).encode(),
+                _in("memory.tmx", b"<hi>b</hi>", nested("<hi>", "b", "</hi>", 50_000)),
+                _in("memory.tmx", b"<seg>B</seg>", b"<seg>B</seg>" * 50_000),
             ],
         ),
         (*_XML_TOKENS, *tokens("<tu> </tu> <tuv> <seg> </seg> <hi> </hi> <body> </body>")),
@@ -156,19 +146,19 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
     "po": _target(
         "po",
         partial(_format, ".po", ("", "")),
-        texts("a.po", _PO, _PO_PLURAL),
-        as_files("a.po", long_lines(), within(_PO + '\nmsgid "', '"\nmsgstr "b"\n')),
+        [seed("translated.po"), seed("forms.po")],
+        as_files("a.po", long_lines(), within('msgid ""\nmsgstr ""\n\nmsgid "', '"\nmsgstr "b"\n')),
         tokens('msgid msgstr msgctxt msgid_plural msgstr[1] msgstr[ #~ #, #| #: "" " \\ \\n \\"'),
     ),
     "trees": _target(
         "trees",
         _trees,
-        texts("a.trees", _TREES),
+        [seed("sentences.trees")],
         as_files(
             "a.trees",
             [nested("(S ", "(a b)", ")"), b"(" * 100_000, b"(S (a b)" * 20_000],
             within("(S (a ", "))\n"),
-        ),  # fmt: skip
+        ),
         tokens("( ) (S (NP -NONE- -LRB- ( ( (a)"),
     ),
     "alignments": _target(
@@ -185,28 +175,28 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
             "a.tsv",
             "source\ttarget\nhouse\tHaus|Hauses\nHome Assistant\t\tdo-not-translate\n"
             "IT\tEDV\tcase-sensitive\n",
-        ),  # fmt: skip
+        ),
         as_files(
             "a.tsv",
             long_lines(),
             within("house\t", "\n"),
             within("", "\tb\n"),
             [b"a\t" + b"b|" * 50_000 + b"c\n", b"".join(b"a%d\tb\n" % n for n in range(20_000))],
-        ),  # fmt: skip
+        ),
         tokens(["\t", "|", ",", "case-sensitive", "do-not-translate", "\n"]),
     ),
     "tbx": _target(
         "tbx",
         _glossary,
-        texts("a.tbx", _TBX),
+        [seed("terms.tbx")],
         as_files(
             "a.tbx",
             xml_bombs(),
             [
-                _TBX.replace("<tig>", "<tig>" + "<a>" * 20_000 + "</a>" * 20_000, 1).encode(),
-                _TBX.replace("<term>house", "<termNote/>" * 20_000 + "<term>house").encode(),
+                _in("terms.tbx", b"<term>house", nested("<a>", "", "</a>", 20_000) + b"<term>x"),
+                _in("terms.tbx", b"<term>house", b"<termNote/>" * 20_000 + b"<term>x"),
             ],
-        ),  # fmt: skip
+        ),
         (*_XML_TOKENS, *tokens("<termEntry> <langSet> <tig> <term> <termNote>")),
     ),
     "dictionary": _target(
@@ -224,7 +214,7 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
             "x.index",
             long_lines(),
             [b"a\t" + b"/" * 100_000 + b"\tA\n", b"a\tA\t////////\n", b"a\tA\tA\n" * 100_000],
-        ),  # fmt: skip
+        ),
         tokens(["\t", "A", "/", "///////", "\n"]),
     ),
     "vectors": _target(
@@ -240,7 +230,7 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
                 b"9999999 9999999\na 1\n",
                 b"1 1\na " + b"9" * 100_000 + b"\n",
             ],
-        ),  # fmt: skip
+        ),
         tokens(["999999999", "nan", "inf", "1e999", " ", "\n", "-0"]),
     ),
 }

@@ -212,8 +212,8 @@ def _item(place: Any, key: str, setting: str) -> Any:
     # Python reads no number of thousands of digits.
     if not (key.isdecimal() and len(key) <= _LONGEST_PLACE and int(key) < len(place)):
         raise ConfigError(
-            f"--set {setting:.200}: {key:.20} is no place in a list of {len(place)}; they are numbered "
-            "from 0"
+            f"--set {setting:.200}: {key:.20} is no place in a list of {len(place)}; they are "
+            "numbered from 0"
         )
     return int(key)
 
