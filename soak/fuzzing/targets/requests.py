@@ -140,14 +140,14 @@ def _form(path: str, values: Sequence[tuple[str, str]]) -> bytes:
     return _request("POST", path, urlencode(values).encode(), "application/x-www-form-urlencoded")
 
 
-def _upload(path: str, values: Mapping[str, str], name: str, content: str) -> bytes:
+def _upload(path: str, values: Mapping[str, str], name: str) -> bytes:
     parts = [
         f'Content-Disposition: form-data; name="{key}"\r\n\r\n{value}'
         for key, value in values.items()
     ]
     parts.append(
         f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: '
-        f"text/plain\r\n\r\n# Hello\n\n<p>you"
+        "text/plain\r\n\r\n# Hello\n\n<p>you"
     )
     body = "".join(f"--b\r\n{part}\r\n" for part in parts) + "--b--\r\n"
     return _request("POST", path, body.encode(), "multipart/form-data; boundary=b")

@@ -114,7 +114,7 @@ def _make_point(atom: Mark, text: str) -> None:
 
 # At the ends of a text, up to its first and last word.
 _SIGNS_BEFORE = regex.compile(r"^[^\p{L}\p{M}\p{N}]+")
-_SIGNS_BEHIND = regex.compile(r"[^\p{L}\p{M}\p{N}]+$")
+_SIGNS_BEHIND = regex.compile(r"(?<![^\p{L}\p{M}\p{N}])[^\p{L}\p{M}\p{N}]+$")
 _SPACED_BEHIND, _SPACED_BEFORE = "«‹", "»›!?;:"
 _CERTAIN = 1e6
 """More than any sum."""
