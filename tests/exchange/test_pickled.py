@@ -119,3 +119,25 @@ def test_damage_is_one_error(data: st.DataObject, tmp_path: Path) -> None:
         read_pickled(path)
     except DataError as error:
         assert str(error).startswith(f"{path}: ")
+
+
+def test_values_without_end_are_refused_before_they_are_shown(tmp_path: Path) -> None:
+    shared: list[object] = ["ha"]
+    for _ in range(40):
+        shared = [shared] * 10  # written out, 10 ** 40 values in a file of 2 kB
+    around: list[object] = []
+    around.append(around)
+    deep: list[object] = []
+    for _ in range(200):
+        deep = [deep]
+    for number, value in enumerate((shared, around, deep, Namespace(arch=shared))):
+        path = tmp_path / f"{number}.pt"
+        torch.save({"args": value}, path)
+        with pytest.raises(DataError, match="not a file to be trusted"):
+            read_pickled(path)
+
+
+def test_parts_that_are_shared_may_be_many(tmp_path: Path) -> None:
+    shared = [1, 2]
+    torch.save({"a": [shared] * 1000, "b": {"c": shared}}, tmp_path / "a.pt")
+    assert len(read_pickled(tmp_path / "a.pt")["a"]) == 1000

@@ -91,7 +91,7 @@ _TMX = (
 _ANDROID = '<resources><string name="a">', "</string></resources>"
 _CDATA = '<resources><string name="a"><![CDATA[', "]]></string></resources>"
 _CUE = "00:00:01,000 --> 00:00:02,000\n"
-_PO = 'msgid ""\nmsgstr "Language: pl\\n"\n\nmsgid "'
+_PO = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "'
 
 
 def _zip_kind(name: str, content: bytes, part: str, tag: str) -> _Kind:

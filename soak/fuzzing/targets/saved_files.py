@@ -269,7 +269,7 @@ def _trained(folder: Path) -> Path:
     text.write_text("a\tb\n" + "".join(f"{line}\t{line}\n" for line in LINES), encoding="utf-8")
     recipe = folder / "recipe.yaml"
     recipe.write_text(_RECIPE.format(path=text), encoding="utf-8")
-    code = carry_out(["train", recipe, "--run", folder / "run", "--quiet", "--device", "cpu"])
+    code = carry_out(["train", recipe, "--run", folder / "run", "--quiet"])
     assert code == 0
     return folder / "run"
 
@@ -312,7 +312,7 @@ def _resume(folder: Path) -> Target:
     shutil.rmtree(run / "model")
 
     def read(path: Path) -> None:
-        carry_out(["resume", path, "--quiet", "--device", "cpu"])
+        carry_out(["resume", path, "--quiet"])
 
     return Target(
         "resume",

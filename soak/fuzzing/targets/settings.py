@@ -22,7 +22,7 @@ from soak.fuzzing.target import Hostile, Target, from_file, texts, tokens
 
 _RECIPES = Path(__file__).parents[3] / "recipes"
 _SETTINGS = (
-    "training.step_tokens=4096\nmodel.d_model=8\ndata.train.0.weight=2\nevaluation.metrics=[bleu]\n"
+    "training.step_tokens=4096\nmodel.d_model=8\ndata.train.0.weight=2\nevaluation.metrics=[chrf]\n"
     "training.schedule={peak_learning_rate: 0.1}\nmodel.dropout=0.2\nvocabulary.size=500"
 )
 _SYSTEM = (
