@@ -257,6 +257,7 @@ training:
   max_steps: 4
   validation_steps: 2
   checkpoint_steps: 2
+  best_metric: chrf
   schedule: {{peak_learning_rate: 0.01, warmup_steps: 2}}
 search: {{beam: 2}}
 evaluation: {{metrics: [chrf]}}
