@@ -94,6 +94,8 @@ class _Server:
         method, _, target = first.partition(b" ")
         path, _, query = target.partition(b"?")
         headers = [tuple(line.partition(b": ")[::2]) for line in lines if b": " in line]
+        if any(n.lower() == b"content-length" and not v.isdigit() for n, v in headers):
+            raise AnsweredError("such is refused by what speaks HTTP, in front of the application")
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},

@@ -8,6 +8,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ import dragoman
 import dragoman.translation.translator  # here and not in each child
 from dragoman.apps.installing.install import install
 from dragoman.apps.installing.model_archives import pack
+from dragoman.core.errors import DragomanError
 from dragoman.data.store import Store
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import WEIGHTS_FILE, load_model, write_tensors
@@ -249,7 +251,7 @@ _RECIPE = """
 seed: 1
 data:
   train: [{{path: {path}, source: a, target: b}}]
-  dev: {{path: {path}, source: a, target: b}}
+  dev: {{path: {path}.dev.tsv, source: a, target: b}}
 vocabulary: {{size: 14}}
 model: {{family: transformer, encoder_layers: 1, decoder_layers: 1, d_model: 8, d_ff: 8, heads: 2}}
 training:
@@ -268,6 +270,8 @@ def _trained(folder: Path) -> Path:
     """A run of four steps."""
     text = folder / "text.tsv"
     text.write_text("a\tb\n" + "".join(f"{line}\t{line}\n" for line in LINES), encoding="utf-8")
+    dev = folder / "text.tsv.dev.tsv"
+    dev.write_text("a\tb\na e b\td a c\n", encoding="utf-8")
     recipe = folder / "recipe.yaml"
     recipe.write_text(_RECIPE.format(path=text), encoding="utf-8")
     code = carry_out(["train", recipe, "--run", folder / "run", "--quiet"])
@@ -280,9 +284,10 @@ def _read_run(run: Path) -> None:
     for checkpoint in checkpoints(run):
         read_checkpoint(checkpoint)
         moving_average(checkpoint)
-    carry_out(["show", "training", "--json", run])
     carry_out(["average", run, "--output", run.parent / "average", "--quiet"])
     carry_out(["translate", run, "--device", "cpu", "--quiet"], b"a b\n")
+    with suppress(DragomanError):  # a run of four steps has no curves
+        carry_out(["show", "training", "--json", run])
 
 
 def _run(folder: Path) -> Target:
