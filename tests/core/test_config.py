@@ -396,7 +396,7 @@ def test_a_message_about_thousands_of_problems_tells_the_first(tmp_path: Path) -
         size: int = 1
 
     wrong: dict[str, object] = {f"key{number}": 1 for number in range(3000)}
-    with pytest.raises(ConfigError, match="3000 problems: .*and 2980 more") as caught:
+    with pytest.raises(ConfigError, match=r"3000 problems: .*and 2980 more") as caught:
         parse(Small, {**wrong}, "file")
     assert len(str(caught.value)) < 8000
     with pytest.raises(ConfigError) as caught:

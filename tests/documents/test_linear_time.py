@@ -26,7 +26,7 @@ SECONDS = 2.0
             "a ",
             "http://" * 8000,
             " b",
-        ),  # one thing to copy, sought as a regular expression
+        ),  # one thing to copy
         ("a.txt", "a ", "{a}" * 20_000, " b"),  # many, each compared with all
         ("a.json", '{"a": "a', " " * 60_000, 'b"}'),
     ],

@@ -141,3 +141,14 @@ def test_parts_that_are_shared_may_be_many(tmp_path: Path) -> None:
     shared = [1, 2]
     torch.save({"a": [shared] * 1000, "b": {"c": shared}}, tmp_path / "a.pt")
     assert len(read_pickled(tmp_path / "a.pt")["a"]) == 1000
+
+
+def test_a_zip_file_of_several_disks_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    torch.save({"a": 1}, path)
+    content = path.read_bytes()
+    end = content.rindex(b"PK\x05\x06")
+    locator = b"PK\x06\x07" + bytes(12) + (2).to_bytes(4, "little")  # APPNOTE.TXT, section 4.3.15
+    path.write_bytes(content[:end] + locator + content[end:])
+    with pytest.raises(DataError, match="damaged"):
+        read_pickled(path)

@@ -187,9 +187,9 @@ def _check_size(path: Path) -> None:
     """Refuse archives whose content is larger than themselves, before anything is unpacked."""
     if not os.path.isfile(path):
         raise DataError(f"{path}: no such file")
-    if not zipfile.is_zipfile(path):
-        return  # the older format, which is read piece by piece
     try:
+        if not zipfile.is_zipfile(path):
+            return  # the older format, which is read piece by piece
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError) as error:
