@@ -57,7 +57,8 @@ class Adapter:
             return merged({**weights, **self.factors})
         except (KeyError, RuntimeError) as error:
             raise SavedError(
-                f"{self.path}: does not fit the layers of {directory} ({error!s:.200}); copy it again"
+                f"{self.path}: does not fit the layers of {directory} ({error!s:.200}); copy it "
+                "again"
             ) from error
 
 

@@ -146,7 +146,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError) as error:
         raise SavedError(
-            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another checkpoint"
+            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another "
+            "checkpoint"
         ) from error
     if metadata.get("digest") != _digest(tensors):
         raise SavedError(
