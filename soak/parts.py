@@ -16,6 +16,7 @@ PARTS: Mapping[str, str] = {
     "power": "soak.power",
     "disks": "soak.disks",
     "elastic": "soak.elastic",
+    "fuzz": "soak.fuzzing.soak_part",
 }
 """The module of each part, by its name; the part is the module's ``PART``."""
 

@@ -384,3 +384,21 @@ def test_written_yaml_reads_back_the_same_in_the_same_order(values: dict[str, An
     again = yaml.safe_load(to_yaml(values))
     assert again == values
     assert list(again) == list(values)
+
+
+def test_a_place_of_thousands_of_digits_is_no_place() -> None:
+    with pytest.raises(ConfigError, match="9 is no place in a list of 1"):
+        override({"a": [1]}, ["a." + "9" * 5000 + "=2"])
+
+
+def test_a_message_about_thousands_of_problems_tells_the_first(tmp_path: Path) -> None:
+    class Small(Config):
+        size: int = 1
+
+    wrong: dict[str, object] = {f"key{number}": 1 for number in range(3000)}
+    with pytest.raises(ConfigError, match=r"3000 problems: .*and 2980 more") as caught:
+        parse(Small, {**wrong}, "file")
+    assert len(str(caught.value)) < 8000
+    with pytest.raises(ConfigError) as caught:
+        parse(Small, {"k" * 100_000: 1}, "file")
+    assert len(str(caught.value)) < 1000

@@ -41,6 +41,16 @@ def test_gather_joins_rows_in_the_order_asked(
     assert lengths.tolist() == store.lengths("target", np.array(rows, dtype=np.int64)).tolist()
 
 
+def test_a_manifest_of_other_rows_is_refused(store_of: Callable[..., Store]) -> None:
+    path = store_of([([5], [6]), ([7], [8])]).directory / "store.json"
+    good = json.loads(path.read_text(encoding="utf-8"))
+    part = {**good["parts"][0], "stop": 9}
+    for change in ({"pairs": 9}, {"parts": [part]}):
+        path.write_text(json.dumps({**good, **change}), encoding="utf-8")
+        with pytest.raises(SavedError, match="does not fit the files beside it"):
+            Store.open(path.parent)
+
+
 def test_arrays_are_mapped_and_read_only(store_of: Callable[..., Store]) -> None:
     store = store_of([([1, 2], [3])])
     assert store.source(0).dtype == np.int32

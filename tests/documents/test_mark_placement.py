@@ -11,6 +11,7 @@ from xml.sax import parseString
 from xml.sax.handler import ContentHandler
 
 import pytest
+from document_models import file_by
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -332,3 +333,10 @@ def test_pairs_of_html_stay_nested(markup: str, data: st.DataObject) -> None:
     result = document.joined(found)
     parseString(f"<x>{result}</x>".encode(), ContentHandler())
     assert tags(result) == tags(markup)
+
+
+def test_a_text_of_too_many_marks_stays_as_it_is() -> None:
+    content = "Say {a} now. " + "<b>{b}</b> & {a} " * 600
+    assert file_by(str.upper, "a.txt", content) == content
+    few = file_by(str.upper, "a.txt", "Say {a} now. " + "{b} or {a} " * 6)
+    assert few.startswith("SAY {a} NOW. {b} OR {a} ")

@@ -119,3 +119,36 @@ def test_damage_is_one_error(data: st.DataObject, tmp_path: Path) -> None:
         read_pickled(path)
     except DataError as error:
         assert str(error).startswith(f"{path}: ")
+
+
+def test_values_without_end_are_refused_before_they_are_shown(tmp_path: Path) -> None:
+    shared: list[object] = ["ha"]
+    for _ in range(40):
+        shared = [shared] * 10  # written out, 10 ** 40 values in a file of 2 kB
+    around: list[object] = []
+    around.append(around)
+    deep: list[object] = []
+    for _ in range(200):
+        deep = [deep]
+    for number, value in enumerate((shared, around, deep, Namespace(arch=shared))):
+        path = tmp_path / f"{number}.pt"
+        torch.save({"args": value}, path)
+        with pytest.raises(DataError, match="not a file to be trusted"):
+            read_pickled(path)
+
+
+def test_parts_that_are_shared_may_be_many(tmp_path: Path) -> None:
+    shared = [1, 2]
+    torch.save({"a": [shared] * 1000, "b": {"c": shared}}, tmp_path / "a.pt")
+    assert len(read_pickled(tmp_path / "a.pt")["a"]) == 1000
+
+
+def test_a_zip_file_of_several_disks_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    torch.save({"a": 1}, path)
+    content = path.read_bytes()
+    end = content.rindex(b"PK\x05\x06")
+    locator = b"PK\x06\x07" + bytes(12) + (2).to_bytes(4, "little")  # APPNOTE.TXT, section 4.3.15
+    path.write_bytes(content[:end] + locator + content[end:])
+    with pytest.raises(DataError, match="damaged"):
+        read_pickled(path)

@@ -251,3 +251,11 @@ def test_what_is_no_model_says_so(tmp_path: Path, make: object, message: str) ->
     make(tmp_path / "run")  # type: ignore[operator]
     with pytest.raises(SavedError, match=message):
         load_model(tmp_path / "run")
+
+
+def test_a_damaged_header_is_not_repeated_without_end(tmp_path: Path) -> None:
+    header = b'"' + b"\\u0000" * 10_000 + b'"'
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(SavedError, match="truncated or damaged") as caught:
+        read_tensors(tmp_path / "a.safetensors")
+    assert len(str(caught.value)) < 1000

@@ -90,3 +90,10 @@ def test_missing_and_truncated_files(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"2 2\na 1 2\nb 1 2\n")[:20])
     with pytest.raises(DataError, match=r"truncated or corrupt"):
         read_vectors(path)
+
+
+def test_a_message_does_not_repeat_a_number_without_end(tmp_path: Path) -> None:
+    (tmp_path / "a.vec").write_text(f"1 1\na -1{'9' * 5000}x\n", encoding="utf-8")
+    with pytest.raises(DataError, match="could not convert") as caught:
+        read_vectors(tmp_path / "a.vec")
+    assert len(str(caught.value)) < 400

@@ -34,6 +34,7 @@ from dragoman.core.strict_yaml import INTEGER_LIMIT, load_yaml
 ConfigType = TypeVar("ConfigType", bound="Config")
 
 # A thousand corpora take a tenth of this; a larger file is not a configuration, or is endless.
+_LONGEST_PLACE = 9  # digits of a place in a list
 _LARGEST_FILE = 1 << 20  # bytes
 
 
@@ -195,7 +196,7 @@ def _set(values: dict[str, Any], setting: str) -> None:
         place = place[_item(place, parent, setting)]
         if not isinstance(place, (dict, list)):
             whole = ".".join(parents[:depth])
-            problem = f"{parent} is not a section; set it as a whole: {whole}=VALUE"
+            problem = f"{parent:.80} is not a section; set it as a whole: {whole:.200}=VALUE"
             raise ConfigError(f"--set {setting:.200}: {problem}")
     try:
         place[_item(place, last, setting)] = load_yaml(text)
@@ -208,10 +209,11 @@ def _item(place: Any, key: str, setting: str) -> Any:
     """A key of a section, or a place in a list, such as that of 0 in ``data.train.0.weight``."""
     if isinstance(place, dict):
         return key
-    if not (key.isdecimal() and int(key) < len(place)):
+    # Python reads no number of thousands of digits.
+    if not (key.isdecimal() and len(key) <= _LONGEST_PLACE and int(key) < len(place)):
         raise ConfigError(
-            f"--set {setting:.200}: {key} is no place in a list of {len(place)}; they are numbered "
-            "from 0"
+            f"--set {setting:.200}: {key:.20} is no place in a list of {len(place)}; they are "
+            "numbered from 0"
         )
     return int(key)
 

@@ -6,13 +6,16 @@ pydantic finds the problems; here they are named by the keys of the file, with "
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from dragoman.core.sections import choice_of, configs_in, keys_of
+
+_MOST = 20
+"""Problems, or names, that a message tells; a file may have thousands."""
 
 Place = tuple[str, ...]
 """A key of a file after the keys of the sections around it, outermost first."""
@@ -41,23 +44,39 @@ def explain(
         error: what pydantic reported about them.
         manual: where the keys are described.
     """
-    return listed(list(dict.fromkeys(_each(kind, values, error, manual))))
+    found = error.errors(include_url=False)
+    told = list(dict.fromkeys(_each(kind, values, found[:_MOST], manual)))
+    return listed(told, len(found[_MOST:]))
 
 
-def listed(problems: Sequence[str]) -> str:
-    """Several problems as one line, numbered; a single one as it is."""
-    if len(problems) == 1:
-        return problems[0]
-    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(problems, 1))
-    return f"{len(problems)} problems: {numbered}"
+def listed(problems: Sequence[str], others: int = 0) -> str:
+    """Several problems as one line, the first ones numbered; a single one as it is.
+
+    Args:
+        problems: each in words.
+        others: that are only counted.
+    """
+    first = problems[:_MOST]
+    others += len(problems) - len(first)
+    if len(first) == 1 and not others:
+        return first[0]
+    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(first, 1))
+    return f"{len(first) + others} problems: {numbered}" + f"  and {others} more" * bool(others)
+
+
+def named(names: Iterable[str]) -> str:
+    """The first of any number of names from a file, each on one line and cut if it is long."""
+    known = [f"{' '.join(one.split()):.80}" for one in names]
+    more = f" and {len(known) - _MOST:,} more" if len(known) > _MOST else ""
+    return ", ".join(known[:_MOST]) + more
 
 
 def _each(
-    kind: type[BaseModel], values: dict[str, Any], error: ValidationError, manual: str
+    kind: type[BaseModel], values: dict[str, Any], found: Sequence[Any], manual: str
 ) -> Iterator[str]:
     problems = [
         (_place(values, problem["loc"], missing=problem["type"] == "missing"), problem)
-        for problem in error.errors(include_url=False)
+        for problem in found
     ]
     misspelt = {
         place: _meant(kind, place, values)
@@ -74,7 +93,7 @@ def _each(
         if place in misspelt:
             meant = misspelt[place]
             if meant in families or place[:-1] not in astray:
-                yield f"unknown key {'.'.join(place)!r}; {_hint(place, meant, manual)}"
+                yield f"unknown key {'.'.join(place)!r:.100}; {_hint(place, meant, manual)}"
         elif any(place[: len(section)] == section for section in astray):
             continue
         elif problem["type"] != "missing" or place not in misspelt.values():
@@ -82,6 +101,7 @@ def _each(
 
 
 def _describe(key: str, problem: Mapping[str, Any]) -> str:
+    key = f"{key:.200}"
     if problem["type"] == "missing":
         return f"missing key {key!r}; add it"
     if problem["type"] == "unknown_kind":

@@ -111,7 +111,22 @@ class Store:
         manifest = read_manifest(directory)
         for name, expected in manifest.files.items():
             _check(directory / name, expected)
-        return cls(directory, manifest)
+        try:
+            store = cls(directory, manifest)
+            fits = store._fits()
+        except ValueError:  # of a file that does not consist of whole numbers
+            fits = False
+        if not fits:
+            raise SavedError(f"{directory / MANIFEST}: does not fit the files beside it; {REMEDY}")
+        return store
+
+    def _fits(self) -> bool:
+        """Whether the manifest tells of as many rows as there are."""
+        ends = [(offsets, len(self._ids[side])) for side, offsets in self._offsets.items()]
+        return all(part.start <= part.stop <= len(self) for part in self.parts) and all(
+            len(offsets) == len(self) + 1 and offsets[0] == 0 and offsets[-1] == count
+            for offsets, count in ends
+        )
 
     def __len__(self) -> int:
         return self.manifest.pairs

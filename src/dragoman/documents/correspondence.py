@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from operator import itemgetter
 
 import regex
 
@@ -31,6 +31,10 @@ NOTHING = Mark("", "", 0, 0, is_atom=True)
 
 Range = tuple[int, int]
 """Start and end, half-open, in characters."""
+
+_Coordinate = Callable[[tuple[int, int]], int]
+_IN_SOURCE: _Coordinate = itemgetter(0)
+_IN_TARGET: _Coordinate = itemgetter(1)
 
 
 def is_word(text: str) -> bool:
@@ -68,11 +72,11 @@ class SentencePair:
 
     def to_target(self, place: float) -> float:
         """The place in the target that belongs to one in the source, by proportion."""
-        return _interpolated(self.anchors, place)
+        return _interpolated(self.anchors, place, _IN_SOURCE, _IN_TARGET)
 
     def to_source(self, place: float) -> float:
         """The reverse."""
-        return _interpolated([(target, source) for source, target in self.anchors], place)
+        return _interpolated(self.anchors, place, _IN_TARGET, _IN_SOURCE)
 
 
 class Correspondence:
@@ -96,7 +100,8 @@ class Correspondence:
         self._source_starts = [sentence.source[0] for sentence in self.sentences]
         self._target_starts = [sentence.target[0] for sentence in self.sentences]
         placed = self._placed_atoms(atoms)
-        self.lost = [atom for atom in atoms if id(atom) not in {id(one) for _, _, one in placed}]
+        found = {id(one) for _, _, one in placed}
+        self.lost = [atom for atom in atoms if id(atom) not in found]
         self.units = list(self._units(placed))
         self._first_units = [unit.start for unit in self.units]
         self._read_links(links)
@@ -158,20 +163,14 @@ class Correspondence:
     def _placed_atoms(self, atoms: Sequence[Mark]) -> list[tuple[int, int, Mark]]:
         """Where atoms are in the translation, each at the nearest of its places that is free."""
         placed: list[tuple[int, int, Mark]] = []
+        taken = TakenRanges()
+        copies = _Copies(self.target)
         for atom in sorted(atoms, key=lambda one: one.start - one.stop):  # the longest first
-            content = regex.escape(self._text[atom.start : atom.stop])
             expected = int(self.to_target(atom.start))
-            window = max(0, expected - _FAR), expected + _FAR
-            found = [
-                match.span()
-                for match in regex.finditer(content, self.target, regex.IGNORECASE, *window)
-                if all(match.end() <= start or end <= match.start() for start, end, _ in placed)
-            ]
-            if found:
-                whole = [span for span in found if _is_apart(self.target, span)]
-                start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
-                placed.append((start, end, atom))
-        taken = [(start, end) for start, end, _ in placed]
+            span = copies.nearest(self._text[atom.start : atom.stop], expected, taken)
+            if span is not None:
+                placed.append((*span, atom))
+                taken.add(span)
         placed += [(*span, NOTHING) for span in surplus(self._text, self.target, atoms, taken)]
         return sorted(placed, key=lambda one: one[0])
 
@@ -259,32 +258,124 @@ def _increasing(
     return [(source[0], target[0]), (source[1], target[1]), end]
 
 
-def _interpolated(points: Sequence[tuple[int, int]], place: float) -> float:
-    for (x, y), (next_x, next_y) in pairwise(points):
-        if place <= next_x:
-            share = (place - x) / (next_x - x) if next_x > x else 0.0
-            return y + max(0.0, share) * (next_y - y)
-    return points[-1][1]
+def _interpolated(
+    anchors: Sequence[tuple[int, int]], place: float, given: _Coordinate, wanted: _Coordinate
+) -> float:
+    """One coordinate of a place between anchors, from the other, in which they are increasing."""
+    index = bisect_left(anchors, place, 1, key=given)
+    if index == len(anchors):
+        return wanted(anchors[-1])
+    before, after = anchors[index - 1], anchors[index]
+    x, next_x = given(before), given(after)
+    share = (place - x) / (next_x - x) if next_x > x else 0.0
+    return wanted(before) + max(0.0, share) * (wanted(after) - wanted(before))
 
 
-def surplus(
-    text: str, target: str, atoms: Sequence[Mark], taken: Sequence[Range]
-) -> Iterator[Range]:
+class TakenRanges:
+    """Parts of a text that are taken, none of which overlaps another but in white space.
+
+    Args:
+        ranges: that are taken already.
+    """
+
+    def __init__(self, ranges: Iterable[Range] = ()) -> None:
+        self._ranges = sorted(ranges)
+
+    def add(self, span: Range) -> None:
+        """Take a part."""
+        insort(self._ranges, span)
+
+    def is_free(self, span: Range) -> bool:
+        """Whether nothing of a part is taken."""
+        start, end = span
+        before = bisect_left(self._ranges, (end,)) - 1  # the last one that begins in front of it
+        return before < 0 or self._ranges[before][1] <= start
+
+
+class _Copies:
+    """Where a translation has what was copied.
+
+    A stretch is looked through once for each content, however often that is asked for: a text may
+    have thousands of the same.
+
+    Args:
+        target: the translation.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._found: dict[tuple[str, int], list[Range]] = {}
+
+    def nearest(self, content: str, expected: int, taken: TakenRanges) -> Range | None:
+        """The nearest free place, one that is no part of a longer word if there is such.
+
+        Args:
+            content: what is looked for, in any case.
+            expected: where it should be.
+            taken: where it cannot be.
+        """
+        places = self._around(content, expected // _FAR)
+        right = bisect_left(places, (expected,))
+        left, part = right - 1, None
+        while (at := _nearer(places, left, right, expected)) is not None:
+            span = places[at]
+            if not taken.is_free(span):
+                del places[at]  # it never will be again
+                right -= at == left
+            elif _is_apart(self._target, span):
+                return span
+            else:
+                part = part or span
+                right += at == right
+            left -= at == left
+        return part
+
+    def _around(self, content: str, stretch: int) -> list[Range]:
+        """All places in a stretch of the translation and in its neighbours."""
+        if (content, stretch) not in self._found:
+            start, stop = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR + len(content)
+            window = self._target[start:stop]
+            found = _occurrences(content.lower(), window.lower())
+            if len(content.lower()) != len(content) or len(window.lower()) != len(window):
+                found = _occurrences(content, window)  # places are others in lower case
+            self._found[content, stretch] = [(start + one, start + end) for one, end in found]
+        return self._found[content, stretch]
+
+
+def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> int | None:
+    """The index, of two, of the place that is nearer to where it should be; None if both are far.
+
+    Args:
+        places: in order.
+        left: index of the one in front; -1 if there is none.
+        right: index of the one behind; the number of places if there is none.
+        expected: where it should be.
+    """
+    before = expected - places[left][0] if left >= 0 else _FAR + 1
+    behind = places[right][0] - expected if right < len(places) else _FAR + 1
+    if min(before, behind) > _FAR:
+        return None
+    return left if before <= behind else right
+
+
+def surplus(text: str, target: str, atoms: Sequence[Mark], taken: TakenRanges) -> Iterator[Range]:
     """What a translation has too much of what only a program could have meant, with white space.
 
     Args:
         text: the source.
         target: its translation.
         atoms: what is copied.
-        taken: where that is in the translation.
+        taken: where that is in the translation; what is yielded is added.
     """
-    taken = list(taken)
     for start, end in _strays(text, target, atoms):
-        if all(end <= begin or stop <= start for begin, stop in taken):
+        if taken.is_free((start, end)):
             # With the white space behind it, or else in front.
-            last = len(target) - len(target[end:].lstrip(" "))
-            first = start if last < len(target) else len(target[:start].rstrip(" "))
-            taken.append((first, last))
+            first, last = start, end
+            while last < len(target) and target[last] == " ":
+                last += 1
+            while last == len(target) and first and target[first - 1] == " ":
+                first -= 1
+            taken.add((first, last))
             yield first, last
 
 
@@ -294,8 +385,15 @@ def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
     yield from strays(target, wanted)
     for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
         if len(one) >= _LONG_WORD:  # as a part of a longer word, too
-            for match in regex.finditer(regex.escape(one), target):
-                yield match.span()
+            yield from _occurrences(one, target)
+
+
+def _occurrences(part: str, text: str) -> Iterator[Range]:
+    """Where a part is in a text; regular expressions would need time quadratic in its length."""
+    place = text.find(part) if part else -1
+    while place >= 0:
+        yield place, place + len(part)
+        place = text.find(part, place + len(part))
 
 
 def _without_signs(text: str, start: int, end: int) -> Range:

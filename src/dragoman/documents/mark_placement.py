@@ -11,6 +11,7 @@ written exactly once, whatever the links say.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
@@ -21,6 +22,7 @@ from dragoman.documents.correspondence import (
     Correspondence,
     Range,
     SentencePair,
+    TakenRanges,
     TargetUnit,
     is_word,
     linked_sentences,
@@ -49,6 +51,8 @@ def place_marks(
     if (learned := _learned(marked, translated, atoms, escape)) is not None:
         return _written(marked, learned)
     found = Correspondence(marked.text, translated, atoms)
+    if _work(marked, found) > _MOST_WORK:
+        return _written(marked, _unchanged(marked, atoms, escape))
     placement = _Placement(marked, found)
     for atom in found.lost:
         if not placement.put_atom(atom):
@@ -72,13 +76,28 @@ def _learned(
     units = [
         TargetUnit(*place, 0, True, atom=atom) for place, atom in zip(taken, atoms, strict=True)
     ]
-    edges = [edge for place in places.values() for edge in place]
-    for start, stop in surplus(marked.text, target, atoms, taken):
-        if any(start < edge < stop for edge in edges):
+    edges = sorted(edge for place in places.values() for edge in place)
+    for start, stop in surplus(marked.text, target, atoms, TakenRanges(taken)):
+        inside = bisect_right(edges, start)
+        if inside < len(edges) and edges[inside] < stop:
             return None
         units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
     gaps = _written_gaps(marked, linked_sentences(marked.text, translated), target)
     return _Writing(target, units, gaps, places, escape)
+
+
+def _work(marked: MarkedText, found: Correspondence) -> int:
+    """How many comparisons it takes to choose places for the marks of a text."""
+    marks = list(walk(marked.marks))
+    units = (len(found.units_of(found.sentence_at(mark.start))) for mark in marks)
+    return len(marks) ** 2 + sum(units)
+
+
+def _unchanged(marked: MarkedText, atoms: Sequence[Mark], escape: Callable[[str], str]) -> _Writing:
+    """What writes a text as it was, marks and all."""
+    units = [TargetUnit(atom.start, atom.stop, 0, True, atom=atom) for atom in atoms]
+    places = {id(mark): (mark.start, mark.stop) for mark in walk(marked.marks) if not mark.is_atom}
+    return _Writing(marked.text, units, marked.gaps, places, escape)
 
 
 def _written(marked: MarkedText, writing: _Writing) -> str:
@@ -95,10 +114,15 @@ def _make_point(atom: Mark, text: str) -> None:
 
 # At the ends of a text, up to its first and last word.
 _SIGNS_BEFORE = regex.compile(r"^[^\p{L}\p{M}\p{N}]+")
-_SIGNS_BEHIND = regex.compile(r"[^\p{L}\p{M}\p{N}]+$")
+_SIGNS_BEHIND = regex.compile(r"(?<![^\p{L}\p{M}\p{N}])[^\p{L}\p{M}\p{N}]+$")
 _SPACED_BEHIND, _SPACED_BEFORE = "«‹", "»›!?;:"
 _CERTAIN = 1e6
 """More than any sum."""
+
+
+_MOST_WORK = 1_000_000
+"""Comparisons for a text, of which a second makes about as many.  Texts that need more have
+hundreds of marks in a sentence; they stay as they are."""
 
 
 class _Placement:
@@ -335,6 +359,8 @@ class _Writing:
         self._atoms = sorted(
             (unit for unit in units if unit.atom is not None), key=lambda unit: unit.start
         )
+        self._atom_starts = [unit.start for unit in self._atoms]
+        self._gap_places = sorted(gaps)
         self._pending = ""  # white space behind a point, needed if text follows
         self.written: list[str] = []
 
@@ -368,16 +394,17 @@ class _Writing:
         if self._pending and not self.target[start].isspace():
             self.written.append(self._pending)
         self._pending = ""
-        for unit in self._atoms:
-            if start <= unit.start < end:
-                assert unit.atom is not None
-                self._write_plain(start, unit.start)
-                self.written.append(self._begin(unit.atom))
-                start = unit.end
+        here = (bisect_left(self._atom_starts, place) for place in (start, end))
+        for unit in self._atoms[slice(*here)]:
+            assert unit.atom is not None
+            self._write_plain(start, unit.start)
+            self.written.append(self._begin(unit.atom))
+            start = unit.end
         self._write_plain(start, end)
 
     def _write_plain(self, start: int, end: int) -> None:
-        for place in sorted(place for place in self._gaps if start <= place < end):
+        here = (bisect_left(self._gap_places, place) for place in (start, end))
+        for place in self._gap_places[slice(*here)]:
             self.written.append(self._escape(self.target[start:place]))
             self.written.append(self._gaps[place])
             start = place + 1

@@ -28,7 +28,9 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
 """Of front matter, in YAML and in TOML."""
 _TRANSLATED_KEYS = "description excerpt subtitle summary tagline title"
-_SCALAR = re.compile(rf"(?P<key>(?:{'|'.join(_TRANSLATED_KEYS.split())}):[ ]+)(?P<value>\S.*?)\s*")
+_SCALAR = re.compile(
+    rf"(?P<key>(?:{'|'.join(_TRANSLATED_KEYS.split())}):[ ]+)(?P<value>\S(?:.*\S)?)\s*"
+)
 # In front of the words of a paragraph: a box to tick, the name of a footnote, the kind of a notice.
 _LABEL = re.compile(r"(?:\[![A-Za-z]+\][ \t]*\n)?(?:\[[ xX]\][ \t]+|\[\^[^\]\s]+\]:[ \t]*)?")
 _COLUMN = re.compile(r"(?<!\\)\|")

@@ -34,7 +34,7 @@ from markdown_it.token import Token
 Environment = MutableMapping[str, Any]
 """What the parser knows of a document: its references."""
 
-_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]")
 _SPAN = "span"
 _LABEL = "label"
 

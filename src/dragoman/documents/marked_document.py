@@ -127,7 +127,8 @@ def mark_document(
     return marking.document
 
 
-_EMPTY_LINE = re.compile(r"([\t\f ]*(?:\r\n?|\n)(?:[\t\f ]*(?:\r\n?|\n))+[\t\f ]*)")
+# White space in front is read from its first character only, for time linear in its length.
+_EMPTY_LINE = re.compile(r"((?<![\t\f ])[\t\f ]*(?:\r\n?|\n)(?:[\t\f ]*(?:\r\n?|\n))+[\t\f ]*)")
 
 
 class DocumentMarking:

@@ -23,7 +23,7 @@ from dragoman.documents.markup_tokens import MarkupToken, xml_tokens
 
 _PROLOGUE = re.compile(r"\s*(<\?xml\b|<!DOCTYPE\b)")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>]*\[")
-_DECLARATION = re.compile(r"(\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(?:'[^']*'|\"[^\"]*\")")
+_DECLARATION = re.compile(r"\A(\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(?:'[^']*'|\"[^\"]*\")")
 
 
 def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:

@@ -55,7 +55,7 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON ({error}); download it again") from error
+        raise DataError(f"{path}: not JSON ({error!s:.200}); download it again") from error
     if not isinstance(found, dict):
         raise DataError(f"{path}: a JSON object is expected, found a {type(found).__name__}")
     return found
@@ -73,7 +73,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
         with safetensors.safe_open(path, framework="pt") as stream:
             found = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError) as error:
-        raise DataError(f"{path}: damaged ({error}); download it again") from error
+        raise DataError(f"{path}: damaged ({error!s:.200}); download it again") from error
     return tensors_in(found, path)
 
 

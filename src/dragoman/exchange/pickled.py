@@ -12,6 +12,7 @@ import pickle
 import re
 import zipfile
 from argparse import Namespace
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,13 @@ REPLACED = (
 has the name is neither imported nor called."""
 
 
+_CONTAINERS = (dict, list, tuple, set, frozenset, Namespace, StandIn)
+_MOST_VALUES = 20_000_000
+"""The vocabularies of a large model have a million entries."""
+_MOST_LEVELS = 100
+_UNFINISHED = (0, 0)
+
+
 def _stand_in(name: str) -> type[StandIn]:
     """A class of that full name; PyTorch before 2.7 knows no other way to replace one."""
     module, _, last = name.rpartition(".")
@@ -87,7 +95,53 @@ def read_pickled(path: Path) -> Any:
             f"{path}: damaged, or no checkpoint of PyTorch ({type(error).__name__}: "
             f"{_one_line(error)}); download it again"
         ) from error
+    _check_extent(found, path)
     return found
+
+
+def _check_extent(found: object, path: Path) -> None:
+    """Refuse what is small in a file and without end when it is compared or shown.
+
+    A pickle can say that a part is another one, so that 40 lists of ten times the one before have
+    more values than a computer can count.
+
+    Raises:
+        DataError: too many values with all parts written out, too many levels, or a part of itself.
+    """
+    known: dict[int, tuple[int, int]] = {}  # values and levels of a container, by its id
+    waiting: list[tuple[object, bool]] = [(found, False)]
+    while waiting:
+        value, is_left = waiting.pop()
+        parts = _parts(value)
+        inner = [part for part in parts if isinstance(part, _CONTAINERS)]
+        if is_left:
+            below = [known[id(part)] for part in inner]
+            values = 1 + len(parts) - len(inner) + sum(size for size, _ in below)
+            levels = 1 + max((depth for _, depth in below), default=0)
+            if values > _MOST_VALUES or levels > _MOST_LEVELS:
+                break
+            known[id(value)] = values, levels
+        elif id(value) not in known:
+            known[id(value)] = _UNFINISHED
+            waiting.append((value, True))
+            waiting.extend((part, False) for part in inner)
+        elif known[id(value)] == _UNFINISHED:
+            break
+    else:
+        return
+    raise DataError(
+        f"{path}: its values have no end, or are in one another without end; this is not a file "
+        "to be trusted"
+    )
+
+
+def _parts(value: object) -> Collection[object]:
+    """What is directly in a container."""
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, (Namespace, StandIn)):
+        return list(vars(value).values())
+    return value if isinstance(value, (list, tuple, set, frozenset)) else ()
 
 
 def tensors_in(found: object, path: Path, what: str = "weights") -> dict[str, Tensor]:
@@ -133,9 +187,9 @@ def _check_size(path: Path) -> None:
     """Refuse archives whose content is larger than themselves, before anything is unpacked."""
     if not os.path.isfile(path):
         raise DataError(f"{path}: no such file")
-    if not zipfile.is_zipfile(path):
-        return  # the older format, which is read piece by piece
     try:
+        if not zipfile.is_zipfile(path):
+            return  # the older format, which is read piece by piece
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError) as error:

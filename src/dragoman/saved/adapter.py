@@ -57,7 +57,8 @@ class Adapter:
             return merged({**weights, **self.factors})
         except (KeyError, RuntimeError) as error:
             raise SavedError(
-                f"{self.path}: does not fit the layers of {directory} ({error}); copy it again"
+                f"{self.path}: does not fit the layers of {directory} ({error!s:.200}); copy it "
+                "again"
             ) from error
 
 
@@ -92,7 +93,7 @@ def read_adapter(path: Path) -> Adapter:
         with safetensors.safe_open(file, framework="pt") as stream:
             metadata = stream.metadata() or {}
     except (safetensors.SafetensorError, OSError) as error:
-        raise SavedError(f"{file}: truncated or damaged ({error}); copy it again") from error
+        raise SavedError(f"{file}: truncated or damaged ({error!s:.200}); copy it again") from error
     factors = read_weights(file)
     if metadata.get("adapter") != _KIND or not all(map(is_factor, factors)):
         raise SavedError(

@@ -110,13 +110,25 @@ def contents_of(archive: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
                 if not info.is_dir():
-                    with packed.open(info) as file:
+                    with _opened(packed, info) as file:
                         yield PurePosixPath(info.filename), file
         return
     with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
         for member in tar:
             if member.isfile() and (content := tar.extractfile(member)) is not None:
                 yield PurePosixPath(member.name), content
+
+
+def _opened(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """A file in a zip archive, whose directory may say that it begins at any place.
+
+    Raises:
+        zipfile.BadZipFile: damaged; or there is no such place, for which zipfile says OSError.
+    """
+    try:
+        return packed.open(info)
+    except OSError as error:
+        raise zipfile.BadZipFile(f"{info.filename!r:.200} is outside of the archive") from error
 
 
 @contextmanager

@@ -150,7 +150,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError) as error:
         raise SavedError(
-            f"{path}: truncated or damaged ({error}); copy it again or use another checkpoint"
+            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another "
+            "checkpoint"
         ) from error
     if metadata.get("digest") != _digest(tensors):
         raise SavedError(
@@ -194,7 +195,7 @@ def weights_digest(directory: Path) -> str:
         with safetensors.safe_open(path, framework="pt") as stream:
             return str((stream.metadata() or {}).get("digest"))
     except (safetensors.SafetensorError, OSError) as error:
-        raise SavedError(f"{path}: missing or damaged ({error})") from error
+        raise SavedError(f"{path}: missing or damaged ({error!s:.200})") from error
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:

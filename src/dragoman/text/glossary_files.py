@@ -26,7 +26,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from dragoman.core.errors import DataError
-from dragoman.core.problems import shown
+from dragoman.core.problems import named, shown
 from dragoman.text.glossary import Term
 from dragoman.text.language_codes import spelling
 from dragoman.text.lines import COMPRESSIONS, open_bytes, read_lines
@@ -113,7 +113,7 @@ def _read_tbx(path: Path, languages: tuple[str, str] | None) -> list[Term]:
         allowed = tuple(text for text, current in targets if current)
         if allowed:
             terms += [Term(text, allowed, line=number) for text, _ in sources]
-    names = ", ".join(there) or "none"
+    names = named(there) or "none"
     if languages is None:
         raise DataError(
             f"{path}: name the source and the target language of its terms; there are: {names}"

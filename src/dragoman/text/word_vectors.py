@@ -157,7 +157,7 @@ def _vector(values: list[str], path: Path | str, number: int) -> Matrix:
         with np.errstate(over="ignore"):  # it is infinite then
             vector = np.array(values, dtype=np.float32)
     except ValueError as error:
-        raise DataError(f"{path}:{number}: {error}; make the file again") from error
+        raise DataError(f"{path}:{number}: {error!s:.100}; make the file again") from error
     if not np.isfinite(vector).all():
         raise DataError(f"{path}:{number}: a number is infinite or NaN; make the file again")
     return vector

@@ -218,6 +218,19 @@ def zip_with_a_link(model: Path) -> bytes:
     return packed.getvalue()
 
 
+def zip_that_begins_elsewhere(model: Path) -> bytes:
+    """A zip file whose directory is said to begin so late that its files begin before it does."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in contents(model).items():
+            archive.writestr(name, content)
+    whole = bytearray(packed.getvalue())
+    end = whole.rindex(b"PK\x05\x06")
+    start = int.from_bytes(whole[end + 16 : end + 20], "little")
+    whole[end + 16 : end + 20] = (start + 1000).to_bytes(4, "little")
+    return bytes(whole)
+
+
 BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
     (".tar", lambda model: tar_of_model(model, "../"), r"'\.\./README\.md' leads out"),
     (".tar", lambda model: tar_of_model(model, "/tmp/"), r"'/tmp/README\.md' leads out"),
@@ -232,6 +245,7 @@ BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
     (".tar.gz", lambda model: gzip.compress(tar_of_model(model))[:3000], "truncated or corrupt"),
     (".tar.gz", lambda model: b"<html>", "not|corrupt"),
     (".tar.zst", lambda model: b"<html>", "not|corrupt"),
+    (".zip", zip_that_begins_elsewhere, "is outside of the archive"),
     (".zip", lambda model: b"PK\x03\x04<html>", "no archive, or truncated or corrupt"),
     (".tar", lambda model: b"", "no archive|has no model|empty"),
     (

@@ -297,3 +297,15 @@ class TestPo:
     )
     def test_bad_catalogues(self, tmp_path: Path, text: str, problem: str) -> None:
         assert fails(po(tmp_path, text), None, None).startswith(problem)
+
+
+def test_a_message_names_the_first_of_many_columns_keys_and_languages(tmp_path: Path) -> None:
+    names = [f"x{number}" for number in range(5000)]
+    tsv = write(tmp_path, "a.tsv", "\t".join([*names, "y" * 100_000]) + "\n")
+    jsonl = write(tmp_path, "a.jsonl", json.dumps(dict.fromkeys(names, "")) + "\n")
+    unit = "".join(f'<tuv xml:lang="{name}"><seg/></tuv>' for name in names)
+    memory = write(tmp_path, "a.tmx", f"<tmx><body><tu>{unit}</tu></body></tmx>")
+    for path in (tsv, jsonl, memory):
+        message = fails(path)
+        assert "and 4,98" in message
+        assert len(message) < 4000

@@ -38,8 +38,10 @@ from dragoman.documents.xml_elements import XmlElement, read_elements, with_attr
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
 _LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
-_TAIL = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*$")
-_QUOTED = re.compile(r"(\s*\"(?:\s|\\[nt])*)[^\"].*?((?:\s|\\[nt])*(?<!\\)\"\s*)", re.DOTALL)
+_SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
+_QUOTED_LEAD = re.compile(r"\s*\"(?:\s|\\[nt])*")
+_QUOTED_SPACES = re.compile(r"(?:\s|\\[nt])+")
+_LONGEST_REFERENCE = 500
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|(\s+)|\"", re.DOTALL)
 _SIGNS = {"n": "\n", "t": "\t"}
 _WRITTEN = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
@@ -127,7 +129,10 @@ class AndroidValue(StringValue):
         self.source = "".join(token.raw for token in tokens)
         self._document = MarkedDocument()
         self.texts: Sequence[MarkedText] = []
-        if _REFERENCE.fullmatch(self.source) or is_code(_read(html.unescape(self.source))):
+        is_short = len(self.source) <= _LONGEST_REFERENCE
+        if (is_short and _REFERENCE.fullmatch(self.source)) or is_code(
+            _read(html.unescape(self.source))
+        ):
             return
         self._document = MarkedDocument(list(_parts(tokens, number)))
         self.texts = self._document.texts
@@ -162,9 +167,9 @@ def _parts(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | 
 def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | MarkedText]:
     raw = "".join(token.raw for token in tokens)
     lead, tail = _around(tokens)
-    quoted = _QUOTED.fullmatch(raw)
-    if quoted:
-        lead, tail = quoted[1], quoted[2]
+    quoted = _quoted(raw)
+    if quoted is not None:
+        lead, tail = quoted
     inner = list(tokens)
     if inner and inner[0].kind == "text":
         inner[0] = MarkupToken("text", inner[0].raw[len(lead) :])
@@ -174,7 +179,7 @@ def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | Ma
         inner[-1] = MarkupToken("text", inner[-1].raw[: len(inner[-1].raw) - len(tail)])
     else:
         tail = ""
-    reading = _read_quoted if quoted else _read
+    reading = _read if quoted is None else _read_quoted
     marked = written_text(list(_pieces(inner, number, reading)), _write, collapses=False)
     if marked is None:
         yield raw
@@ -186,8 +191,27 @@ def _around(tokens: Sequence[MarkupToken]) -> tuple[str, str]:
     """White space at the ends of a string, as it is written."""
     first = tokens[0].raw if tokens and tokens[0].kind == "text" else ""
     last = tokens[-1].raw if tokens and tokens[-1].kind == "text" else ""
-    lead, tail = _LEAD.match(first), _TAIL.search(last)
-    return lead[0] if lead else "", tail[0] if tail else ""
+    lead = _LEAD.match(first)
+    return lead[0] if lead else "", last[_begin_of_end(_SPACES, last) :]
+
+
+def _quoted(raw: str) -> tuple[str, str] | None:
+    """What is in front of the words of a string in quotation marks, and behind; None if it is none.
+
+    By hand: a regular expression that looks for the end needs quadratic time.
+    """
+    lead, end = _QUOTED_LEAD.match(raw), len(raw.rstrip()) - 1
+    if lead is None or lead.end() >= end or raw[lead.end()] == '"':
+        return None
+    if raw[end] != '"' or raw[end - 1] == "\\":
+        return None
+    return lead[0], raw[_begin_of_end(_QUOTED_SPACES, raw[:end]) :]
+
+
+def _begin_of_end(kind: re.Pattern[str], text: str) -> int:
+    """Where the run begins with which a text ends; its length if it does not end with one."""
+    runs = (found.span() for found in kind.finditer(text))
+    return next((start for start, end in runs if end == len(text)), len(text))
 
 
 def _pieces(

@@ -23,7 +23,7 @@ from dragoman.documents.plural_strings import catalogue_values
 from dragoman.documents.string_values import Numbering, PlainValue, StringValue
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)", re.IGNORECASE)
-_PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*(.+?)\s*;?\s*$", re.DOTALL)
+_PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\s](?:[^;]*[^;\s])?)")
 _MOST_FORMS = 10
 _NO_CHARSET = "CHARSET"
 """In templates, where the encoding is not chosen yet."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.problems import named
 
 
 class Pair(NamedTuple):
@@ -22,6 +23,9 @@ class Pair(NamedTuple):
     before: tuple[tuple[str, str], ...] = ()
     """Sources and targets that are its context, the nearest last; none unless a context is read."""
 
+
+_MOST_COMPARED, _LONGEST_COMPARED = 1000, 80
+"""Names, and characters of one, among which what was meant is looked for."""
 
 Link = tuple[int, int]
 """The number of a source word and that of a target word, from 0."""
@@ -128,9 +132,10 @@ class Format(ABC):
 def instead(name: str, known: Iterable[str], what: str) -> str:
     """What there is instead of ``name``, and which of these was probably meant."""
     names = [" ".join(one.split()) for one in known]
-    close = difflib.get_close_matches(name, names, n=1)
+    short = [one for one in names[:_MOST_COMPARED] if len(one) <= _LONGEST_COMPARED]
+    close = difflib.get_close_matches(name[:_LONGEST_COMPARED], short, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{meant or ';'} {what} there: {', '.join(names) or 'none'}"
+    return f"{meant or ';'} {what} there: {named(names) or 'none'}"
 
 
 def check_names(path: Path, sides: Sides) -> None:

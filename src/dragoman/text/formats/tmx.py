@@ -12,6 +12,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from dragoman.core.errors import DataError
+from dragoman.core.problems import named
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.lines import open_bytes
 
@@ -58,7 +59,7 @@ def _read(path: Path, sides: Sides) -> Iterator[Pair]:
             found = True
             yield Pair(pair[0], pair[1], number)
     if not found:
-        there = ", ".join(sorted(languages)) or "none"
+        there = named(sorted(languages)) or "none"
         raise DataError(
             f"{path}: no unit has both {source!r} and {target!r}; languages there: {there}"
         )

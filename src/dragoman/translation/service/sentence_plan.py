@@ -18,9 +18,9 @@ _UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "wuu", "yue", "zh"})
 """Languages written without spaces between sentences."""
 
 _BREAKS = (
-    re.compile(r"[.!?。！？…]+[\"'”’)\]]*\s+|[。！？]"),
+    re.compile(r"(?<![.!?。！？…])[.!?。！？…]+[\"'”’)\]]*\s+|[。！？]"),
     re.compile(r"[;:；：]\s+|[；：]"),
-    re.compile(r"[,，、،]\s+|[，、]|\s+[–—-]\s+"),
+    re.compile(r"[,，、،]\s+|[，、]|(?<!\s)\s+[–—-]\s+"),
     re.compile(r"\s+"),
 )
 """Where a sentence that is too long may be divided, the best places first."""
