@@ -163,6 +163,11 @@ class StateSharding:
         self._working_gradient.zero_()
         self._empty = True
 
+    def start_over(self) -> bool:
+        """See :meth:`~dragoman.training.optimizer.Optimizer.start_over`."""
+        self.clear()
+        return True
+
     def weights(self) -> dict[str, Tensor]:
         """All parameters in float32 and the saved buffers, by name; nothing but in the leader."""
         whole = self._whole(self.master)
