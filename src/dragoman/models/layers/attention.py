@@ -176,10 +176,12 @@ def dot_products(query: Tensor, keys: Tensor, bias: Tensor | None, scale: float 
         # (batch, heads, query, d_k) @ (batch, heads, d_k, key)
         return (query * scale) @ keys.transpose(-1, -2)
     shape = (*query.shape[:3], keys.shape[2])
-    scores = bias.expand(shape).clone(memory_format=torch.contiguous_format)
     # (batch * heads, query, d_k) @ (batch * heads, d_k, key)
-    scores = scores.flatten(0, 1).baddbmm_(
-        query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), alpha=scale
+    scores = torch.baddbmm(
+        bias.expand(shape).flatten(0, 1),
+        query.flatten(0, 1),
+        keys.flatten(0, 1).transpose(1, 2),
+        alpha=scale,
     )
     return scores.view(shape)
 
