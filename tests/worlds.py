@@ -87,7 +87,7 @@ def gloo_together(size: int, work: Callable[[GlooThreads], Any]) -> list[Future[
 
     def joined(rank: int) -> Any:
         group = ProcessGroupGloo(store, rank, size, timedelta(seconds=60))
-        return work(GlooThreads(rank, size, torch.device("cpu"), store, group))
+        return work(GlooThreads(rank, size, torch.device("cpu"), store, group=group))
 
     with ThreadPoolExecutor(size) as pool:
         return [pool.submit(joined, rank) for rank in range(size)]
