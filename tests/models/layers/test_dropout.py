@@ -69,10 +69,10 @@ def test_adding_is_dropout_and_a_sum(rate: float) -> None:
     layer = Dropout(rate)
     x, y = torch.randn(2, 5, 7, dtype=torch.float64).requires_grad_()
     results = []
-    for add in (layer.added, lambda x, y: x + layer(y)):
+    for add in (lambda x, y: layer(y, onto=x), lambda x, y: x + layer(y)):
         seed_dropout(3)
         total = add(x, y)
         results.append((total, *torch.autograd.grad(total.square().sum(), (x, y))))
     for found, expected in zip(*results, strict=True):
         torch.testing.assert_close(found, expected)
-    assert layer.eval().added(x, y).equal(x + y)
+    assert layer.eval()(y, onto=x).equal(x + y)

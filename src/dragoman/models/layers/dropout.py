@@ -56,19 +56,18 @@ class Dropout(nn.Module):
         super().__init__()
         self.rate = rate
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Any shape to the same shape."""
-        if not self.training or self.rate == 0:
-            return x
-        if x.device.type != "cpu":
-            return functional.dropout(x, self.rate)
-        return x * keep_mask(x.shape, self.rate, x.dtype)
+    def forward(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
+        """Any shape to the same shape; added to ``onto``, of that shape too, if it is given.
 
-    def added(self, x: Tensor, y: Tensor) -> Tensor:
-        """``x + self(y)`` of one shape, on a CPU in one pass over them."""
-        if not self.training or self.rate == 0 or y.device.type != "cpu":
-            return x + self(y)
-        return torch.addcmul(x, y, keep_mask(y.shape, self.rate, y.dtype))
+        On a CPU the product and the sum are one pass over memory.
+        """
+        if not self.training or self.rate == 0:
+            return x if onto is None else onto + x
+        if x.device.type != "cpu":
+            dropped = functional.dropout(x, self.rate)
+            return dropped if onto is None else onto + dropped
+        mask = keep_mask(x.shape, self.rate, x.dtype)
+        return x * mask if onto is None else torch.addcmul(onto, x, mask)
 
     def extra_repr(self) -> str:
         """The rate, for printing the model."""

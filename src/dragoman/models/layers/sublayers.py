@@ -155,8 +155,8 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """``(rows, length, d_model)`` to the same shape."""
         if self.pre:
-            return self.dropout.added(x, sublayer(self.norm(x)))
-        return self.norm(self.dropout.added(x, sublayer(x)))
+            return self.dropout(sublayer(self.norm(x)), onto=x)
+        return self.norm(self.dropout(sublayer(x)), onto=x)
 
 
 def final_norm(d_model: int, config: ResidualConfig) -> nn.Module:
