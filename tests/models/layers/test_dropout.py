@@ -69,9 +69,9 @@ def test_adding_is_dropout_and_a_sum(rate: float) -> None:
     layer = Dropout(rate)
     x, y = torch.randn(2, 5, 7, dtype=torch.float64).requires_grad_()
     results = []
-    for add in (lambda x, y: layer(y, onto=x), lambda x, y: x + layer(y)):
+    for at_once in (True, False):
         seed_dropout(3)
-        total = add(x, y)
+        total = layer(y, onto=x) if at_once else x + layer(y)
         results.append((total, *torch.autograd.grad(total.square().sum(), (x, y))))
     for found, expected in zip(*results, strict=True):
         torch.testing.assert_close(found, expected)
