@@ -156,7 +156,7 @@ class Residual(nn.Module):
         """``(rows, length, d_model)`` to the same shape."""
         if self.pre:
             return self.dropout(sublayer(self.norm(x)), onto=x)
-        return self.norm(self.dropout(sublayer(x)), onto=x)
+        return self.norm(self.dropout(sublayer(x), onto=x))
 
 
 def final_norm(d_model: int, config: ResidualConfig) -> nn.Module:
