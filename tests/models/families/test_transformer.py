@@ -245,6 +245,7 @@ def test_long_sentences_take_another_kernel_and_give_the_same(
 ) -> None:
     """Beyond a length attention is PyTorch's fused kernel; the NumPy forward does not care."""
     monkeypatch.setattr(attention, "_LONG", 20)
+    monkeypatch.setattr(attention, "_MANY", 1)
     model = build(CONFIG.model_copy(update={"encoder_layers": 1, "decoder_layers": 1}))
     assert isinstance(model, Transformer)
     source, target = random_ids(1, 30), random_ids(1, 29, seed=2)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from dragoman.models.layers import attention
 from dragoman.models.layers.attention import (
@@ -34,7 +38,24 @@ def test_long_inputs_get_the_same_from_the_fused_kernel(
     expected = torch.einsum("bhqk,bhkd->bhqd", scores.softmax(-1), values)
     for longest in (length + 1, length):  # plain products, then the fused kernel
         monkeypatch.setattr(attention, "_LONG", longest)
+        monkeypatch.setattr(attention, "_MANY", 1)
         torch.testing.assert_close(attend(query, KeysValues(keys, values), bias), expected)
+
+
+def test_one_query_of_many_keys_takes_plain_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of decoding; all positions of as long a text take the fused kernel."""
+    taken: list[int] = []
+    fused = functional.scaled_dot_product_attention
+
+    def counted(query: Tensor, *rest: Any, **more: Any) -> Tensor:
+        taken.append(query.shape[2])
+        return fused(query, *rest, **more)
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", counted)
+    memory = KeysValues(torch.randn(1, 1, 1024, 2), torch.randn(1, 1, 1024, 2))
+    for queries in (1, 255, 256):
+        attend(torch.randn(1, 1, queries, 2), memory, None)
+    assert taken == [256]
 
 
 @pytest.mark.parametrize("scale", [None, 1.0, 0.3])

@@ -82,6 +82,7 @@ def test_dot_products_of_long_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     query, memory = inputs(2, 30)
     bias = torch.zeros(2, 1, 1, 30, dtype=torch.float64)
     monkeypatch.setattr(attention, "_LONG", 30)
+    monkeypatch.setattr(attention, "_MANY", 1)
     short = DotProduct(1.0).weights(query, memory.keys, bias, 0) @ memory.values
     np.testing.assert_allclose(found(DotProduct(1.0), query, memory, bias), short, rtol=1e-9)
     scaled = functional.scaled_dot_product_attention(query, memory.keys, memory.values)
@@ -145,6 +146,7 @@ def test_dropout_falls_on_the_weights(
     Long inputs too: the fused kernel, which has no mask of ours, is not for them.
     """
     monkeypatch.setattr(attention, "_LONG", 1)
+    monkeypatch.setattr(attention, "_MANY", 1)
     torch.manual_seed(0)
     scoring = kind(*sizes).double()
     query, memory = inputs(4, 6)
