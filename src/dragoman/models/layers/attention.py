@@ -212,8 +212,8 @@ def attend(
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias) V``, equation 1: ``(batch, heads, query, d_v)``.
 
-    Many queries of long inputs use PyTorch's fused kernel, others plain products.  Dropout, if any, applies to
-    the weights.
+    Many queries of long inputs use PyTorch's fused kernel, others plain products.  Dropout, if any,
+    applies to the weights.
     """
     dropping = dropout is not None and dropout.training and dropout.rate > 0
     keys = memory.keys.shape[2]
