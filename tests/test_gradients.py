@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from dragoman.models.layers.softmax import _ShortSoftmax
 from dragoman.training.objectives import cross_entropy as objective_module
 from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
 
@@ -26,7 +27,17 @@ def cross_entropy(smoothing: float) -> Case:
     return lambda scores: -1.7 * smoothed_cross_entropy(scores, gold, smoothing)[0], (logits,)
 
 
+def softmax(*shape: int) -> Case:
+    """A weight on each result, since the sum of a row is 1 whatever the scores."""
+    generator = torch.Generator().manual_seed(4)
+    scores = torch.randn(shape, dtype=torch.float64, generator=generator, requires_grad=True)
+    weights = torch.randn(shape, dtype=torch.float64, generator=generator)
+    apply: Callable[[Tensor], Tensor] = _ShortSoftmax.apply
+    return lambda scores: apply(scores) * weights, (scores,)
+
+
 CASES: dict[str, list[Case]] = {
+    "models/layers/softmax.py: _ShortSoftmax": [softmax(2, 3, 5), softmax(3, 1)],
     "training/objectives/cross_entropy.py: _SmoothedCrossEntropy": [
         cross_entropy(s) for s in (0.0, 0.1, 1.0)
     ],

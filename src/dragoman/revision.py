@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
-from dragoman.core.problems import listed
+from dragoman.core.wording import listed
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dragoman.core.errors import UsageError
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 
 Item = TypeVar("Item")
 

@@ -26,10 +26,11 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from dragoman.core.errors import ConfigError
-from dragoman.core.problems import explain, listed
+from dragoman.core.problems import explain
 from dragoman.core.recipe_library import known_recipe
 from dragoman.core.sections import flat_sections, flattened, gathered
 from dragoman.core.strict_yaml import INTEGER_LIMIT, load_yaml
+from dragoman.core.wording import listed
 
 ConfigType = TypeVar("ConfigType", bound="Config")
 

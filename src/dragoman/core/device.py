@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 
 from dragoman.core.errors import ConfigError, UsageError
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 
 Precision = Literal["auto", "float32", "bfloat16"]
 DecidedPrecision = Literal["float32", "bfloat16"]

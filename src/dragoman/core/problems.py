@@ -6,16 +6,14 @@ pydantic finds the problems; here they are named by the keys of the file, with "
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from dragoman.core.sections import choice_of, configs_in, keys_of
-
-_MOST = 20
-"""Problems, or names, that a message tells; a file may have thousands."""
+from dragoman.core.wording import MOST, listed, shown
 
 Place = tuple[str, ...]
 """A key of a file after the keys of the sections around it, outermost first."""
@@ -45,30 +43,8 @@ def explain(
         manual: where the keys are described.
     """
     found = error.errors(include_url=False)
-    told = list(dict.fromkeys(_each(kind, values, found[:_MOST], manual)))
-    return listed(told, len(found[_MOST:]))
-
-
-def listed(problems: Sequence[str], others: int = 0) -> str:
-    """Several problems as one line, the first ones numbered; a single one as it is.
-
-    Args:
-        problems: each in words.
-        others: that are only counted.
-    """
-    first = problems[:_MOST]
-    others += len(problems) - len(first)
-    if len(first) == 1 and not others:
-        return first[0]
-    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(first, 1))
-    return f"{len(first) + others} problems: {numbered}" + f"  and {others} more" * bool(others)
-
-
-def named(names: Iterable[str]) -> str:
-    """The first of any number of names from a file, each on one line and cut if it is long."""
-    known = [f"{' '.join(one.split()):.80}" for one in names]
-    more = f" and {len(known) - _MOST:,} more" if len(known) > _MOST else ""
-    return ", ".join(known[:_MOST]) + more
+    told = list(dict.fromkeys(_each(kind, values, found[:MOST], manual)))
+    return listed(told, len(found[MOST:]))
 
 
 def _each(
@@ -123,16 +99,6 @@ def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) ->
     hint = f"; did you mean {close[0]!r}?" if close else ""
     name = discriminator.strip("'")
     return f"{key}.{name}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
-
-
-def shown(value: Any) -> str:
-    """``value`` as Python writes it, on one line and cut if it is long; it may be anything."""
-    try:
-        return " ".join(line.strip() for line in f"{value!r:.80}".splitlines())
-    except Exception:  # anything from a foreign class, RecursionError from nested lists
-        if isinstance(value, int):  # Python refuses to write more than a few thousand digits
-            return "a number of thousands of digits"
-        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:

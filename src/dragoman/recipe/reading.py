@@ -11,8 +11,8 @@ from typing import Any
 
 from dragoman.core.config import on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.problems import listed
 from dragoman.core.recipe_library import found_recipe
+from dragoman.core.wording import listed
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription, has_sets_by_name
 from dragoman.text.corpus import relocate_part

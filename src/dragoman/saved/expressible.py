@@ -16,8 +16,8 @@ from pydantic_core import PydanticUndefined
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
-from dragoman.core.problems import listed
 from dragoman.core.sections import flat_sections
+from dragoman.core.wording import listed
 
 Known = Mapping[str, Collection[object] | None]
 """The settings that a program reads, by their keys in ``config.yaml``, such as

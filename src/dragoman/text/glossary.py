@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.core.errors import DataError
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.text.normalization import normalize
 from dragoman.text.word_edges import Span, fold, is_whole, longest_apart, occurrences
 

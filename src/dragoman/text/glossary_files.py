@@ -26,7 +26,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from dragoman.core.errors import DataError
-from dragoman.core.problems import named, shown
+from dragoman.core.wording import named, shown
 from dragoman.text.glossary import Term
 from dragoman.text.language_codes import spelling
 from dragoman.text.lines import COMPRESSIONS, open_bytes, read_lines

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import regex
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.text.glossary import Glossary, unmet
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Constraints, Line
 

@@ -10,7 +10,7 @@ import torch
 
 from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
 from dragoman.text.context import ContextConfig, ContextFitter, lines_in_context

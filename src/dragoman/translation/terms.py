@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import without_tags

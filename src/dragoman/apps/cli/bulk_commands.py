@@ -45,6 +45,11 @@ def bulk() -> None:
 
     Every command resumes where it was interrupted, and gives what one process would give.  On
     several machines, all files must be on a file system that they share.
+
+    \b
+    Examples:
+      dragoman bulk clean my.yaml --output clean
+      dragoman bulk prepare my.yaml --run runs/my --cluster HOST:6379
     """
 
 

@@ -71,8 +71,7 @@ def train(
     Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' continues.
 
     \b
-    Examples: on one device; from another model; on four GPUs; on two machines with eight GPUs each;
-    on one to four machines that come and go
+    Examples: on one device; from another model; on four GPUs; on two machines; on one to four of them
       dragoman train my.yaml --set training.max_steps=2000
       dragoman train my.yaml --set training.start_from=runs/parent
       dragoman train my.yaml --processes 4

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.problems import named
+from dragoman.core.wording import named
 
 
 class Pair(NamedTuple):

@@ -12,7 +12,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from dragoman.core.errors import DataError
-from dragoman.core.problems import named
+from dragoman.core.wording import named
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.lines import open_bytes
 

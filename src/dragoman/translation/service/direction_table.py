@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, RefusedError
 from dragoman.translation.service.served_system import ServedSystem

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dragoman.apps.server.doors.deepl.deepl_languages import same_language
 from dragoman.apps.server.doors.deepl.deepl_parameters import invalid
 from dragoman.apps.server.read_glossaries import glossary_of
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.translation.service.interface import RefusedError
 
 FORMATS = ("tsv", "csv")

@@ -19,7 +19,7 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
 from dragoman.apps.server.kept.records import KeptDictionary
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.threads import in_thread
-from dragoman.core.problems import shown
+from dragoman.core.wording import shown
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import (

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from dragoman.core.problems import explain, shown
+from dragoman.core.problems import explain
+from dragoman.core.wording import shown
 from dragoman.translation.service.interface import RefusedError
 
 MANUAL = "/v1/docs"

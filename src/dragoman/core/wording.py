@@ -1,0 +1,41 @@
+"""How messages tell several things, and what somebody wrote: in one line of bounded length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+MOST = 20
+"""Problems, or names, that a message tells; a file may have thousands."""
+
+
+def listed(problems: Sequence[str], others: int = 0) -> str:
+    """Several problems as one line, the first ones numbered; a single one as it is.
+
+    Args:
+        problems: each in words.
+        others: that are only counted.
+    """
+    first = problems[:MOST]
+    others += len(problems) - len(first)
+    if len(first) == 1 and not others:
+        return first[0]
+    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(first, 1))
+    return f"{len(first) + others} problems: {numbered}" + f"  and {others} more" * bool(others)
+
+
+def named(names: Iterable[str]) -> str:
+    """The first of any number of names from a file, each on one line and cut if it is long."""
+    known = [f"{' '.join(one.split()):.80}" for one in names]
+    more = f" and {len(known) - MOST:,} more" if len(known) > MOST else ""
+    return ", ".join(known[:MOST]) + more
+
+
+def shown(value: Any) -> str:
+    """``value`` as Python writes it, on one line and cut if it is long; it may be anything."""
+    try:
+        return " ".join(line.strip() for line in f"{value!r:.80}".splitlines())
+    except Exception:  # anything from a foreign class, RecursionError from nested lists
+        if isinstance(value, int):  # Python refuses to write more than a few thousand digits
+            return "a number of thousands of digits"
+        return f"a {type(value).__name__} that cannot be shown"
