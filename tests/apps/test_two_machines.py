@@ -104,5 +104,5 @@ def test_no_cluster_there(dragoman: CommandLine, config: Path, tmp_path: Path) -
     outcome = dragoman(
         "bulk", "clean", config, "--output", tmp_path / "made", "--cluster", "127.0.0.1:1"
     )
-    assert outcome.code == 2
+    assert outcome.code == 2, outcome.err
     assert "no Ray cluster can be reached there" in outcome.err

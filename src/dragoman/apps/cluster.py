@@ -178,10 +178,10 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
 def _connect(address: str) -> None:
     try:
         ray.init(address=address, **_QUIET)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, SystemExit) as error:  # Ray would end the process
         raise ConfigError(
-            f"--cluster {address}: no Ray cluster can be reached there ({_first_line(error)}); "
-            "start one with 'ray start --head', or check 'ray status'"
+            f"--cluster {address}: no Ray cluster can be reached there; start one with 'ray start "
+            "--head', or check 'ray status'"
         ) from error
 
 
