@@ -71,7 +71,7 @@ def train(
     Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' continues.
 
     \b
-    Examples: on one device; from another model; on four GPUs; on two machines; on one to four of them
+    Examples: on one device; from another model; on four GPUs; on two machines; on up to four
       dragoman train my.yaml --set training.max_steps=2000
       dragoman train my.yaml --set training.start_from=runs/parent
       dragoman train my.yaml --processes 4
