@@ -6,7 +6,7 @@ batches; and it is, bit for bit, the gradient that ``training.device_tokens`` wo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
@@ -48,6 +48,28 @@ class FittingPasses:
         if lowered is not None and self._tokens is not None:
             self._tokens.lower(lowered)
             self.lowered = self._tokens.limit
+
+    def agree(self, others: Sequence[int]) -> bool:
+        """Let batches be as small as in the other processes, so that a resumed run divides alike.
+
+        Args:
+            others: what the processes have lowered theirs to; 0 for those that have not.
+
+        Returns:
+            Whether they became smaller here.
+        """
+        least = min((limit for limit in others if limit), default=None)
+        if least is None or least == self.lowered or self._tokens is None:
+            return False
+        before = self._tokens.limit
+        self.resume(least)
+        if self._tokens.limit == before:
+            return False
+        self._warn(
+            f"out of memory in another process; going on with batches of {self.lowered:,} tokens "
+            f"at most, in more passes; training.device_tokens: {self.lowered} does so from the start"
+        )
+        return True
 
     def fitting(
         self,
