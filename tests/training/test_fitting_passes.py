@@ -176,6 +176,15 @@ def test_a_sentence_that_does_not_fit_alone_is_an_error_with_a_remedy(
         trainer(store, tmp_path, fits=6).train()
 
 
+def test_a_gradient_that_others_have_already_is_not_collected_again(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = trainer(store, tmp_path, fits=80)
+    monkeypatch.setattr(one.optimizer, "start_over", lambda: False)
+    with pytest.raises(NotEnoughMemoryError, match=r"go on with training\.device_tokens: \d+$"):
+        one.train()
+
+
 def test_other_errors_are_raised_as_they_are(store: Store, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="shapes"):
         trainer(store, tmp_path, fits=80, error=RuntimeError("shapes differ")).train()

@@ -66,8 +66,8 @@ class FittingPasses:
         if self._tokens.limit == before:
             return False
         self._warn(
-            f"out of memory in another process; going on with batches of {self.lowered:,} tokens "
-            f"at most, in more passes; training.device_tokens: {self.lowered} does so from the start"
+            f"out of memory in another process; going on with batches of {self.lowered:,} tokens at "
+            f"most, in more passes; training.device_tokens: {self.lowered} does so from the start"
         )
         return True
 
@@ -85,20 +85,31 @@ class FittingPasses:
             again: takes the same step again, in batches as small as they may be by then.
 
         Raises:
-            NotEnoughMemoryError: a single sentence does not fit.
+            NotEnoughMemoryError: a single sentence does not fit, or other processes already have
+                some of the gradient.
         """
         while True:
             try:
                 return gradients(taken)
             except Exception as error:
-                if not is_out_of_memory(error) or not self._optimizer.start_over():
+                if not is_out_of_memory(error) or not any(taken):  # nothing to divide
                     raise
                 said = memory_words(error)
+                if not self._optimizer.start_over():
+                    raise self._sent_already(taken, said) from error
             # Here, as the error's traceback held the tensors of the failed pass.
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()  # what is free may be too fragmented to use
             self._warn(self._lower(taken, said))
             taken = again()
+
+    @staticmethod
+    def _sent_already(taken: Taken, said: str) -> NotEnoughMemoryError:
+        half = max(1, max(tokens_of(batch) for batches in taken for batch in batches) // 2)
+        return NotEnoughMemoryError(
+            f"out of memory ({said}) while gradients are sent, so that a step cannot be taken "
+            f"again in smaller batches; go on with training.device_tokens: {half}"
+        )
 
     def _lower(self, taken: Taken, said: str) -> str:
         """Halve the batches, and say so."""

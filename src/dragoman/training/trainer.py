@@ -284,7 +284,7 @@ class Trainer:
 
     def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
         """Take part in the ``passes`` that other processes make over further batches."""
-        # In a step of fewer sentences than processes, this one may have none: an empty pair will do.
+        # With fewer sentences than processes, this one may have none: an empty pair will do.
         batch = batches[-1] if batches else make_batch([[]], [[]])
         device = self._world.device
         devices = [device] if device.type == "cuda" else []
