@@ -66,8 +66,8 @@ class FittingPasses:
         if self._tokens.limit == before:
             return False
         self._warn(
-            f"out of memory in another process; going on with batches of {self.lowered:,} tokens at "
-            f"most, in more passes; training.device_tokens: {self.lowered} does so from the start"
+            f"out of memory in another process; going on with batches of {self.lowered:,} tokens "
+            f"at most; training.device_tokens: {self.lowered} does so from the start"
         )
         return True
 
