@@ -304,8 +304,8 @@ class Trainer:
         those that continue would wait for the others for ever.
         """
         lead = self._step_seconds if self._world.is_leader else 0.0
-        limits = [0] * self._world.size
-        limits[self._world.rank] = self._memory.lowered or 0
+        own = self._memory.lowered or 0
+        limits = [own * (rank == self._world.rank) for rank in range(self._world.size)]
         common = sums[0].new_tensor([*limits, lead, self._interruption.signal is not None])
         *flat, seconds, stop = self._world.all_reduce(torch.cat([*sums, common])).tolist()
         self._agree([int(limit) for limit in flat[-self._world.size :]])
