@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -75,5 +77,12 @@ def soak(hours: float, only: tuple[str, ...], seed: int, output: Path, listing: 
     sys.exit(failed > 0)
 
 
+def stop(number: int, _: object) -> NoReturn:
+    """End as by Ctrl-C, so that the part at work ends and removes what it has started."""
+    signal.signal(number, signal.SIG_IGN)  # another one must not interrupt that
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
     soak()

@@ -124,15 +124,16 @@ COMMON: dict[str, Any] = {"ema_decay": 0.9, "optimizer": {"clip_norm": 0.5, "wei
 def train_all(runs: Path, world: World) -> None:
     """What each of the processes does, one training after another."""
 
-    def train(run: str, **values: Any) -> None:
-        sharded_trainer(
-            runs / run, world, tiny_model(dropout=0.1), Uneven, **COMMON, **values
-        ).train()
+    def train(run: str, stream: type[SharedReversal] = Uneven, **values: Any) -> None:
+        model = tiny_model(dropout=0.1)
+        sharded_trainer(runs / run, world, model, stream, **COMMON, **values).train()
 
     for sharding in ("none", "state", "gradients", "parameters"):
         train(sharding, sharding=sharding)
     for sharding in ("none", "parameters"):
         train(f"bfloat16-{sharding}", sharding=sharding, precision="bfloat16", max_steps=2)
+    for sharding in ("none", "parameters"):
+        train(f"sparse-{sharding}", Sparse, sharding=sharding, max_steps=3)
     world.broadcast(lambda: begun(runs / "parameters", runs / "recomputed"))
     train("recomputed", sharding="parameters", recompute="layers")
     world.broadcast(lambda: begun(runs / "parameters", runs / "later"))

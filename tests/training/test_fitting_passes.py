@@ -12,12 +12,13 @@ import torch
 from reversal import VOCABULARY, Records, assert_same, tiny_config, tiny_model, translation, weights
 from stores import write_store
 from torch import Tensor
+from worlds import ALONE, GlooThreads, gloo_together
 
 from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.data.batches import Batches
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.store import Store
-from dragoman.models.interface import Memory
+from dragoman.models.interface import Memory, TranslationModel
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
@@ -49,11 +50,13 @@ def trainer(
     tokens: int | None = None,
     fits: float = float("inf"),
     error: Exception = WORDS["machine"],
+    world: World = ALONE,
+    model: TranslationModel | None = None,
     **values: Any,
 ) -> Trainer:
     """A trainer whose model fails for batches of more than ``fits`` padded tokens."""
     limit = DeviceTokens(tokens)
-    model = tiny_model(dropout=0.1)
+    model = model or tiny_model(dropout=0.1)
     encode = model.encode
 
     def limited(source: Tensor, source_mask: Tensor) -> Memory:
@@ -64,13 +67,13 @@ def trainer(
     model.encode = limited  # type: ignore[method-assign]
     made = Trainer(
         model,
-        [translation(Batches(store, 150, limit, seed=3))],
+        [translation(Batches(store, 150, limit, seed=3, rank=world.rank, world_size=world.size))],
         lambda model: {"loss": 1.0},
         tiny_config(**{**STEPS, **values}),
         run,
         seed=5,
         d_model=16,
-        world=World(0, 1, torch.device("cpu")),
+        world=world,
         device_tokens=limit,
     )
     made.observers = [Records()]
@@ -128,6 +131,42 @@ def test_a_run_that_is_resumed_keeps_its_smaller_batches(store: Store, tmp_path:
     assert_same(weights(parted, 7), weights(whole, 7))
 
 
+@pytest.mark.parametrize("sharding", ["none", "state"])
+def test_what_one_process_has_no_memory_for_is_smaller_in_all(
+    store: Store, tmp_path: Path, sharding: str
+) -> None:
+    """Otherwise a run that is resumed would not divide as one that goes on."""
+
+    def train(run: Path, fits: float, **values: Any) -> list[Trainer]:
+        models = [tiny_model(dropout=0.0) for _ in range(2)]  # threads share a generator
+
+        def work(world: GlooThreads) -> Trainer:
+            one = trainer(
+                store,
+                run,
+                fits=fits if world.rank == 1 else float("inf"),
+                world=world,
+                model=models[world.rank],
+                sharding=sharding,
+                **values,
+            )
+            one.resume()
+            one.train()
+            return one
+
+        return [process.result() for process in gloo_together(2, work)]
+
+    leader, other = train(tmp_path / "whole", 40)
+    assert leader.progress.device_tokens == other.progress.device_tokens
+    assert 0 < (leader.progress.device_tokens or 0) <= 40
+    (records,) = leader.observers
+    assert isinstance(records, Records)
+    assert "out of memory in another process" in records.of("warning")[-1]["message"]
+    train(tmp_path / "parted", 40, max_steps=4)
+    train(tmp_path / "parted", float("inf"))  # with all the memory there is
+    assert_same(weights(tmp_path / "parted", 7), weights(tmp_path / "whole", 7))
+
+
 def test_a_sentence_that_does_not_fit_alone_is_an_error_with_a_remedy(
     store: Store, tmp_path: Path
 ) -> None:
@@ -135,6 +174,15 @@ def test_a_sentence_that_does_not_fit_alone_is_an_error_with_a_remedy(
         NotEnoughMemoryError, match=r"one sentence pair at a time, of \d+ source.*data\.max_pieces"
     ):
         trainer(store, tmp_path, fits=6).train()
+
+
+def test_a_gradient_that_others_have_already_is_not_collected_again(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = trainer(store, tmp_path, fits=80)
+    monkeypatch.setattr(one.optimizer, "start_over", lambda: False)
+    with pytest.raises(NotEnoughMemoryError, match=r"go on with training\.device_tokens: \d+$"):
+        one.train()
 
 
 def test_other_errors_are_raised_as_they_are(store: Store, tmp_path: Path) -> None:

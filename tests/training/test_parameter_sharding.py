@@ -65,6 +65,10 @@ def test_the_same_is_learned_and_saved(runs: Path, sharding: str) -> None:
     assert best[0].value == pytest.approx(best[1].value, rel=1e-4)
 
 
+def test_a_step_may_have_fewer_sentences_than_processes(runs: Path) -> None:
+    assert_close(runs / "sparse-none", runs / "sparse-parameters")
+
+
 def test_in_bfloat16_the_same_is_learned(runs: Path) -> None:
     ours, theirs = saved(runs / "bfloat16-parameters"), saved(runs / "bfloat16-none")
     for name, values in theirs.items():

@@ -6,7 +6,7 @@ batches; and it is, bit for bit, the gradient that ``training.device_tokens`` wo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
@@ -49,6 +49,28 @@ class FittingPasses:
             self._tokens.lower(lowered)
             self.lowered = self._tokens.limit
 
+    def agree(self, others: Sequence[int]) -> bool:
+        """Let batches be as small as in the other processes, so that a resumed run divides alike.
+
+        Args:
+            others: what the processes have lowered theirs to; 0 for those that have not.
+
+        Returns:
+            Whether they became smaller here.
+        """
+        least = min((limit for limit in others if limit), default=None)
+        if least is None or least == self.lowered or self._tokens is None:
+            return False
+        before = self._tokens.limit
+        self.resume(least)
+        if self._tokens.limit == before:
+            return False
+        self._warn(
+            f"out of memory in another process; going on with batches of {self.lowered:,} tokens "
+            f"at most; training.device_tokens: {self.lowered} does so from the start"
+        )
+        return True
+
     def fitting(
         self,
         gradients: Callable[[Taken], Result],
@@ -63,20 +85,31 @@ class FittingPasses:
             again: takes the same step again, in batches as small as they may be by then.
 
         Raises:
-            NotEnoughMemoryError: a single sentence does not fit.
+            NotEnoughMemoryError: a single sentence does not fit, or other processes already have
+                some of the gradient.
         """
         while True:
             try:
                 return gradients(taken)
             except Exception as error:
-                if not is_out_of_memory(error) or not self._optimizer.start_over():
+                if not is_out_of_memory(error) or not any(taken):  # nothing to divide
                     raise
                 said = memory_words(error)
+                if not self._optimizer.start_over():
+                    raise self._sent_already(taken, said) from error
             # Here, as the error's traceback held the tensors of the failed pass.
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()  # what is free may be too fragmented to use
             self._warn(self._lower(taken, said))
             taken = again()
+
+    @staticmethod
+    def _sent_already(taken: Taken, said: str) -> NotEnoughMemoryError:
+        half = max(1, max(tokens_of(batch) for batches in taken for batch in batches) // 2)
+        return NotEnoughMemoryError(
+            f"out of memory ({said}) while gradients are sent, so that a step cannot be taken "
+            f"again in smaller batches; go on with training.device_tokens: {half}"
+        )
 
     def _lower(self, taken: Taken, said: str) -> str:
         """Halve the batches, and say so."""

@@ -20,7 +20,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.training.distributed import World
 from dragoman.training.flat_layout import FlatLayout
-from dragoman.training.optimizer import OptimizerConfig
+from dragoman.training.optimizer import OptimizerConfig, most_passes
 from dragoman.training.overlap import HELD, PART_NUMBERS, turn_of
 from dragoman.training.state_sharding import StateSharding
 
@@ -91,11 +91,7 @@ class GradientSharding(StateSharding):
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
         """As many as the process with most: each pass is a collective."""
-        size = self._world.size
-        found = torch.zeros(size, len(counts), dtype=torch.int64, device=self.master.device)
-        found[self._world.rank] = torch.tensor(counts)
-        most: list[int] = self._world.all_reduce(found).amax(0).tolist()
-        return most
+        return most_passes(counts, self._world)
 
     def idle(self, again: Callable[[], object]) -> None:
         """Send zeros."""

@@ -76,7 +76,7 @@ class Optimizer(Protocol):
         """Take part in a pass of the others in which this process has nothing to learn.
 
         Args:
-            again: repeats this process' last backward pass with the weight 0.
+            again: makes a backward pass of this process' own with the weight 0.
         """
 
     def expect_last(self) -> None:
@@ -220,6 +220,14 @@ def present_decay(decay: float, steps: Tensor | None) -> float:
 def clipped(factor: float, norm: float, limit: float | None) -> float:
     """``factor``, lowered so that a gradient of ``norm`` is no longer than ``limit``."""
     return factor * limit / norm if limit is not None and norm > limit else factor
+
+
+def most_passes(counts: Sequence[int], world: World) -> list[int]:
+    """Of each number in ``counts`` the largest that any process has."""
+    found = torch.zeros(world.size, len(counts), dtype=torch.int64, device=world.device)
+    found[world.rank] = torch.tensor(counts)
+    most: list[int] = world.all_reduce(found).amax(0).tolist()
+    return most
 
 
 def named_moments(moments: dict[str, Tensor], kind: str) -> dict[str, Tensor]:

@@ -40,6 +40,7 @@ from dragoman.training.optimizer import (
     MOMENTS,
     OptimizerConfig,
     clipped,
+    most_passes,
     named_moments,
     present_decay,
 )
@@ -107,22 +108,8 @@ class ParameterSharding:
         )
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
-        """As many as the process with most: each pass is a collective.
-
-        Raises:
-            ConfigError: another process has batches of a task in this step, and this one has none.
-        """
-        size = self._world.size
-        found = torch.zeros(size, len(counts), dtype=torch.int64, device=self._world.device)
-        found[self._world.rank] = torch.tensor(counts)
-        every = self._world.all_reduce(found)
-        most: list[int] = every.amax(0).tolist()
-        if (every.amin(0) != every.amax(0)).any() and (every.amin(0) == 0).any():
-            raise ConfigError(
-                "training.sharding: parameters needs sentences for every process in each step, and "
-                "a step has fewer; raise training.step_tokens, or set sharding to gradients"
-            )
-        return most
+        """As many as the process with most: each pass is a collective."""
+        return most_passes(counts, self._world)
 
     def idle(self, again: Callable[[], object]) -> None:
         """Compute with weight 0: the weights are collected for it."""

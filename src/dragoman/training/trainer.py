@@ -20,7 +20,7 @@ from torch import Tensor
 from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
-from dragoman.data.batches import Batch
+from dragoman.data.batches import Batch, make_batch
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
@@ -213,7 +213,6 @@ class Trainer:
         sums = self._memory.fitting(
             partial(self._gradients, weights=weights), taken, partial(self._take_again, places)
         )
-        progress.device_tokens = self._memory.lowered
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
         tokens = sum(weight * one[TOKENS] for weight, one in zip(weights, totals, strict=True))
@@ -285,30 +284,43 @@ class Trainer:
 
     def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
         """Take part in the ``passes`` that other processes make over further batches."""
+        # With fewer sentences than processes, this one may have none: an empty pair will do.
+        batch = batches[-1] if batches else make_batch([[]], [[]])
         device = self._world.device
         devices = [device] if device.type == "cuda" else []
 
         def again() -> None:
             # What follows draws the numbers that it draws without this.
             with torch.random.fork_rng(devices), dropout_from(dropout_state()):
-                task.objective.backward(self.model, batches[-1].to(device), 0.0)
+                task.objective.backward(self.model, batch.to(device), 0.0)
 
         for _ in range(passes):
             self.optimizer.idle(again)
 
     def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
-        """Add up each task's totals over all processes, and agree on when to stop.
+        """Add up each task's totals over all processes, and agree on batches and on when to stop.
 
         A signal may reach only some processes, and their clocks differ; if each acted on its own,
         those that continue would wait for the others for ever.
         """
         lead = self._step_seconds if self._world.is_leader else 0.0
-        common = sums[0].new_tensor([lead, self._interruption.signal is not None])
+        own = self._memory.lowered or 0
+        limits = [own * (rank == self._world.rank) for rank in range(self._world.size)]
+        common = sums[0].new_tensor([*limits, lead, self._interruption.signal is not None])
         *flat, seconds, stop = self._world.all_reduce(torch.cat([*sums, common])).tolist()
+        self._agree([int(limit) for limit in flat[-self._world.size :]])
         self.progress.seconds += seconds
         self._stopping = stop > 0
         values = iter(flat)
         return [{name: next(values) for name in task.objective.totals} for task in self._tasks]
+
+    def _agree(self, limits: Sequence[int]) -> None:
+        """Make batches as small as the processes' smallest from the next step on."""
+        if self._memory.agree(limits):
+            places = {name: reader.place for name, reader in self._readers.items()}
+            self._close_readers()
+            self._readers = self._at(places)
+        self.progress.device_tokens = self._memory.lowered
 
     def _after_step(self) -> None:
         """Log, validate, save and stop when due."""

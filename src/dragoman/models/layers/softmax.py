@@ -26,7 +26,7 @@ _SMALLEST_SUM = exp(-40)
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """``exp(s_j) / sum_k exp(s_k)`` over the last axis, of any float type.
+    """``exp(s_j) / sum_k exp(s_k)`` over the last axis; not for float16, with its small range.
 
     Where rows are short, ``s_j`` is not lowered by the largest score of its row first, if no score
     is so large and no row so low that this would matter.
