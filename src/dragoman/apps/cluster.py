@@ -160,7 +160,7 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
         gpus: of each task.
 
     Raises:
-        ConfigError: the cluster cannot be reached.
+        ConfigError: the cluster cannot be reached, or no machine has that many GPUs.
         WorkerError: Ray does not start here.
     """
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -170,9 +170,25 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
         else:
             _connect(address)
         try:
+            _check_gpus(gpus)
             yield RayRunner(gpus)
         finally:
             ray.shutdown()
+
+
+def _check_gpus(wanted: float) -> None:
+    """Refuse a task that Ray would wait with for ever, and silently.
+
+    Raises:
+        ConfigError: no machine has that many GPUs.
+    """
+    alive = (node["Resources"] for node in ray.nodes() if node["Alive"])
+    most = max((float(resources.get("GPU", 0)) for resources in alive), default=0)
+    if wanted > most:
+        raise ConfigError(
+            f"--gpus {wanted:g}: no machine has as many (the most is {most:g}); ask for fewer, or "
+            "add machines that have them"
+        )
 
 
 def _connect(address: str) -> None:
