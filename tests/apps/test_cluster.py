@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray, of the extra cluster, is not installed")
+pytest.importorskip("ray", reason="Ray, of the extra cluster, is not installed")
 
+import ray
 from cluster_work import KilledOnce, mistaken, refused, squared
 
 import dragoman
@@ -119,7 +120,7 @@ class TestWhatRaySays:
         _result(None)
 
     def test_a_worker_that_is_lost_again_and_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with pytest.raises(WorkerError, match="9 times .*fewer --workers or --shard-lines"):
+        with pytest.raises(WorkerError, match=r"9 times .*fewer --workers or --shard-lines"):
             self.result(monkeypatch, ray.exceptions.WorkerCrashedError())
 
     def test_a_fault_of_ours_keeps_its_kind(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,9 +142,7 @@ class TestGpus:
         nodes = [{"Alive": True, "Resources": {"GPU": float(one)}} for one in there]
         nodes += [{"Alive": False, "Resources": {"GPU": 8.0}}, {"Alive": True, "Resources": {}}]
         monkeypatch.setattr(ray, "nodes", lambda: nodes)
-        with (
-            pytest.raises(ConfigError, match="--gpus") if refused else nullcontext()  # fmt: skip
-        ):
+        with pytest.raises(ConfigError, match="--gpus") if refused else nullcontext():
             _check_gpus(wanted)
 
 
