@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,14 @@ from cluster_work import KilledOnce, mistaken, refused, squared
 
 import dragoman
 from dragoman.apps import cluster
-from dragoman.apps.cluster import RayRunner, _carry_out, _check_gpus, _result, connected
+from dragoman.apps.cluster import (
+    RayRunner,
+    _carry_out,
+    _check_gpus,
+    _Outcome,
+    _result,
+    connected,
+)
 from dragoman.core.errors import ConfigError, DataError, WorkerError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray, about processes that it leaves running
@@ -127,6 +135,36 @@ class TestWhatRaySays:
         fault = ray.exceptions.RayTaskError("work", "traceback", ZeroDivisionError("of ours"))
         with pytest.raises(ZeroDivisionError):
             self.result(monkeypatch, fault)
+
+
+class TestWhatIsLeftBehind:
+    """Of work that is given up between two results."""
+
+    @pytest.mark.parametrize("connected", [True, False])
+    def test_is_cancelled_unless_ray_has_ended(
+        self, connected: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Ray would be started to cancel what ended with it."""
+        cancelled: list[object] = []
+        task = SimpleNamespace(remote=lambda *_: object())
+        doubles = {
+            "remote": lambda **_: lambda _: task,
+            "put": lambda one: one,
+            "cluster_resources": lambda: {"CPU": 1.0},
+            "wait": lambda tasks, num_returns: (tasks[:1], tasks[1:]),
+            "get": lambda _: _Outcome(0),
+            "is_initialized": lambda: connected,
+            "cancel": lambda one, force: cancelled.append(one),
+        }
+        for name, double in doubles.items():
+            monkeypatch.setattr(ray, name, double)
+        results = iter(RayRunner().carry_out(squared, range(9)))
+        assert next(results) == (0, 0)
+        results.close()  # type: ignore[attr-defined]
+        assert len(cancelled) == connected
+
+    def test_memory_is_not_tried_for_without_end(self) -> None:
+        assert ("RAY_task_oom_retries", str(cluster._REPEATS)) in os.environ.items()
 
 
 class TestGpus:

@@ -21,6 +21,7 @@ from dragoman.data.bulk.bulk_results import (
     write_cleaned,
 )
 from dragoman.data.bulk.bulk_text import BulkText
+from dragoman.data.bulk.shard_rows import unpack_rows
 from dragoman.data.bulk.word_counts import COUNT_FILES, SumCounts, count_words
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Example, read_pairs
@@ -113,18 +114,19 @@ class TestCounts:
         monkeypatch.setattr(word_counts, "_WORDS_AT_ONCE", 3)
         text = text_in(tmp_path / "made", messy_parts, list(COUNT_FILES.values()))
 
+        read: list[bytes] = []
+
+        def counted_unpacking(content: bytes) -> list[Any]:
+            read.append(content)
+            return unpack_rows(content)
+
         def made() -> dict[str, int]:
             counted = count_words(text, None)
-            work, read = SumCounts(text.plan), list[int]()
-            unpack = word_counts.unpack_rows
-            monkeypatch.setattr(
-                word_counts, "unpack_rows", lambda content: read.append(1) or unpack(content)
-            )
-            rows = work.sorted_counts("source")[0]
-            next(rows)
-            assert len(read) == 1
-            next(rows), next(rows), next(rows)
-            assert len(read) == 2
+            monkeypatch.setattr(word_counts, "unpack_rows", counted_unpacking)
+            rows = SumCounts(text.plan).sorted_counts("source")[0]
+            for rows_taken in range(1, 7):
+                next(rows)
+                assert len(read) == (1 if rows_taken <= 3 else 2)
             return counted
 
         make_of_cleaned(text, {}, made)
