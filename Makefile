@@ -2,7 +2,7 @@
 # make test   lint, types, import contracts and tests, as CI runs them
 # make corpus draws the embedded corpus again, and writes it into the package
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
-# make test-cluster  bulk commands on a Ray cluster of two machines, one of which is lost; a minute
+# make test-cluster  what starts a Ray: workers that are killed, a machine that is lost; two minutes
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
 # make coverage     how much of training, search, data, text and models their tests run, against floors

@@ -33,6 +33,9 @@ class Rates:
     """Of eight cards in one machine, beside one card eight times as fast; assumed."""
     prepared_pairs: float = 105_544
     """Pairs per second on two cores: reading, cleaning, deduplication, encoding, writing."""
+    prepared_length: int = 15
+    """Pieces on each side of those pairs, which are captions; longer ones are taken to take as much
+    longer."""
     disk_bytes_per_piece: int = 4
     """In the store."""
     text_bytes_per_piece: float = 4.5
@@ -89,7 +92,7 @@ def text_rows(rates: Rates) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|"
     for plan in PLANS:
         pieces = 2 * plan.pairs * plan.length
-        seconds = plan.pairs / rates.prepared_pairs
+        seconds = plan.pairs / rates.prepared_pairs * plan.length / rates.prepared_length
         yield (
             f"| {plan.name} | {plan.pairs / 1e6:,.1f} M "
             f"| {pieces * rates.text_bytes_per_piece / 1e9:,.1f} GB "

@@ -54,6 +54,7 @@ def test_ways_to_unpickle_are_seen() -> None:
         "import torch\ntorch.load('x')",
         "import torch\ntorch.load('x', weights_only=True)",
         "import joblib",
+        "from torch import load",
         "import yaml\nyaml.unsafe_load('x')",
         "import yaml\nyaml.load('x', yaml.Loader)",
         "eval('1')",
@@ -74,6 +75,8 @@ def unpickling(tree: ast.AST) -> Iterator[str]:
                 yield from (one.name for one in names if one.name.split(".")[0] in modules)
             case ast.ImportFrom(module=str(module)) if module.split(".")[0] in modules:
                 yield module
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from (one.name for one in names if (module, one.name) in loads)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=name)) if (
                 of,
                 name,

@@ -259,3 +259,13 @@ def test_a_damaged_header_is_not_repeated_without_end(tmp_path: Path) -> None:
     with pytest.raises(SavedError, match="truncated or damaged") as caught:
         read_tensors(tmp_path / "a.safetensors")
     assert len(str(caught.value)) < 1000
+
+
+def test_a_model_that_is_written_again_has_no_shortlist_of_the_other(
+    tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    """Average, adapt and merge write so, perhaps with other vocabularies."""
+    save(tmp_path / "model", vocabularies)
+    (tmp_path / "model" / "shortlist.safetensors").write_bytes(b"a list")
+    save(tmp_path / "model", vocabularies, seed=1)
+    assert not (tmp_path / "model" / "shortlist.safetensors").exists()

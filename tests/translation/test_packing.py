@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -105,6 +107,40 @@ def test_only_larger_matrices_on_processors_that_gain(
     model = nn.Sequential(linear)
     pack_weights(model)
     assert isinstance(model[0], PackedLinear) is packs
+
+
+class TestWithoutTheOperations:
+    """They are not documented: a PyTorch that lacks or changes them computes as it always does."""
+
+    @pytest.fixture(autouse=True)
+    def untried(self) -> Iterator[None]:
+        packing.computes_packed.cache_clear()
+        yield
+        packing.computes_packed.cache_clear()
+
+    @pytest.mark.parametrize("name", ["_reorder_linear_weight", "_linear_pointwise"])
+    @pytest.mark.parametrize("error", [AttributeError, TypeError, RuntimeError, None])
+    def test_weights_stay_as_they_are(
+        self, name: str, error: type[Exception] | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def gone(*_: object) -> torch.Tensor:
+            if error is not None:
+                raise error(name)
+            return torch.zeros(1, 2)  # or computes something else
+
+        ops = SimpleNamespace(
+            _reorder_linear_weight=lambda weight, _: weight,
+            _linear_pointwise=lambda x, weight, *_: functional.linear(x, weight),
+        )
+        setattr(ops, name, gone)
+        monkeypatch.setattr(torch.ops, "mkldnn", ops, raising=False)
+        model = nn.Sequential(nn.Linear(4, 4))
+        pack_weights(model)
+        assert type(model[0]) is nn.Linear
+
+    @here
+    def test_here_they_are_there(self) -> None:
+        assert packing.computes_packed(torch.float32)
 
 
 def test_the_processor_decides(monkeypatch: pytest.MonkeyPatch) -> None:

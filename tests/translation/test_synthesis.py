@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +21,13 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.claims import claimed
 from dragoman.core.errors import ConfigError, DataError, SavedError, StorageError, UsageError
+from dragoman.saved.shortlist import write_shortlist
 from dragoman.saved.system import LanguageModelConfig, TranslationSystem
 from dragoman.search import SearchConfig
+from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.transforms.filtering import FilterConfig
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.synthesis import (
     GivenLine,
     GivenText,
@@ -212,6 +216,22 @@ class TestWorkers:
 
 
 class TestResuming:
+    def test_with_another_shortlist_is_refused(self, model: Path, tmp_path: Path) -> None:
+        """Wherever the file is: it decides which translations are possible."""
+        listed = Path(shutil.copytree(model, tmp_path / "model"))
+        vocabularies = Vocabularies.load(listed)
+        links = count_links(vocabularies, [([5, 6], [7, 8])], text="some")
+
+        def again(frequent: int) -> SyntheticCorpus:
+            built = build_shortlist(vocabularies, links, frequent=frequent, text="some")
+            write_shortlist(listed / "shortlist.safetensors", built)
+            system = TranslationSystem(models=(listed,), device="cpu", shortlist=True)
+            return translate_corpus(system, lines(), tmp_path / "made", known="source")
+
+        assert again(6).path == again(6).path
+        with pytest.raises(ConfigError, match=r"other settings \(system;"):
+            again(3)
+
     def test_a_killed_process(self, model: Path, tmp_path: Path) -> None:
         """Sampled, too: the numbers of lines decide what is drawn, not where work resumed."""
         script = (

@@ -20,10 +20,15 @@ from typing import Any, TypeVar
 import dragoman
 from dragoman.core.errors import ConfigError, DragomanError, MissingExtraError, WorkerError
 
+_REPEATS = 8
+"""How often a task is repeated whose worker or machine is gone."""
+
 try:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to anybody
     # A task that asks for no GPU sees none.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+    # One that Ray kills for lack of memory is repeated without end otherwise.
+    os.environ.setdefault("RAY_task_oom_retries", str(_REPEATS))
     import ray
 except ModuleNotFoundError as error:
     raise MissingExtraError.of("Ray (the extra 'cluster')", "ray") from error
@@ -31,8 +36,6 @@ except ModuleNotFoundError as error:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_REPEATS = 8
-"""How often a task is repeated whose worker or machine is gone."""
 _AHEAD = 2
 """Tasks that wait or run for each core, so that none idles."""
 _OBJECT_STORE_BYTES = 128 * 2**20  # tasks exchange little: what they make is in files
@@ -119,7 +122,8 @@ class RayRunner:
                 (done, *_), _ = ray.wait(list(pending), num_returns=1)
                 yield pending.pop(done), _result(done)
         finally:
-            for task in pending:
+            # Once Ray has ended, which may come first, asking it for anything would start another.
+            for task in pending if ray.is_initialized() else ():
                 with suppress(Exception):  # it may be over, or its machine gone
                     ray.cancel(task, force=True)
 
@@ -160,7 +164,7 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
         gpus: of each task.
 
     Raises:
-        ConfigError: the cluster cannot be reached.
+        ConfigError: the cluster cannot be reached, or no machine has that many GPUs.
         WorkerError: Ray does not start here.
     """
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -170,9 +174,25 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
         else:
             _connect(address)
         try:
+            _check_gpus(gpus)
             yield RayRunner(gpus)
         finally:
             ray.shutdown()
+
+
+def _check_gpus(wanted: float) -> None:
+    """Refuse a task that Ray would wait with for ever, and silently.
+
+    Raises:
+        ConfigError: no machine has that many GPUs.
+    """
+    alive = (node["Resources"] for node in ray.nodes() if node["Alive"])
+    most = max((float(resources.get("GPU", 0)) for resources in alive), default=0)
+    if wanted > most:
+        raise ConfigError(
+            f"--gpus {wanted:g}: no machine has as many (the most is {most:g}); ask for fewer, or "
+            "add machines that have them"
+        )
 
 
 def _connect(address: str) -> None:

@@ -8,6 +8,8 @@ products by MKL and packs at every call, and in bfloat16 by oneDNN, which packs 
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -26,6 +28,31 @@ def packs_weights(device: torch.device) -> bool:
         return False
     is_enabled = bool(torch.backends.mkldnn.enabled)
     return is_enabled and torch.backends.cpu.get_cpu_capability() == "AVX512"
+
+
+def _packed(weight: Tensor) -> Tensor:
+    """A matrix in the order that oneDNN reads it in."""
+    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+    return packed
+
+
+def _product(x: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+    return product
+
+
+@cache
+def computes_packed(dtype: torch.dtype) -> bool:
+    """Whether this PyTorch multiplies by packed weights, tried once with a small product.
+
+    Its operations for that are not documented: a release may lack them, or take other arguments.
+    """
+    with torch.no_grad():
+        x, weight = torch.ones(1, 2, dtype=dtype), torch.eye(2, dtype=dtype)
+        try:
+            return torch.equal(_product(x, _packed(weight), None), x)
+        except (AttributeError, TypeError, RuntimeError):
+            return False
 
 
 class PackedLinear(nn.Linear):
@@ -50,10 +77,7 @@ class PackedLinear(nn.Linear):
         """``(..., in_features)`` to ``(..., out_features)``; with gradients, unpacked."""
         if torch.is_grad_enabled():
             return functional.linear(x, self.weight, self.bias)
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(
-            x, self._current(), self.bias, "none", [], ""
-        )
-        return product
+        return _product(x, self._current(), self.bias)
 
     def _current(self) -> Tensor:
         """The packed copy of the weights as they are now."""
@@ -61,7 +85,7 @@ class PackedLinear(nn.Linear):
         version = 0 if weight.is_inference() else weight._version
         now = weight.data_ptr(), version, weight.dtype
         if self._packed is None or self._packed_from != now:
-            self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+            self._packed = _packed(weight)
             self._packed_from = now
         return self._packed
 
@@ -84,4 +108,6 @@ def pack_weights(model: nn.Module) -> None:
 
 def _gains(weight: Tensor) -> bool:
     least = _LEAST_WEIGHTS.get(weight.dtype)
-    return least is not None and weight.numel() >= least and packs_weights(weight.device)
+    if least is None or weight.numel() < least or not packs_weights(weight.device):
+        return False
+    return computes_packed(weight.dtype)

@@ -30,6 +30,7 @@ from dragoman.core.runners import Runner
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
+from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
@@ -223,6 +224,8 @@ def _settings(
         raise ConfigError("the closest of several translations needs nbest above 1")
     digests: list[str] = []
     described = _with_digests(system.plain(), digests)
+    if system.shortlist:
+        described["shortlist"] = [content_digest(shortlist_path(leg)) for leg in system.legs()]
     search = translator.search.model_dump(mode="json")
     for name in _CAME_LATER:  # so that older corpora go on
         if search[name] == SearchConfig.model_fields[name].default:

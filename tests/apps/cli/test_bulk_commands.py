@@ -97,6 +97,9 @@ class TestBadInput:
         assert "name at least one MODEL" in one_error(outcome, 2)
         outcome = dragoman("bulk", "count", config, *output, *HERE, "--vocabulary", tmp_path)
         assert str(tmp_path) in one_error(outcome, 4)
+        model = save_tiny_model(tmp_path / "model")
+        arguments = ("bulk", "translate", model, "--text", config, *output, *HERE, "--gpus", 1)
+        assert "choose by --device" in one_error(dragoman(*arguments), 2)
         assert not (tmp_path / "made").exists()
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

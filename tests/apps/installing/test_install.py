@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -77,6 +78,17 @@ def test_a_packed_model_is_installed_as_it_was(
     assert os.listdir(folder) == ["en-de"]
     listed = dragoman("install", "--list")
     assert listed.out == "en-de       0 MB  source-target\n"
+
+
+def test_a_shortlist_comes_along(
+    dragoman: CommandLine, model: Path, folder: Path, tmp_path: Path
+) -> None:
+    listed = Path(shutil.copytree(model, tmp_path / "listed"))
+    (listed / "shortlist.safetensors").write_bytes(b"a list")
+    dragoman("pack", listed, tmp_path / "packed.tar")
+    for origin in (tmp_path / "packed.tar", listed):
+        assert dragoman("install", origin).code == 0
+        assert contents(folder / origin.name.removesuffix(".tar")) == contents(listed)
 
 
 def test_the_same_model_gives_the_same_archive(model: Path, archive: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from dragoman.core.claims import claimed
 from dragoman.core.errors import ConfigError, SavedError, StorageError
 from dragoman.core.runners import InProcessRunner
-from dragoman.data.bulk import text_plan
+from dragoman.data.bulk import text_plan, word_counts
 from dragoman.data.bulk.bulk_directory import BulkDirectory
 from dragoman.data.bulk.bulk_results import (
     REPORT_FILE,
@@ -21,7 +21,8 @@ from dragoman.data.bulk.bulk_results import (
     write_cleaned,
 )
 from dragoman.data.bulk.bulk_text import BulkText
-from dragoman.data.bulk.word_counts import COUNT_FILES, count_words
+from dragoman.data.bulk.shard_rows import unpack_rows
+from dragoman.data.bulk.word_counts import COUNT_FILES, SumCounts, count_words
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Example, read_pairs
 from dragoman.text.formats import FORMATS
@@ -106,6 +107,30 @@ class TestCounts:
         found = {word: int(count) for word, _, count in (line.partition("\t") for line in lines)}
         assert found == dict(zip(target.pieces(pieces), pieces.values(), strict=True))
 
+    def test_the_sums_are_read_a_piece_at_a_time(
+        self, messy_parts: Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So that no process ever holds all words."""
+        monkeypatch.setattr(word_counts, "_WORDS_AT_ONCE", 3)
+        text = text_in(tmp_path / "made", messy_parts, list(COUNT_FILES.values()))
+
+        read: list[bytes] = []
+
+        def counted_unpacking(content: bytes) -> list[Any]:
+            read.append(content)
+            return unpack_rows(content)
+
+        def made() -> dict[str, int]:
+            counted = count_words(text, None)
+            monkeypatch.setattr(word_counts, "unpack_rows", counted_unpacking)
+            rows = SumCounts(text.plan).sorted_counts("source")[0]
+            for taken in range(1, 5):
+                next(rows)
+                assert len(read) == (1 if taken <= 3 else 2)
+            return counted
+
+        make_of_cleaned(text, {}, made)
+
 
 class TestTheDirectory:
     @pytest.fixture
@@ -115,6 +140,15 @@ class TestTheDirectory:
             return make_of_cleaned(text, {"made": "text"}, lambda: write_cleaned(text))
 
         return made
+
+    def test_what_a_killed_process_has_not_removed_is(
+        self, make: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        """Shards may be larger than the results, and nobody else would remove them."""
+        first = make()
+        (tmp_path / "made" / "shards" / "cleaned").mkdir(parents=True)
+        assert make(runner=None) == first
+        assert not (tmp_path / "made" / "shards").exists()
 
     def test_what_is_finished_is_left_as_it_is(
         self, make: Callable[..., Any], tmp_path: Path

@@ -134,6 +134,16 @@ def test_an_identity_is_that_of_what_belongs_to_a_model(tmp_path: Path) -> None:
     assert identity(described(tmp_path / "none")) == ()
 
 
+@pytest.mark.parametrize("name", ["shortlist", "confidence"])
+def test_an_identity_is_that_of_files_elsewhere_too(tmp_path: Path, name: str) -> None:
+    path, file = save(tmp_path / "model", seed=1), tmp_path / "file"
+    file.write_bytes(b"one")
+    system = described(path).model_copy(update={name: file})
+    first = identity(system)
+    file.write_bytes(b"another")
+    assert identity(system) != first
+
+
 def test_models_are_loaded_in_threads_that_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -253,6 +253,8 @@ def bulk_translate(
             "a corpus is translated by one system, without adapters by domain or routes by "
             "language; divide the text and translate each part by itself"
         )
+    if gpus and chosen.workers == 0:
+        raise ConfigError("--gpus are of workers; with --workers 0, choose by --device")
     with chosen.runner(gpus) as (runner, meter):
         made = translate_corpus(
             system,
@@ -261,7 +263,7 @@ def bulk_translate(
             known=known,
             shard_lines=shard_lines,
             progress=lambda done, total: meter.stage("translating", "lines", total, done),
-            runner=runner,
+            runner=None if chosen.workers == 0 else runner,  # which would open the models again
         )
     counts = {"lines": made.lines, "refused": made.refused, "empty": made.empty}
     if chosen.as_json:

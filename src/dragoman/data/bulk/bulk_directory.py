@@ -59,6 +59,7 @@ class BulkDirectory:
             )
         if result is not None:
             self._check_results(result["sha256"])
+            self._remove_shards()
             return dict(result["of"])
         return None
 
@@ -67,6 +68,9 @@ class BulkDirectory:
         found = read_json(self._file)
         digests = {name: content_digest(self.path / name) for name in self._results}
         write_json(self._file, {**found, "result": {"of": result, "sha256": digests}})
+        self._remove_shards()
+
+    def _remove_shards(self) -> None:
         shutil.rmtree(self.shards, ignore_errors=True)
 
     @property

@@ -9,19 +9,19 @@ from __future__ import annotations
 import heapq
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from dragoman.core.shard_files import ShardFiles
 from dragoman.data.bulk.bulk_text import BulkText
 from dragoman.data.bulk.shard_rows import (
     ARRAYS_SUFFIX,
-    ROWS_SUFFIX,
     pack_arrays,
     pack_rows,
     read_array,
@@ -39,6 +39,8 @@ COUNT_FILES = {side: f"{side}.tsv" for side in SIDES}
 them with ``input_format=tsv``; the most frequent first, equally frequent ones by code points."""
 
 _BATCH_LINES = 4096
+_WORDS_AT_ONCE = 1 << 16
+"""Of a partition, when its sums are written and read again."""
 
 
 def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
@@ -91,11 +93,7 @@ class CountShard:
                 self._count(batch, counts)
                 batch = []
         self._count(batch, counts)
-        arrays = [
-            np.frombuffer(pack_rows(rows), dtype=np.uint8)
-            for side in SIDES
-            for rows in self._divided(counts[side])
-        ]
+        arrays = [_as_array(rows) for side in SIDES for rows in self._divided(counts[side])]
         _counts(self.plan).write(place, pack_arrays(arrays))
 
     def _count(self, examples: list[Example], counts: dict[Side, Counter[str]]) -> None:
@@ -127,7 +125,7 @@ class SumCounts:
     @property
     def files(self) -> ShardFiles:
         """The sums: those of the partitions of the source, then those of the target."""
-        return ShardFiles(self.plan.folder / "sums", ROWS_SUFFIX)
+        return ShardFiles(self.plan.folder / "sums", ARRAYS_SUFFIX)
 
     def __call__(self, place: int) -> None:
         """Write the sums, the most frequent first."""
@@ -136,7 +134,12 @@ class SumCounts:
             places = len(SIDES) * plan.partitions
             content = read_array(_counts(plan), shard, place, places, np.uint8)
             total.update(dict(unpack_rows(content.tobytes())))
-        self.files.write(place, pack_rows(sorted((-count, word) for word, count in total.items())))
+        rows = sorted((-count, word) for word, count in total.items())
+        pieces = [
+            _as_array(rows[first : first + _WORDS_AT_ONCE])
+            for first in range(0, len(rows), _WORDS_AT_ONCE)
+        ]
+        self.files.write(place, pack_arrays(pieces), pieces=len(pieces))
 
     def sorted_counts(self, side: Side) -> list[Iterator[tuple[int, str]]]:
         """Negative counts with their words, in order, for each partition of a side."""
@@ -144,8 +147,14 @@ class SumCounts:
         return [self._rows(first + number) for number in range(self.plan.partitions)]
 
     def _rows(self, place: int) -> Iterator[tuple[int, str]]:
-        rows: Iterable[Any] = unpack_rows(self.files.read(place))
-        return (tuple(row) for row in rows)
+        pieces: int = self.files.facts(place)["pieces"]
+        for number in range(pieces):
+            content = read_array(self.files, place, number, pieces, np.uint8)
+            yield from map(tuple, unpack_rows(content.tobytes()))
+
+
+def _as_array(rows: Sequence[Any]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(pack_rows(rows), dtype=np.uint8)
 
 
 @lru_cache(maxsize=1)

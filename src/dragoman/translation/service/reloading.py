@@ -116,8 +116,7 @@ def _files(system: TranslationSystem) -> Iterator[Path]:
                     yield folder / name
     terms = system.terms
     others = [system.adapter, *((terms.glossary, *terms.keep) if terms else ())]
-    if isinstance(system.confidence, Path):
-        others.append(system.confidence)
+    others += [one for one in (system.confidence, system.shortlist) if isinstance(one, Path)]
     for one in others:
         if one is not None:
             yield from sorted(one.rglob("*.safetensors")) if one.is_dir() else [one]
