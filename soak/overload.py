@@ -40,16 +40,16 @@ class Overload:
             capacity = _closed(allowance, server, taught, round(20 * calm.rate)).rate
             wanted = min(_MOST_REQUESTS, round(2 * capacity * 0.9 * max(10.0, allowance.left)))
             with nuisances(server.port, _NUISANCES, allowance.seed) as others:
-                load = Load(
+                with Load(
                     allowance.folder,
                     server.address,
                     taught.lines,
                     taught.answers,
                     wanted,
                     rate=2 * capacity,
-                )
-                memory = _watched(load, server)
-                outcome = load.outcome()
+                ) as load:
+                    memory = _watched(load, server)
+                    outcome = load.outcome()
             after = _closed(allowance, server, taught, 200)
             code = server.end()
         figures = {
@@ -71,9 +71,10 @@ class Overload:
 
 def _closed(allowance: Allowance, server: ServerProcess, taught: Taught, requests: int) -> Outcome:
     """What clients get who wait for each answer."""
-    return Load(
+    with Load(
         allowance.folder, server.address, taught.lines, taught.answers, requests, clients=_CLIENTS
-    ).outcome()
+    ) as load:
+        return load.outcome()
 
 
 def _watched(load: Load, server: ServerProcess) -> list[float]:
