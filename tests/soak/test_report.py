@@ -50,7 +50,7 @@ def test_a_report_tells_of_every_part_and_a_broken_one_fails(
     assert "ValueError: broken in broken" in text
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert told["parts"]["steady"]["tried"][0]["figures"] == {"p99 ms": 12}
-    assert parts["steady"].allowed == 2700  # type: ignore[attr-defined]
+    assert parts["steady"].allowed == pytest.approx(2700, abs=60)  # type: ignore[attr-defined]
 
 
 def test_without_failures_the_exit_code_is_0(
