@@ -23,7 +23,7 @@ from soak.parts import PARTS, find_part
     default=2.0,
     show_default=True,
     envvar="SOAK_HOURS",
-    help="How long in all; a part leaves what it does not need to those after it.  Also SOAK_HOURS.",
+    help="How long in all; what a part does not need, others have.  Also SOAK_HOURS.",
 )
 @click.option(
     "--only", multiple=True, type=click.Choice(sorted(PARTS)), help="Only this part; repeatable."

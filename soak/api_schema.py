@@ -67,8 +67,7 @@ class ApiSchema:
 
 def _checked(door: _Door, server: ServerProcess, allowance: Allowance, seconds: float) -> Tried:
     """What schemathesis finds behind a door."""
-    name = door.description.strip("/").replace("/", "-").removesuffix(".json")
-    folder = allowance.folder / Path(name).stem
+    folder = allowance.folder / Path(door.description).stem
     folder.mkdir()
     settings = folder / "schemathesis.toml"
     settings.write_text(_CONFIGURATION, encoding="utf-8")

@@ -134,9 +134,7 @@ class _Trial:
         self._database, self._url = database, url
         self._model, self._servers, self._address = model, servers, address
         self._chance = random.Random(allowance.seed)
-        with Load(
-            allowance.folder, address, taught.lines, taught.answers, 300, clients=8
-        ) as load:
+        with Load(allowance.folder, address, taught.lines, taught.answers, 300, clients=8) as load:
             self._rate = min(0.4 * load.outcome().rate, _MOST_RATE)
 
     def rollout(self) -> Tried:

@@ -39,17 +39,17 @@ class Overload:
             calm = _closed(allowance, server, taught, 600)
             capacity = _closed(allowance, server, taught, round(20 * calm.rate)).rate
             wanted = min(_MOST_REQUESTS, round(2 * capacity * 0.9 * max(10.0, allowance.left)))
-            with nuisances(server.port, _NUISANCES, allowance.seed) as others:
-                with Load(
-                    allowance.folder,
-                    server.address,
-                    taught.lines,
-                    taught.answers,
-                    wanted,
-                    rate=2 * capacity,
-                ) as load:
-                    memory = _watched(load, server)
-                    outcome = load.outcome()
+            load = Load(
+                allowance.folder,
+                server.address,
+                taught.lines,
+                taught.answers,
+                wanted,
+                rate=2 * capacity,
+            )
+            with load, nuisances(server.port, _NUISANCES, allowance.seed) as others:
+                memory = _watched(load, server)
+                outcome = load.outcome()
             after = _closed(allowance, server, taught, 200)
             code = server.end()
         figures = {
