@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -130,7 +131,7 @@ class KilledServer:
         """Wait for a file, and take it."""
         path = f"{self._address}/v2/document/{identifier}"
         until = time.monotonic() + _PATIENCE
-        asked = {"data": {"document_key": key}, "timeout": _PATIENCE}
+        asked: dict[str, Any] = {"data": {"document_key": key}, "timeout": _PATIENCE}
         while (status := httpx.post(path, **asked).json()).get("status") != "done":
             assert status.get("status") in ("queued", "translating"), str(status)
             if time.monotonic() > until:
