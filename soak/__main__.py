@@ -6,8 +6,9 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
@@ -22,7 +23,7 @@ from soak.parts import PARTS, find_part
     default=2.0,
     show_default=True,
     envvar="SOAK_HOURS",
-    help="How long in all; each part has its share.  Also SOAK_HOURS.",
+    help="How long in all; what a part does not need, others have.  Also SOAK_HOURS.",
 )
 @click.option(
     "--only", multiple=True, type=click.Choice(sorted(PARTS)), help="Only this part; repeatable."
@@ -52,22 +53,24 @@ def soak(hours: float, only: tuple[str, ...], seed: int, output: Path, listing: 
         for name, part in parts.items():
             click.echo(f"{name:12} {part.about}")
         return
-    # Here, so that --list and --help need no torch.
-    from soak.report import write_report
+    from soak.report import write_report  # here, since it needs torch
 
     folder = output / time.strftime("%Y-%m-%d-%H%M%S")
-    whole = sum(part.share for part in parts.values())
+    end = time.monotonic() + hours * 3600
+    waiting = [part.share for part in parts.values()]
     results: dict[str, list[Tried]] = {}
     seconds: dict[str, float] = {}
     path = None
     for name, part in parts.items():
         mine = folder / name
         mine.mkdir(parents=True)
-        allowed = hours * 3600 * part.share / whole
+        allowed = max(0.0, end - time.monotonic()) * part.share / sum(waiting)
+        waiting.pop(0)
         click.echo(f"{name}: {allowed / 60:.0f} minutes at most; {part.about}", err=True)
         allowance = Allowance(allowed, seed, mine.resolve())
         try:
-            results[name] = part.run(allowance)
+            with _ending_in_order():
+                results[name] = part.run(allowance)
         except Exception:
             results[name] = [Tried("the part itself", 1, failures=(traceback.format_exc(),))]
         seconds[name] = time.monotonic() - allowance.started
@@ -77,12 +80,20 @@ def soak(hours: float, only: tuple[str, ...], seed: int, output: Path, listing: 
     sys.exit(failed > 0)
 
 
-def stop(number: int, _: object) -> NoReturn:
-    """End as by Ctrl-C, so that the part at work ends and removes what it has started."""
-    signal.signal(number, signal.SIG_IGN)  # another one must not interrupt that
-    sys.exit(128 + number)
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let SIGTERM leave blocks one after another, which end what they have started or mounted."""
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # a second one must not interrupt that
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, stop)
     soak()

@@ -107,7 +107,7 @@ class _Trouble:
             return self._refused_then_finished(work, place, ended)
 
     def read_only(self, work: Work) -> str:
-        """A file system that is made read-only while the command runs."""
+        """A file system that is read-only."""
         with _mounted(self._place) as disk:
             place = self._shop.fill(work, disk)
             _remount(disk, "ro")

@@ -134,10 +134,8 @@ class _Trial:
         self._database, self._url = database, url
         self._model, self._servers, self._address = model, servers, address
         self._chance = random.Random(allowance.seed)
-        alone = Load(
-            allowance.folder, address, taught.lines, taught.answers, 300, clients=8
-        ).outcome()
-        self._rate = min(0.4 * alone.rate, _MOST_RATE)
+        with Load(allowance.folder, address, taught.lines, taught.answers, 300, clients=8) as load:
+            self._rate = min(0.4 * load.outcome().rate, _MOST_RATE)
 
     def rollout(self) -> Tried:
         """Replace the model under load, several times; each answer is of one of the two models."""
@@ -301,19 +299,19 @@ class _Trial:
         total, times = [], 0
         while times < least or time.monotonic() < end:
             # Enough for one disturbance on a busy machine; what is left over is waited for.
-            load = Load(
+            with Load(
                 self._allowance.folder,
                 self._address,
                 self._taught.lines,
                 answers,
                 round(30 * self._rate),
                 rate=self._rate,
-            )
-            time.sleep(1)
-            while not load.is_over:
-                disturb()
-                times += 1
-            total.append(load.outcome())
+            ) as load:
+                time.sleep(1)
+                while not load.is_over:
+                    disturb()
+                    times += 1
+                total.append(load.outcome())
         return _together(total)
 
     def _all_answer(self, answers: Sequence[str]) -> bool:

@@ -39,15 +39,15 @@ class Overload:
             calm = _closed(allowance, server, taught, 600)
             capacity = _closed(allowance, server, taught, round(20 * calm.rate)).rate
             wanted = min(_MOST_REQUESTS, round(2 * capacity * 0.9 * max(10.0, allowance.left)))
-            with nuisances(server.port, _NUISANCES, allowance.seed) as others:
-                load = Load(
-                    allowance.folder,
-                    server.address,
-                    taught.lines,
-                    taught.answers,
-                    wanted,
-                    rate=2 * capacity,
-                )
+            load = Load(
+                allowance.folder,
+                server.address,
+                taught.lines,
+                taught.answers,
+                wanted,
+                rate=2 * capacity,
+            )
+            with load, nuisances(server.port, _NUISANCES, allowance.seed) as others:
                 memory = _watched(load, server)
                 outcome = load.outcome()
             after = _closed(allowance, server, taught, 200)
@@ -71,9 +71,10 @@ class Overload:
 
 def _closed(allowance: Allowance, server: ServerProcess, taught: Taught, requests: int) -> Outcome:
     """What clients get who wait for each answer."""
-    return Load(
+    with Load(
         allowance.folder, server.address, taught.lines, taught.answers, requests, clients=_CLIENTS
-    ).outcome()
+    ) as load:
+        return load.outcome()
 
 
 def _watched(load: Load, server: ServerProcess) -> list[float]:

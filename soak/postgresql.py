@@ -112,7 +112,11 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
             yield PostgresqlServer(folder, server.pid)
         finally:
             server.send_signal(signal.SIGINT)  # with SIGTERM it would wait for its clients
-            server.wait(_SECONDS)
+            try:
+                server.wait(_SECONDS)
+            except subprocess.TimeoutExpired:
+                server.send_signal(signal.SIGQUIT)  # at once; its other processes end with it
+                server.wait()
     finally:
         shutil.rmtree(folder)
 

@@ -269,7 +269,7 @@ class Outcome(NamedTuple):
 
 
 class Load:
-    """Requests that another process sends, begun and not waited for.
+    """Requests that another process sends, begun and not waited for; a context manager.
 
     Args:
         folder: for its input.
@@ -299,6 +299,14 @@ class Load:
         for name, value in options.items():
             command += [f"--{name}", value]
         self._process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE)
+
+    def __enter__(self) -> Load:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it, if something else went wrong meanwhile."""
+        self._process.kill()
+        self._process.communicate()
 
     @property
     def is_over(self) -> bool:

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -19,6 +20,8 @@ from soak.part import Tried
 _FILES = 4  # of each round
 _KILLS = 3  # of each round
 _PATIENCE = 180.0  # seconds
+# ValueError: an answer that is no JSON.
+_FAILURES = (AssertionError, httpx.HTTPError, TimeoutError, subprocess.TimeoutExpired, ValueError)
 _SCRIPT = """
 import sys
 from dragoman.apps.server import jobs
@@ -56,7 +59,7 @@ class KilledServer:
                 rounds += 1
                 try:
                     kills += self._round(rounds)
-                except (AssertionError, httpx.HTTPError, TimeoutError) as error:
+                except _FAILURES as error:
                     failures.append(f"round {rounds}: {type(error).__name__}: {error}")
                     self._stop(signal.SIGKILL)
         finally:
@@ -128,10 +131,11 @@ class KilledServer:
         """Wait for a file, and take it."""
         path = f"{self._address}/v2/document/{identifier}"
         until = time.monotonic() + _PATIENCE
-        while (status := httpx.post(path, data={"document_key": key}).json())["status"] != "done":
-            assert status["status"] != "error", str(status)
+        asked: dict[str, Any] = {"data": {"document_key": key}, "timeout": _PATIENCE}
+        while (status := httpx.post(path, **asked).json()).get("status") != "done":
+            assert status.get("status") in ("queued", "translating"), str(status)
             if time.monotonic() > until:
                 raise TimeoutError(f"a file is not translated: {status}")
             time.sleep(0.1)
-        taken = httpx.post(f"{path}/result", data={"document_key": key})
+        taken = httpx.post(f"{path}/result", **asked)
         assert taken.is_success and taken.content, f"a file is lost: {taken.status_code}"

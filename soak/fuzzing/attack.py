@@ -50,6 +50,8 @@ class Attack:
     """For the inputs that fail, and for the log of the child."""
     kinds: Counter[str] = field(default_factory=Counter)
     defects: dict[str, Defect] = field(default_factory=dict)
+    bombs: int = 0
+    """Of the target, that there was time for."""
     slowest: float = 0.0
     """Seconds of processor time."""
     largest: int = 0
@@ -59,21 +61,24 @@ class Attack:
         """Attack the target.
 
         Args:
-            seconds: for all, but seeds and bombs are always tried.
+            seconds: for all; half of them at most for bombs, in an order that the seed decides.
+                Seeds are always tried.
             most: damaged inputs at most; None: as many as there is time for.
 
         Returns:
             The row of the report.
         """
-        started = time.monotonic()
+        begun = time.monotonic()
         self._try_seeds()
-        self._try(self.target.bombs)
+        bombs = list(self.target.bombs)
+        Random(f"{self.seed} {self.target.name}").shuffle(bombs)
+        self.bombs = self._try(bombs, begun + seconds / 2)
         stream = islice(damaged_inputs(self.target, self.seed), most)
-        while time.monotonic() - started < seconds and len(self.defects) < _PLACES:
+        while time.monotonic() < begun + seconds and len(self.defects) < _PLACES:
             batch = list(islice(stream, _AT_ONCE))
             if not batch:
                 break
-            self._try(batch)
+            self._try(batch, begun + seconds)
         for defect in self.defects.values():
             self._reduce(defect)
         return self._told()
@@ -89,11 +94,15 @@ class Attack:
             else:
                 self._count(hostile, outcome)
 
-    def _try(self, inputs: Sequence[Hostile]) -> None:
-        for hostile, outcome in zip(
-            inputs, try_each(self.target, inputs, self.folder), strict=True
-        ):
-            self._count(hostile, outcome)
+    def _try(self, inputs: Sequence[Hostile], end: float) -> int:
+        """Try inputs until a time, and tell how many there was time for."""
+        tried = 0
+        for outcome in try_each(self.target, inputs, self.folder):
+            self._count(inputs[tried], outcome)
+            tried += 1
+            if time.monotonic() > end:
+                break
+        return tried
 
     def _count(self, hostile: Hostile, outcome: Outcome) -> None:
         self.kinds[outcome.kind] += 1
@@ -137,6 +146,7 @@ class Attack:
         figures: dict[str, float | str] = {
             "refused": self.kinds["refused"],
             "read": self.kinds["accepted"],
+            "bombs": f"{self.bombs:,} of {len(self.target.bombs):,}",
             "slowest ms": round(1000 * self.slowest),
             "most MiB": round(self.largest / MEBIBYTE),
         }

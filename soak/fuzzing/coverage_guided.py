@@ -37,16 +37,19 @@ def search(target: str, folder: Path, seconds: float, seed: int) -> Tried:
         return Tried(what, 0, skipped="atheris is not installed")
     folder.mkdir(parents=True, exist_ok=True)
     arguments = [target, str(folder), str(max(1, round(seconds))), str(seed)]
-    done = subprocess.run(
-        [sys.executable, "-m", "soak.fuzzing.coverage_guided", *arguments],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=seconds + _ENDING_SECONDS,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "soak.fuzzing.coverage_guided", *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds + _ENDING_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        return Tried(what, 0, failures=(f"it does not end: {error}",))
     counts = [int(next(filter(None, found))) for found in _RUNS.findall(done.stderr)]
-    kept = sum(1 for path in (folder / "corpus").iterdir() if path.is_file())
+    kept = sum(1 for path in folder.glob("corpus/*") if path.is_file())
     failures = [
         f"{one['place']}; again with: python -m soak.fuzzing {target} --input {one['input']} "
         f"--name {one['name']}\n{one['detail']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import traceback
 from pathlib import Path
 
 from soak.fuzzing.all_targets import TARGETS
@@ -23,17 +24,25 @@ class Fuzz:
     def run(self, allowance: Allowance) -> list[Tried]:
         """See :meth:`soak.part.Part.run`."""
         told: list[Tried] = []
-        for number, (name, made) in enumerate(TARGETS.items()):
+        for number, name in enumerate(TARGETS):
             seconds = max(1.0, allowance.left / (len(TARGETS) - number))
             folder = allowance.folder / name
             folder.mkdir()
-            with tempfile.TemporaryDirectory() as work:
-                target = made(Path(work))
-                guided = seconds * _GUIDED_SHARE if target.coverage_guided else 0.0
-                told.append(Attack(target, allowance.seed, folder).run(seconds - guided))
-            if guided:
-                told.append(search(name, folder / "guided", guided, allowance.seed))
+            try:
+                told += _attacked(name, allowance.seed, folder, seconds)
+            except Exception:  # of the target itself: the others are tried all the same
+                told.append(Tried(name, 1, failures=(traceback.format_exc(),)))
         return told
+
+
+def _attacked(name: str, seed: int, folder: Path, seconds: float) -> list[Tried]:
+    with tempfile.TemporaryDirectory() as work:
+        target = TARGETS[name](Path(work))
+        guided = seconds * _GUIDED_SHARE if target.coverage_guided else 0.0
+        told = [Attack(target, seed, folder).run(seconds - guided)]
+    if guided:
+        told.append(search(name, folder / "guided", guided, seed))
+    return told
 
 
 PART = Fuzz()

@@ -131,7 +131,7 @@ def _be_child(target: Target, inputs: Sequence[Hostile], writing: int, log: Path
 
 def _prepare(said: IO[bytes]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its child
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent's handler is not for a trial
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and not an exception, as in the parent
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     faulthandler.enable(said)
     faulthandler.register(signal.SIGPROF, said, chain=True)  # writes the stack, then ends

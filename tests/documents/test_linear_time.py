@@ -7,6 +7,8 @@ import time
 import pytest
 from office_files import translated
 
+_PLURAL = 'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=(n != 1);'
+_AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
 SECONDS = 2.0
 """Of processor time: each needed more than twice as much, and takes a third of it or less."""
 
@@ -29,6 +31,8 @@ SECONDS = 2.0
         ),  # one thing to copy
         ("a.txt", "a ", "{a}" * 20_000, " b"),  # many, each compared with all
         ("a.json", '{"a": "a', " " * 60_000, 'b"}'),
+        ("a.po", _PLURAL, " " * 2000, _AFTER_PLURAL),
+        ("a.html", "<p>a <b>b", "!" * 30_000 + "b", " c</b></p>"),  # signs at the end of a mark
     ],
 )
 def test_long_runs_take_little_time(name: str, before: str, signs: str, after: str) -> None:

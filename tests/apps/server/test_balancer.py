@@ -120,7 +120,8 @@ def test_what_must_not_be_done_twice_is_not_sent_again(fleet: Fleet) -> None:
 
 
 def test_figures_are_for_the_inside(fleet: Fleet) -> None:
-    assert httpx.get(f"{fleet.address}/metrics").status_code == 404
+    for path in ("/metrics", "/%6detrics"):
+        assert httpx.get(f"{fleet.address}{path}").status_code == 404
     answer = httpx.post(f"{fleet.address}/translate", json=HELLO)
     assert answer.headers["X-Request-ID"].count("-") == 4  # the balancer's, which its log has too
 

@@ -107,9 +107,12 @@ def test_a_target_that_refuses_good_input_is_a_failure(tmp_path: Path) -> None:
     assert Attack(target(seed=b"refuse", refused_seeds=True), 1, tmp_path).run(0).failures == ()
 
 
-def test_bombs_are_tried_even_without_time(tmp_path: Path) -> None:
-    told = Attack(target(bombs=[Hostile("a", b"bug")]), 1, tmp_path).run(0)
-    assert (told.times, len(told.failures)) == (2, 1)
+def test_bombs_that_there_is_no_time_for_are_told(tmp_path: Path) -> None:
+    bombs = [Hostile("a", b"bug")] * 9
+    none = Attack(target(bombs=bombs), 1, tmp_path).run(0)
+    assert (none.times, none.figures["bombs"], len(none.failures)) == (2, "1 of 9", 1)
+    some = Attack(target(bombs=bombs), 1, tmp_path).run(20, most=0)
+    assert (some.times, some.figures["bombs"]) == (10, "9 of 9")
 
 
 def test_damage_is_a_function_of_the_seed_and_differs() -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +52,11 @@ def test_white_space_between_sentences_is_that_of_the_target_where_the_source_ha
     assert gap_between("", "zh", "ja") == ""
     assert gap_between("", "en", "de") == ""
     assert gap_between("\n", "ja", "en") == "\n"
+
+
+@pytest.mark.parametrize("sign", [".", " "])
+def test_a_long_run_is_looked_through_once(sign: str) -> None:
+    text = f"a{sign * 60_000}a"
+    begun = time.process_time()
+    divided(text, TextSpan(0, len(text)))
+    assert time.process_time() - begun < 1.0  # looked through at each of its signs, 4 and more

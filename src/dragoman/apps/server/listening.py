@@ -134,7 +134,8 @@ class StoppableServer(uvicorn.Server):
         # Not in the signal's handler, which may interrupt another line of the log.
         if self._readiness.is_draining and not self._is_announced:
             self._is_announced = True
-            log.info("about to end; not ready for %g seconds", self._readiness.drain_seconds)
+            seconds = self._readiness.drain_seconds
+            log.info("about to end; requests are taken for %g more seconds", seconds)
         if self._readiness.is_over:
             self.should_exit = True
         return await super().on_tick(counter)
