@@ -70,7 +70,7 @@ check: $(VENV)/studies
 	$(BIN)/lint-imports
 
 test-cluster: $(VENV)/installed
-	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/apps/test_two_machines.py tests/apps/test_cluster.py
+	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/apps/test_two_machines.py tests/apps/test_cluster.py tests/apps/test_ray_token.py
 
 coverage: $(VENV)/installed
 	mkdir -p build

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -77,12 +79,23 @@ class BulkOptions:
             here = InProcessRunner()
             yield here, WorkMeter(here, self.price_per_hour)
             return
+        if self.cluster is None:
+            _demand_token()
         from dragoman.apps.cluster import connected
 
         with ExitStack() as stack:
             ray = connected(self.cluster, self.workers, gpus)
             runner = _RunnerWhenNeeded(lambda: stack.enter_context(ray))
             yield runner, WorkMeter(runner, self.price_per_hour)
+
+
+def _demand_token() -> None:
+    """Let the Ray of this machine refuse whoever has no token: it listens on all addresses.
+
+    Ray reads this when it is imported; releases before 2.52 do not know it.
+    """
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 class _RunnerWhenNeeded:
