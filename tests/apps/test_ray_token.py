@@ -1,4 +1,4 @@
-"""The Ray that a command starts on this machine refuses strangers; only ``make test-cluster`` looks."""
+"""The Ray that a command starts here refuses strangers; only ``make test-cluster`` looks."""
 
 from __future__ import annotations
 
