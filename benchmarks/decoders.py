@@ -8,6 +8,7 @@ makes the variation of start-up negligible; the test set is repeated if necessar
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -76,6 +77,7 @@ class Dragoman(Decoder):
     def command(self, size: str, source: Path) -> list[object]:
         run = self.material.folder / f"fresh-{size}"
         if not (run / "model").is_dir():
+            shutil.rmtree(run, ignore_errors=True)  # what an interrupted benchmark left
             # Outputs of random weights repeat themselves, and would all be searched again.
             lengths = f"minimum_length: {LENGTH}, maximum_length: {LENGTH}"
             search = f"{{beam: {BEAM}, {lengths}, degenerate: keep}}"
