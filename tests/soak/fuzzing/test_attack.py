@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from mmap import mmap
 from pathlib import Path
 from random import Random
 
@@ -39,7 +40,10 @@ def fail(hostile: Hostile) -> None:
         case b"wait":
             time.sleep(60)
         case b"memory":
-            b"a" * (64 * 2**20)
+            # Of the system itself: the C library may have kept as much that is free.
+            taken = mmap(-1, 64 * 2**20)
+            for page in range(0, len(taken), 4096):
+                taken[page] = 1
         case b"huge":
             bytes(2**40)
         case b"die":
