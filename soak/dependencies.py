@@ -45,9 +45,11 @@ SPELLINGS = {
     "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
     "Apache 2.0 License": "Apache-2.0",
+    "Apache License v2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
     "GNU Library or Lesser General Public License (LGPL)": "LGPL-2.0-or-later",
+    "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
     "ISC License (ISCL)": "ISC",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
@@ -62,6 +64,11 @@ READ_BY_HAND = {
     "axe-playwright-python": "MIT",
 }
 """Packages whose metadata names no licence: what the licence file in the package says."""
+
+
+BY_NVIDIA = ("cuda-", "nvidia-")
+"""Beginnings of the names of packages that PyTorch's build for NVIDIA's cards brings along; their
+terms are NVIDIA's, and whoever wants none of them takes the build for processors."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Dependency:
     @property
     def allowed(self) -> bool:
         """Whether the rule allows its licence: one side of an ``OR``, all sides of an ``AND``."""
+        if self.name.startswith(BY_NVIDIA) and not self.direct:
+            return True
         known = PERMISSIVE | BY_FILE
         return any(
             all(part.strip(" ()") in known for part in choice.split(" AND "))

@@ -148,9 +148,10 @@ def test_an_accepted_suggestion_is_what_each_door_answers(server: ServedModels) 
 def test_markup_and_white_space_stay_through_each_door(server: ServedModels) -> None:
     page = '<p>a b <b>c</b> &lt;d&gt;</p>\n<script>a("b")</script>'
     with httpx.Client(base_url=server.address) as http:
+        deepl = {"source_lang": "EN", "target_lang": "DE", "tag_handling": "html"}
         requests: dict[str, dict[str, Any]] = {
             "/translate": {"q": page, "source": "en", "target": "de", "format": "html"},
-            "/v2/translate": {"text": [page], "target_lang": "DE", "tag_handling": "html"},
+            "/v2/translate": {"text": [page], **deepl},
             "/v1/translate": {"text": page, "source": "en", "target": "de", "format": "html"},
         }
         key = {"Authorization": "DeepL-Auth-Key any"}

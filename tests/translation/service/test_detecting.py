@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from dragoman.core.errors import MissingExtraError
+from dragoman.translation.service import detecting
 from dragoman.translation.service.detecting import LanguageDetector, likeliest_source
 from dragoman.translation.service.interface import Detection, RefusedError
 
@@ -63,3 +67,16 @@ def test_what_cannot_be_detected_is_refused() -> None:
     # A target that the detector does not know is not in its way.
     (found,) = LanguageDetector(["en"], ["xx"]).judge([GERMAN], "xx", ["en"])
     assert found == ("en", 1.0)
+
+
+def test_whoever_asks_does_not_read_where_the_server_is_installed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def missing(*_: object) -> None:
+        raise MissingExtraError(f"not installed; add it with {sys.executable}")
+
+    monkeypatch.setattr(detecting, "identified", missing)
+    with pytest.raises(RefusedError, match="languages are not detected here") as caught:
+        LanguageDetector(["en"], ["de"]).detect([ENGLISH])
+    assert sys.executable not in str(caught.value)
+    assert sys.executable in caplog.text

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl
 
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -172,8 +173,8 @@ async def _multipart(request: Request, part_bytes: int) -> dict[str, Any]:
     )
     try:
         form = await parser.parse()
-    except MultiPartException as error:
-        raise _invalid(error.message) from error
+    except (MultiPartException, FormParserError) as error:  # the latter is an older Starlette's
+        raise _invalid(str(error)) from error
     try:
         return _grouped([(_utf8(name), await _part(value)) for name, value in form.multi_items()])
     finally:

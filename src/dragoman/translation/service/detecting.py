@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.evaluation.languages import identified
 from dragoman.translation.service.interface import Detection, RefusedError
+
+log = logging.getLogger(__name__)
 
 _LETTERS = 24
 """Letters of a text that is judged by itself."""
@@ -98,7 +101,9 @@ class LanguageDetector:
                 except ConfigError:
                     continue
                 except MissingExtraError as error:
-                    raise RefusedError("unsupported", f"source: {error}") from error
+                    log.warning("languages cannot be detected: %s", error)  # it has a path
+                    text = "source: languages are not detected here; name that of the text"
+                    raise RefusedError("unsupported", text) from error
                 known.append(language)
             if not self._sources.intersection(known):
                 raise _undetectable(", ".join(self._languages))
