@@ -180,6 +180,7 @@ def test_the_balancer_knows_its_servers_before_one_ends(replicas: dict[str, Any]
     assert int(drain) > seconds * fails
     (patience,) = re.findall(r"timeout server (\d+)s", text)
     assert int(patience) > LimitsConfig().seconds
+    assert int(services["balancer"]["stop_grace_period"].rstrip("s")) > int(patience)
 
 
 @pytest.fixture(scope="module")
