@@ -19,12 +19,14 @@ RUN pip install --only-binary :all: --constraint constraints.txt --no-build-isol
     '.[server,postgresql,ctranslate2,documents,moses]'
 
 FROM python:${PYTHON}-slim
-# libgomp is PyTorch's and CTranslate2's.
+# libgomp is PyTorch's and CTranslate2's. The first process of a container cannot be ended by a
+# signal that it does not handle, such as one while models are loaded: so that is tini.
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends libgomp1 \
+    && apt-get install --yes --no-install-recommends libgomp1 tini \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --gid 10001 dragoman \
-    && useradd --uid 10001 --gid 10001 --create-home --home-dir /var/lib/dragoman dragoman \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/dragoman dragoman \
+    && install --directory --owner 10001 --group 10001 --mode 700 /var/lib/dragoman \
     && mkdir /models
 COPY --from=build /opt/dragoman /opt/dragoman
 ENV PATH=/opt/dragoman/bin:$PATH \
@@ -39,5 +41,5 @@ EXPOSE 5000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s CMD ["python", "-c", \
     "import urllib.request; urllib.request.urlopen('http://127.0.0.1:5000/ready', timeout=4)"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["dragoman"]
+ENTRYPOINT ["tini", "--", "dragoman"]
 CMD ["serve", "--config", "/models/server.yaml", "--host", "0.0.0.0"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,15 @@ def test_what_is_no_model_says_so(tmp_path: Path, make: object, message: str) ->
     make(tmp_path / "run")  # type: ignore[operator]
     with pytest.raises(SavedError, match=message):
         load_model(tmp_path / "run")
+
+
+def test_what_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tensors(tmp_path / "x.safetensors", {"a": torch.arange(4.0)})
+    monkeypatch.setattr(os, "access", lambda *_: False)  # what a user who is not root is told
+    with pytest.raises(SavedError, match=r"x\.safetensors: permission denied"):
+        read_tensors(tmp_path / "x.safetensors")
+    with pytest.raises(SavedError, match=f"{tmp_path}: permission denied"):
+        load_model(tmp_path)
 
 
 def test_a_damaged_header_is_not_repeated_without_end(tmp_path: Path) -> None:

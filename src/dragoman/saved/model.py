@@ -140,10 +140,11 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read what :func:`write_tensors` wrote.
 
     Raises:
-        SavedError: the file is missing, truncated or altered.
+        SavedError: the file is missing, truncated or altered, or may not be read.
     """
     if not os.path.isfile(path):
         raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
+    _check_readable(path, os.R_OK)
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
             metadata = stream.metadata() or {}
@@ -310,7 +311,7 @@ def model_directory(path: Path) -> Path:
     """The model directory that ``path`` means: itself, or that of a run.
 
     Raises:
-        SavedError: nothing is there, or it is a run that has no model yet.
+        SavedError: nothing is there, it is a run that has no model yet, or it may not be read.
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
@@ -324,7 +325,14 @@ def model_directory(path: Path) -> Path:
         )
     if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
+    _check_readable(path, os.R_OK | os.X_OK)
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
+
+
+def _check_readable(path: Path, mode: int) -> None:
+    # A service and a container have users of their own, and safetensors says that nothing is there.
+    if not os.access(path, mode):
+        raise SavedError(f"{path}: permission denied; let the user of this process read it")
 
 
 def home_of(directory: Path) -> Path:

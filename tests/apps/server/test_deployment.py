@@ -82,7 +82,10 @@ def test_the_image_is_built_from_what_exists() -> None:
 
 def test_the_image_serves_as_a_user_without_rights() -> None:
     (entry,), (command,) = of("ENTRYPOINT"), of("CMD")
-    assert json.loads(entry) == ["dragoman"]
+    # As the first process, a server that still loads its models would never be ended by SIGTERM.
+    init, *_, program = json.loads(entry)
+    assert any(re.search(rf"install .*\b{init}\b", line) for line in of("RUN"))
+    assert program == "dragoman"
     check_command(json.loads(command))
     (user,) = of("USER")
     assert not user.startswith(("0", "root"))
@@ -101,6 +104,24 @@ def test_the_health_check_asks_a_route_that_exists() -> None:
     assert address[2] in {getattr(route, "path", None) for route in router.routes}
 
 
+def test_a_container_has_time_to_answer_what_it_has_begun() -> None:
+    text = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
+    (seconds,) = re.findall(r"^docker run (?:.*\\\n)*?.*--stop-timeout (\d+)", text, re.MULTILINE)
+    assert int(seconds) > SHUTDOWN_SECONDS
+
+
+def test_what_compose_mounts_belongs_to_the_user_of_the_image() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    (home,) = re.findall(r"--home-dir (\S+)", " ".join(of("RUN")))
+    (options,) = (
+        options
+        for place, _, options in (one.partition(":") for one in services["server"]["tmpfs"])
+        if place == home
+    )
+    user, group = of("USER")[0].split(":")
+    assert {f"uid={user}", f"gid={group}"} < set(options.split(","))
+
+
 def test_compose_gives_the_server_its_database() -> None:
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
     server, database = services["server"], services["database"]
@@ -112,6 +133,8 @@ def test_compose_gives_the_server_its_database() -> None:
     assert server["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
     assert int(server["stop_grace_period"].rstrip("s")) > SHUTDOWN_SECONDS
     assert server["depends_on"].keys() < services.keys()
+    # Until the first start has made the database, PostgreSQL answers at its socket alone.
+    assert "--host=127.0.0.1" in database["healthcheck"]["test"]
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +180,7 @@ def test_the_balancer_knows_its_servers_before_one_ends(replicas: dict[str, Any]
     assert int(drain) > seconds * fails
     (patience,) = re.findall(r"timeout server (\d+)s", text)
     assert int(patience) > LimitsConfig().seconds
+    assert int(services["balancer"]["stop_grace_period"].rstrip("s")) > int(patience)
 
 
 @pytest.fixture(scope="module")
