@@ -148,7 +148,9 @@ def test_a_beam_wider_than_the_vocabulary_grows_step_by_step() -> None:
     scorer, beam = TableScorer(table), 11
     config = SearchConfig(beam=beam, nbest=beam, extra_length=2)
     ((*found,),) = search(scorer, *pad_sources([[5, 6]]), config)
-    assert_same(found, plain_beam_search(partial(rows_after, scorer, 5), 4, beam, 0.6, nbest=beam), beam)
+    assert_same(
+        found, plain_beam_search(partial(rows_after, scorer, 5), 4, beam, 0.6, nbest=beam), beam
+    )
     assert scorer.rows_read[:3] == [1, VOCABULARY, beam]
 
 

@@ -130,15 +130,6 @@ class KeysValues:
     keys: Tensor  # (rows, heads, length, d_k)
     values: Tensor  # (rows, heads, length, d_v)
 
-    def extended(self, later: KeysValues) -> KeysValues:
-        """These positions followed by those of ``later``."""
-        if self.keys.shape[2] == 0:
-            return later
-        return KeysValues(
-            torch.cat([self.keys, later.keys], dim=2),
-            torch.cat([self.values, later.values], dim=2),
-        )
-
 
 def mask_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """0 where ``mask`` is True, minus infinity elsewhere: added to scores before the softmax."""
