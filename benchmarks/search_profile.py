@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -35,11 +35,12 @@ class ProcessorTime(TorchDispatchMode):
     """Seconds and calls of each operation."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.seconds: Counter[str] = Counter()
+        base: Any = super()
+        base.__init__()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.calls: Counter[str] = Counter()
 
-    def __torch_dispatch__(  # type: ignore[override]
+    def __torch_dispatch__(
         self, operation: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         started = time.thread_time()
@@ -84,10 +85,11 @@ def main() -> None:
         with ProcessorTime() as mode:
             run()
         found.append(mode)
-    least = min(found, key=lambda mode: mode.seconds.total())
-    total = least.seconds.total()
+    least = min(found, key=lambda mode: sum(mode.seconds.values()))
+    total = sum(least.seconds.values())
     print("| operation | ms | share | calls |\n|---|---:|---:|---:|")
-    for name, seconds in least.seconds.most_common(SHOWN):
+    slowest = sorted(least.seconds.items(), key=lambda item: -item[1])
+    for name, seconds in slowest[:SHOWN]:
         print(f"| {name} | {seconds * 1e3:.1f} | {seconds / total:.1%} | {least.calls[name]} |")
 
 
