@@ -90,6 +90,28 @@ def test_select_commutes_with_decode(config: ModelConfig, rows: list[int]) -> No
 
 
 @every_family
+@torch.inference_mode()
+def test_a_beam_that_is_reordered_equals_teacher_forcing(config: ModelConfig) -> None:
+    """Rows are repeated, dropped and moved between steps; each goes on from its own history."""
+    if config.writes_labels:
+        return  # a label is one position
+    model = built(config)
+    source = random_ids(2, 5)
+    memory = model.encode(source, full_mask(source))
+    state = model.start(memory)
+    history = random_ids(2, 1, seed=2)
+    for seed, moves in enumerate([[0, 0, 0, 1, 1, 1], [2, 0, 2, 5, 5, 3], [1, 0, 0, 4, 3, 5]]):
+        hidden, state = model.decode(history[:, -1:], memory, state)
+        rows = torch.tensor(moves)
+        state, hidden = select(state, rows), hidden[rows]
+        history = torch.cat([history[rows], random_ids(6, 1, seed=seed + 3)], dim=1)
+    hidden, _ = model.decode(history[:, -1:], memory, state)
+    copied = select(memory, torch.tensor([0, 0, 0, 1, 1, 1]))
+    at_once, _ = model.decode(history, copied, model.start(copied))
+    torch.testing.assert_close(hidden[:, -1], at_once[:, -1])
+
+
+@every_family
 def test_a_beam_shares_its_memory(config: ModelConfig) -> None:
     """Rows of two sentences, three beams each, equal the same rows with memory copied."""
     model = built(config)

@@ -136,9 +136,22 @@ def test_ending_early_loses_nothing(
             1
             + next(n for n, (best, worst) in enumerate(passed) if best == -math.inf or best < worst)
         )
-    # Each sentence is searched for until its own bound is passed, and no longer.
-    lengths = range(max(steps))
-    assert scorer.rows_read == [beam * sum(step < last for last in steps) for step in lengths]
+    # Each sentence is searched for until its own bound is passed, and no longer; nothing but the
+    # begin symbol is read first, once for each sentence.
+    staying = [sum(step < last for last in steps) for step in range(1, max(steps))]
+    assert scorer.rows_read == [len(lines), *(beam * count for count in staying)]
+
+
+def test_a_beam_wider_than_the_vocabulary_grows_step_by_step() -> None:
+    """One hypothesis has no more continuations than there are pieces."""
+    table = random_table(seed=3, sharpness=1.0)
+    scorer, beam = TableScorer(table), 11
+    config = SearchConfig(beam=beam, nbest=beam, extra_length=2)
+    ((*found,),) = search(scorer, *pad_sources([[5, 6]]), config)
+    assert_same(
+        found, plain_beam_search(partial(rows_after, scorer, 5), 4, beam, 0.6, nbest=beam), beam
+    )
+    assert scorer.rows_read[:3] == [1, VOCABULARY, beam]
 
 
 @given(table=tables, alpha=alphas, beam=st.integers(2, 5))

@@ -30,6 +30,7 @@ from dragoman.models.families.transformer import (
     TransformerState,
 )
 from dragoman.models.layers.attention import KeysValues, mask_bias
+from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
@@ -111,9 +112,10 @@ class _Step(nn.Module):
         hidden, state = self.model.decode(
             target,
             TransformerMemory(memory[0].keys, source_mask, memory, bias),
-            TransformerState(list(past), past[0].keys.shape[2]),
+            TransformerState([PastPositions(one) for one in past], past[0].keys.shape[2]),
         )
-        return (self.model.logits(hidden)[:, 0], *_flat(cast(list[KeysValues], state.layers)))
+        now = [cast(PastPositions, one).known for one in state.layers]
+        return (self.model.logits(hidden)[:, 0], *_flat(now))
 
 
 class _RootMeanSquare(nn.Module):
@@ -203,7 +205,7 @@ def write_graphs(model: Transformer, directory: Path) -> None:
         attention = [cast(DecoderLayer, layer).self_attention for layer in model.decoder]
         kept = []
         for part in attention:
-            empty = part.past(4, of_source[0])
+            empty = part.past(4, of_source[0]).known
             kept += [empty.keys.new_zeros(4, empty.keys.shape[1], 2, empty.keys.shape[3])]
             kept += [empty.values.new_zeros(4, empty.values.shape[1], 2, empty.values.shape[3])]
         axes = {"target": {0: "rows"}, "source_mask": sentences}

@@ -16,7 +16,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -144,8 +144,17 @@ class State:
     """What decoding keeps: a family's dataclass of tensors whose axis 0 is rows.
 
     Rows are sentences times beam, a sentence's beams adjacent.  Fields may also be lists of
-    tensors or of dataclasses (one per layer), and numbers that apply to all rows.
+    tensors or of dataclasses (one per layer), and numbers that apply to all rows; and parts that
+    are :class:`SelectsRows`.
     """
+
+
+@runtime_checkable
+class SelectsRows(Protocol):
+    """A part of a state that reorders its rows itself, or later."""
+
+    def selected(self, rows: Tensor) -> SelectsRows:
+        """See :func:`select`."""
 
 
 def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -169,6 +178,8 @@ def select(state: Selectable, rows: Tensor) -> Selectable:
     selected: Any = state
     if isinstance(state, Tensor):
         selected = state.index_select(0, rows)
+    elif isinstance(state, SelectsRows):
+        selected = state.selected(rows)
     elif dataclasses.is_dataclass(state) and not isinstance(state, type):
         values = {f.name: select(getattr(state, f.name), rows) for f in dataclasses.fields(state)}
         selected = type(state)(**values)

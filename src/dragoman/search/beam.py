@@ -67,23 +67,25 @@ def beam_search(
             beam of one is greedy search.
     """
     memory = scorer.encode(source, source_mask)
-    state = scorer.start(memory, beam)
+    state = scorer.start(memory)
     ranker = HypothesisScorer(scorer, source_mask, penalties)
     finished = Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
     beams: Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
     while len(sentences):
-        previous = beams.history[:, -1:] if beams else source.new_full((len(source) * beam, 1), BOS)
+        previous = beams.history[:, -1:] if beams else source.new_full((len(source), 1), BOS)
         log_probabilities, state = scorer.step(previous, memory, state)
-        scores = log_probabilities[:, 0]  # (sentences * beam, vocabulary)
-        beams = beams or Beams.first(len(source), beam, scores)
-        rules.apply(scores, PartialOutputs(beams.history, sentences.repeat_interleave(beam)))
-        candidates = _continuations(beams, scores)
-        finished.add(sentences, memory, beams.history, candidates)
-        kept = candidates.unfinished(beam)  # (sentences, beam)
+        scores = log_probabilities[:, 0]  # (sentences * width, vocabulary)
+        # One empty hypothesis per sentence: copies of it would all grow in the same way.
+        beams = beams or Beams.first(len(source), 1, scores)
+        width = beams.scores.size(1)
+        rules.apply(scores, PartialOutputs(beams.history, sentences.repeat_interleave(width)))
+        candidates = _continuations(beams, scores, beam)
+        finished.add(sentences, memory, beams, candidates)
+        kept = candidates.unfinished(beam)  # (sentences, beam), or fewer of a small vocabulary
 
         staying = finished.unsettled(sentences, kept.scores[:, 0]).nonzero().flatten()
-        rows = (staying.unsqueeze(1) * beam + kept.parents[staying]).flatten()  # (staying * beam,)
+        rows = (staying.unsqueeze(1) * width + kept.parents[staying]).flatten()
         if len(staying) < len(sentences):
             sentences, memory = sentences[staying], select(memory, staying)
         state = select(state, rows)
@@ -96,12 +98,12 @@ def beam_search(
 class Beams:
     """The unfinished hypotheses of every sentence in the batch, best first."""
 
-    scores: Tensor  # (sentences, beam): log-probabilities; -inf where there is no hypothesis
-    history: Tensor  # (sentences * beam, length)
+    scores: Tensor  # (sentences, width): log-probabilities; -inf where there is no hypothesis
+    history: Tensor  # (sentences * width, length)
 
     @classmethod
     def first(cls, sentences: int, beam: int, like: Tensor) -> Beams:
-        """One empty hypothesis per sentence: copies of it would all grow in the same way."""
+        """Nothing generated yet: only the first of a sentence's hypotheses is one."""
         scores = like.new_full((sentences, beam), _IMPOSSIBLE)
         scores[:, 0] = 0.0
         empty = torch.empty((sentences * beam, 0), dtype=torch.int64, device=like.device)
@@ -127,18 +129,19 @@ class Candidates:
         )
 
 
-def _continuations(beams: Beams, scores: Tensor) -> Candidates:
+def _continuations(beams: Beams, scores: Tensor, beam: int) -> Candidates:
     """The ``2 * beam`` best continuations: however many of them end, ``beam`` others remain.
 
     Args:
-        beams: the hypotheses so far.
-        scores: log-probabilities of their next pieces, ``(sentences * beam, vocabulary)``.
+        beams: the hypotheses so far, ``width`` for each sentence.
+        scores: log-probabilities of their next pieces, ``(sentences * width, vocabulary)``.
+        beam: maximum unfinished hypotheses per sentence.
     """
-    sentences, beam = beams.scores.shape
+    sentences, width = beams.scores.shape
     each = min(beam + 1, scores.size(1))  # one hypothesis gives at most beam, and one that ends
-    values, pieces = close_dead_ends(scores, *best(scores, each))  # (sentences * beam, each)
-    # (sentences, beam, 1) + (sentences, beam, each), then (sentences, beam * each)
-    totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, beam, each)).flatten(1)
+    values, pieces = close_dead_ends(scores, *best(scores, each))  # (sentences * width, each)
+    # (sentences, width, 1) + (sentences, width, each), then (sentences, width * each)
+    totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, width, each)).flatten(1)
     totals, order = totals.sort(dim=1, descending=True, stable=True)
     totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]  # (sentences, candidates)
     return Candidates(totals, order // each, pieces.flatten().view(sentences, -1).gather(1, order))
@@ -171,15 +174,16 @@ class Finished:
         """Which sentences have a finished hypothesis, ``(sentences,)``."""
         return self._counts[sentences] > 0
 
-    def add(self, sentences: Tensor, memory: Any, history: Tensor, candidates: Candidates) -> None:
+    def add(self, sentences: Tensor, memory: Any, beams: Beams, candidates: Candidates) -> None:
         """Keep those of the ``beam`` best candidates that end and may enter the n-best list."""
         scores = candidates.scores[:, : self._beam]  # (sentences, beam)
         ending = (candidates.pieces[:, : self._beam] == EOS) & scores.isfinite()
         self._counts[sentences] += ending.sum(1)
+        history, width = beams.history, beams.scores.size(1)
         divisor = length_penalty(history.size(1) + 1, self._ranker.penalties.length)
         promising = scores.double() / divisor >= self._thresholds[sentences].unsqueeze(1)
         places, ranks = (ending & promising).nonzero(as_tuple=True)  # (new hypotheses,) each
-        rows = places * self._beam + candidates.parents[places, ranks]  # of history
+        rows = places * width + candidates.parents[places, ranks]  # of history
         numbers, outputs = sentences[places], history[rows].tolist()
         totals = scores[places, ranks].tolist()
         ranked = self._ranker.scores(outputs, totals, numbers, memory, places)

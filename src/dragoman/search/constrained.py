@@ -82,7 +82,7 @@ def constrained_search(
         scores = log_probabilities[:, 0]  # (sentences * beam, vocabulary)
         beams = beams or Beams.first(len(source), beam, scores)
         step = _Step(table, rules, beams, scores, progress)
-        finished.add(sentences, memory, beams.history, step.ending(finished.found(sentences)))
+        finished.add(sentences, memory, beams, step.ending(finished.found(sentences)))
         kept, order = step.unfinished()
 
         staying = finished.unsettled(sentences, kept.scores.amax(1)).nonzero().flatten()

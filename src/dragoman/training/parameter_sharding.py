@@ -31,6 +31,7 @@ from torch.utils._pytree import register_pytree_node
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.attention import KeysValues
+from dragoman.models.layers.past_positions import PastPositions
 from dragoman.training.adam import FusedAdam
 from dragoman.training.distributed import World
 from dragoman.training.fixed_tensors import FixedTensors
@@ -51,6 +52,9 @@ _ENTRANCES = ("encode", "encoder_states", "decode", "decode_attending")
 # FSDP looks for tensors in what a layer returns: gradients that reach them begin its backward pass.
 register_pytree_node(
     KeysValues, lambda one: ([one.keys, one.values], None), lambda parts, _: KeysValues(*parts)
+)
+register_pytree_node(
+    PastPositions, lambda one: ([one.known, one.rows], None), lambda parts, _: PastPositions(*parts)
 )
 
 

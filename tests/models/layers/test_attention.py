@@ -16,6 +16,7 @@ from dragoman.models.layers.attention import (
     causal_bias,
     dot_products,
     mask_bias,
+    weighted_sums,
 )
 
 
@@ -83,3 +84,22 @@ def test_products_with_any_bias(shape: tuple[int, ...] | None, scale: float | No
         torch.testing.assert_close(ours, theirs)
     if bias is not None and before is not None:
         assert bias.equal(before)  # it serves all layers
+
+
+@pytest.mark.parametrize("keys", [1, 3, 66, 67])  # 67 keys of 6 numbers: a product again
+@pytest.mark.parametrize("queries", [1, 2])
+def test_sums_of_few_values(queries: int, keys: int) -> None:
+    """Against the formula; values are views, as projections leave them, or parts of a window."""
+    generator = torch.Generator().manual_seed(1)
+    weights = torch.rand(2, 3, queries, keys, generator=generator).requires_grad_()
+    values = torch.randn(2, keys + 1, 3, 6, generator=generator).transpose(1, 2)[:, :, 1:]
+    values.requires_grad_()
+    found = weighted_sums(weights, values)
+    expected = torch.einsum("bhqk,bhkd->bhqd", weights, values)
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(
+        torch.autograd.grad(found.square().sum(), (weights, values)),
+        torch.autograd.grad(expected.square().sum(), (weights, values)),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)

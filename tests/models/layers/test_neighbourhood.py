@@ -120,7 +120,7 @@ def test_a_decoder_keeps_one_position_less_than_its_window() -> None:
     for step in range(1, 9):
         _, state = model.decode(random_ids(1, 1, seed=step), memory, state)
         assert state.length == step
-        assert {layer.keys.shape[2] for layer in state.layers} == {min(step, 4)}
+        assert {layer.known.keys.shape[2] for layer in state.layers} == {min(step, 4)}
 
 
 def encoding_cost(window: int | None, length: int) -> tuple[int, int]:

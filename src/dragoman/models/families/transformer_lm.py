@@ -47,6 +47,7 @@ from dragoman.models.layers.embeddings import (
     tie,
 )
 from dragoman.models.layers.mixture import Mixture, expert_figures
+from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.self_attention import DecoderSelfAttention
 from dragoman.models.layers.sublayers import (
@@ -154,7 +155,7 @@ class TransformerLMMemory(Memory):
 class TransformerLMState(State):
     """Keys and values of the target positions that later ones can see, one entry per layer."""
 
-    layers: list[KeysValues]
+    layers: list[PastPositions]
     length: int  # target positions read so far
 
 
@@ -181,12 +182,12 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        past: KeysValues,
+        past: PastPositions,
         bias: Tensor | None,
         prefix: Prefix | None,
         *,
         start: int,
-    ) -> tuple[Tensor, KeysValues, Tensor | None]:
+    ) -> tuple[Tensor, PastPositions, Tensor | None]:
         """Read positions from ``start`` on, ``(rows, length, d_model)``.
 
         Returns:
@@ -201,8 +202,9 @@ class Layer(nn.Module):
             if prefix is None:
                 seen, now = self.attention.read(x, past, start, bias)
                 return seen
-            now = past.extended(self.attention.keys_values(x, start))
-            seen, weights = attend_after(prefix, self.attention, x, now, bias, start=start)
+            own = past.extended(self.attention.keys_values(x, start))
+            seen, weights = attend_after(prefix, self.attention, x, own, bias, start=start)
+            now = PastPositions(own)
             return seen
 
         return feed(attend(x, self_attention), self.feed_forward), now, weights
@@ -335,7 +337,7 @@ class TransformerLM(TranslationModel):
         layers = []
         for layer in self.layers:
             x, now, _ = layer(x, self._nothing(rows, x), seen, None, start=0)
-            layers.append(now)
+            layers.append(now.known)
         return TransformerLMMemory(x, source_mask, layers, bias)
 
     def start(self, memory: Memory, beam: int = 1) -> TransformerLMState:
@@ -343,7 +345,7 @@ class TransformerLM(TranslationModel):
         empty = self._nothing(len(memory.hidden) * beam, memory.hidden)
         return TransformerLMState([empty] * len(self.layers), 0)
 
-    def _nothing(self, rows: int, like: Tensor) -> KeysValues:
+    def _nothing(self, rows: int, like: Tensor) -> PastPositions:
         """Keys and values of no positions."""
         return cast(Layer, self.layers[0]).attention.past(rows, like)
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from torch import Tensor
 
-from dragoman.models.layers.attention import KeysValues, MultiHeadAttention, attend
+from dragoman.models.layers.attention import MultiHeadAttention, attend
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing, Shared
 from dragoman.models.layers.neighbourhood import Neighbourhood
+from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.scoring import ScoredAttention
 
 
@@ -54,19 +55,17 @@ class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
         """The bias of scores."""
         return self.neighbourhood.decoder_bias(rows, start, length, like)
 
-    def past(self, rows: int, like: Tensor) -> KeysValues:
+    def past(self, rows: int, like: Tensor) -> PastPositions:
         """Keys and values of no positions."""
-        return KeysValues(
-            like.new_empty(rows, self.heads, 0, self.d_k),
-            like.new_empty(rows, self.heads, 0, self.d_v),
-        )
+        return PastPositions.none(rows, self.heads, self.d_k, self.d_v, like)
 
     def read(
-        self, x: Tensor, past: KeysValues, start: int, shared: Shared | None
-    ) -> tuple[Tensor, KeysValues]:
+        self, x: Tensor, past: PastPositions, start: int, shared: Shared | None
+    ) -> tuple[Tensor, PastPositions]:
         """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
         now = past.extended(self.keys_values(x))
-        return self.joined(attend(self.queries(x), now, shared, self.dropout, self.scale)), now
+        context = attend(self.queries(x), now, shared, self.dropout, self.scale)
+        return self.joined(context), PastPositions(now)
 
 
 class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
@@ -84,8 +83,8 @@ class DecoderScoredSelfAttention(ScoredAttention, DecoderSelfAttention):
     """
 
     def read(
-        self, x: Tensor, past: KeysValues, start: int, shared: Shared | None
-    ) -> tuple[Tensor, KeysValues]:
+        self, x: Tensor, past: PastPositions, start: int, shared: Shared | None
+    ) -> tuple[Tensor, PastPositions]:
         """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
         now = past.extended(self.keys_values(x, start))
-        return self.scored(x, now, shared, start), self.neighbourhood.kept(now)
+        return self.scored(x, now, shared, start), PastPositions(self.neighbourhood.kept(now))
