@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+import safetensors
 import torch
 from families import VARIATIONS, teacher_force
 from torch import Tensor
@@ -154,6 +155,20 @@ def test_any_altered_byte_is_found(tmp_path: Path) -> None:
         path.write_bytes(harmed)
         with pytest.raises(SavedError, match=r"x\.safetensors: "):
             read_tensors(path)
+
+
+def test_equal_tensors_are_equal_files_whatever_their_metadata(tmp_path: Path) -> None:
+    tensors = {"é": torch.arange(5.0), "b": torch.ones(3, dtype=torch.bfloat16)}
+    metadata = {name: f'"{name}"' for name in "adcbefé"}
+    contents = set()
+    for _ in range(4):
+        write_tensors(tmp_path / "x.safetensors", tensors, metadata)
+        contents.add((tmp_path / "x.safetensors").read_bytes())
+    assert len(contents) == 1
+    with safetensors.safe_open(tmp_path / "x.safetensors", framework="pt") as stream:
+        assert stream.metadata().items() >= metadata.items()
+        assert torch.equal(stream.get_tensor("é"), tensors["é"])
+        assert torch.equal(stream.get_tensor("b"), tensors["b"])
 
 
 def test_every_truncation_is_found(tmp_path: Path) -> None:

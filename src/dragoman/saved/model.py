@@ -8,6 +8,7 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,10 @@ MODEL_FILES = frozenset(
 )
 """Everything that a model directory holds; a directory with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
+_LENGTH_BYTES = 8
+"""Of a safetensors file, the length of its header."""
+_ALIGNMENT = 8
+"""Bytes of which a header has a multiple."""
 
 
 class SavedConfig(Config):
@@ -132,8 +137,20 @@ def write_tensors(
     """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
+    header, data = _split(content)
+    # Safetensors writes metadata in any order; equal tensors are to be equal files.
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
     with atomic_write(path, "wb") as stream:
-        stream.write(content)
+        stream.write(len(text).to_bytes(_LENGTH_BYTES, "little") + text)
+        stream.write(data)
+
+
+def _split(content: bytes) -> tuple[dict[str, Any], memoryview]:
+    """The header and the data of a file of safetensors."""
+    end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
