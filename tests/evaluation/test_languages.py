@@ -228,6 +228,7 @@ def test_a_rate_without_the_identifier(language: str | None) -> None:
         check_installed(rate_of(language=language))
 
 
+@pytest.mark.usefixtures("identifier")
 def test_languages_of_a_line_by_their_probability() -> None:
     found = identified("Das Licht in der Küche ist noch an.", ["en", "zh-Hans", "de"])
     assert found[0][0] == "de"
@@ -237,6 +238,7 @@ def test_languages_of_a_line_by_their_probability() -> None:
     assert identified("Das Licht in der Küche ist noch an.")[0][0] == "de"
 
 
+@pytest.mark.usefixtures("identifier")
 @pytest.mark.parametrize(
     ("among", "message"),
     [(["de", "xx"], "does not know it"), (["zh-Hans", "zh-TW"], "cannot tell it from zh-Hans")],
