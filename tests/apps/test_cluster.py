@@ -167,6 +167,29 @@ class TestWhatIsLeftBehind:
         assert ("RAY_task_oom_retries", str(cluster._REPEATS)) in os.environ.items()
 
 
+def test_machines_are_counted_from_time_to_time_until_ray_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What work has cost is told at the end, long after the last task."""
+    alive = [{"Alive": True}, {"Alive": True}, {"Alive": False}]
+    monkeypatch.setattr(ray, "nodes", lambda: alive)
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "remote", lambda **_: lambda work: work)
+    runner = RayRunner()
+    assert runner.machines == 2
+    alive.append({"Alive": True})
+    assert runner.machines == 2  # seconds have not passed
+    monkeypatch.setattr(cluster, "_MACHINES_SECONDS", -1.0)
+    assert runner.machines == 3
+
+    def not_started() -> None:
+        raise ray.exceptions.RaySystemError("Ray has not been started yet")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "nodes", not_started)
+    assert runner.machines == 3
+
+
 class TestGpus:
     """Ray would wait for those that no machine has until the end of days, and say nothing."""
 

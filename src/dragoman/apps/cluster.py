@@ -95,8 +95,9 @@ class RayRunner:
 
     @property
     def machines(self) -> int:
-        """Number of machines that are alive, as it was some seconds ago at most."""
-        if time.monotonic() - self._counted > _MACHINES_SECONDS:
+        """Number of machines that are alive, as it was some seconds ago at most, or at the end."""
+        is_old = time.monotonic() - self._counted > _MACHINES_SECONDS
+        if is_old and ray.is_initialized():
             self._machines = sum(bool(node["Alive"]) for node in ray.nodes())
             self._counted = time.monotonic()
         return self._machines
