@@ -298,7 +298,10 @@ class Load:
         command = [sys.executable, _LOAD, address, path, "--requests", self._requests]
         for name, value in options.items():
             command += [f"--{name}", value]
-        self._process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE)
+        # A pipe holds too little for the times of all requests, and is read only at the end.
+        self._printed = folder / "load.out"
+        with self._printed.open("wb") as stream:
+            self._process = subprocess.Popen(list(map(str, command)), stdout=stream)
 
     def __enter__(self) -> Load:
         return self
@@ -306,7 +309,7 @@ class Load:
     def __exit__(self, *_: object) -> None:
         """End it, if something else went wrong meanwhile."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
 
     @property
     def is_over(self) -> bool:
@@ -319,10 +322,9 @@ class Load:
         Raises:
             RuntimeError: the process failed.
         """
-        printed, _ = self._process.communicate()
-        if self._process.returncode:
+        if self._process.wait():
             raise RuntimeError("the load generator failed; its error is above")
-        found = json.loads(printed)
+        found = json.loads(self._printed.read_bytes())
         statuses = {int(status): times for status, times in sorted(found["statuses"].items())}
         return Outcome(
             self._requests,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from soak import served
 from soak.fleet import _row, _together
 from soak.nuisances import KINDS, nuisances
 from soak.overload import _failures, _quarters
 from soak.part import Tried
-from soak.served import Outcome
+from soak.served import Load, Outcome
 
 
 def outcome(
@@ -41,6 +43,25 @@ def test_no_request_to_a_fleet_may_fail(found: Outcome, said: list[str]) -> None
     row: Tried = _row("row", found, {"kills": 3})
     assert list(row.failures) == said
     assert (row.times, row.figures["kills"]) == (10, 3)
+
+
+def test_the_times_of_many_requests_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "load.py"
+    program.write_text(
+        "import json\n"
+        "told = {'seconds': 2.0, 'latencies': [0.001] * 100_000, 'statuses': {'200': 100_000},\n"
+        "        'wrong': 0, 'without_retry_after': 0}\n"
+        "print(json.dumps(told))\n"
+    )
+    monkeypatch.setattr(served, "_LOAD", program)
+    with Load(tmp_path, "http://localhost:1", ["a"], ["b"], 100_000) as load:
+        end = time.monotonic() + 30
+        while not load.is_over and time.monotonic() < end:
+            time.sleep(0.02)
+        assert load.is_over
+        assert (load.outcome().rate, load.outcome().statuses) == (50_000.0, {200: 100_000})
 
 
 FLAT = [100.0] * 8
