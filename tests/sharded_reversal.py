@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import read_tensors
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.chosen_optimizer import chosen_optimizer
 from dragoman.training.distributed import World

@@ -19,7 +19,8 @@ from dragoman.models import TransformerLMConfig
 from dragoman.models.layers.low_rank import is_factor
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, load_model, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.consolidation import CONSOLIDATION_FILE

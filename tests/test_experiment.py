@@ -19,13 +19,8 @@ from dragoman.core.errors import ConfigError, DataError, InterruptedRunError, Sa
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
-from dragoman.saved.model import (
-    WEIGHTS_FILE,
-    load_model,
-    read_tensors,
-    weights_digest,
-    write_tensors,
-)
+from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
+from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies

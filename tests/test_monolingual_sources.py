@@ -14,7 +14,8 @@ from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import WEIGHTS_FILE, build_model, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE, build_model
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.objectives.source_cut_off import SourceCutOff

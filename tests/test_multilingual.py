@@ -22,7 +22,8 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World

@@ -19,7 +19,8 @@ from dragoman.models import DeepFusionConfig, TransformerConfig
 from dragoman.models.registry import NamedModelConfig
 from dragoman.parents import completed, parent_of
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import WEIGHTS_FILE, load_model, read_tensors, weights_digest
+from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints

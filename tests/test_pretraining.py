@@ -22,7 +22,8 @@ from dragoman.data.batches import make_batch
 from dragoman.data.masked_pieces import Masking
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import CARD_FILE, WEIGHTS_FILE, load_model, read_tensors
+from dragoman.saved.model import CARD_FILE, WEIGHTS_FILE, load_model
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints

@@ -18,7 +18,8 @@ from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.recipe.contradictions import nothing_improved
-from dragoman.saved.model import WEIGHTS_FILE, load_model, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 

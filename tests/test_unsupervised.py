@@ -16,7 +16,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.experiment import Experiment
 from dragoman.models import RecurrentConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.text.vocabulary import EOS, PAD
 from dragoman.training.checkpoint import checkpoints

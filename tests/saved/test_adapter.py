@@ -11,13 +11,8 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
-from dragoman.saved.model import (
-    WEIGHTS_FILE,
-    load_model,
-    read_tensors,
-    weights_digest,
-    write_tensors,
-)
+from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
+from dragoman.saved.tensor_file import read_tensors, write_tensors
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import torch
 from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.saved.model import write_tensors
 from dragoman.saved.shortlist import (
     Shortlist,
     ShortlistOrigin,
@@ -20,6 +19,7 @@ from dragoman.saved.shortlist import (
     write_shortlist,
 )
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.tensor_file import write_tensors
 from dragoman.text.piece_links import PieceTable
 from dragoman.text.vocabulary import Vocabularies
 

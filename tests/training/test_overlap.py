@@ -15,7 +15,7 @@ from worlds import GlooThreads, gloo_together
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import read_tensors
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy

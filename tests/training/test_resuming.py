@@ -18,7 +18,7 @@ from reversal import Reversal, assert_same, two_tasks, weights
 
 from dragoman.core.errors import InterruptedRunError, SavedError
 from dragoman.data.batches import Batch
-from dragoman.saved.model import read_tensors
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint
 from dragoman.training.trainer import Trainer
 

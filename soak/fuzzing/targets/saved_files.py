@@ -25,7 +25,8 @@ from dragoman.apps.installing.model_archives import pack
 from dragoman.core.errors import DragomanError
 from dragoman.data.store import Store
 from dragoman.saved.adapter import read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, load_model, write_tensors
+from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.tensor_file import write_tensors
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, moving_average, read_checkpoint
 from dragoman.translation.shards import Shards

@@ -7,10 +7,8 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,13 +23,14 @@ from torch.nn.utils import parametrize
 from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.device import Precision, best_device, working_precision
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.files import atomic_directory, atomic_write
+from dragoman.core.files import atomic_directory
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.model_card import TrainingFacts, model_card
+from dragoman.saved.tensor_file import check_readable, read_tensors, write_tensors
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.inline_tags import InlineTags
@@ -63,10 +62,6 @@ MODEL_FILES = frozenset(
 )
 """Everything that a model directory holds; a directory with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
-_LENGTH_BYTES = 8
-"""Of a safetensors file, the length of its header."""
-_ALIGNMENT = 8
-"""Bytes of which a header has a multiple."""
 
 
 class SavedConfig(Config):
@@ -127,58 +122,6 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     return model
 
 
-def write_tensors(
-    path: Path, tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None
-) -> None:
-    """Write tensors as safetensors with a digest of their content, and further ``metadata``.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
-    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
-    header, data = _split(content)
-    # Safetensors writes metadata in any order; equal tensors are to be equal files.
-    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
-    with atomic_write(path, "wb") as stream:
-        stream.write(len(text).to_bytes(_LENGTH_BYTES, "little") + text)
-        stream.write(data)
-
-
-def _split(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The header and the data of a file of safetensors."""
-    end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
-    return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read what :func:`write_tensors` wrote.
-
-    Raises:
-        SavedError: the file is missing, truncated or altered, or may not be read.
-    """
-    if not os.path.isfile(path):
-        raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
-    _check_readable(path, os.R_OK)
-    try:
-        with safetensors.safe_open(path, framework="pt") as stream:
-            metadata = stream.metadata() or {}
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-    except (safetensors.SafetensorError, OSError) as error:
-        raise SavedError(
-            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another "
-            "checkpoint"
-        ) from error
-    if metadata.get("digest") != _digest(tensors):
-        raise SavedError(
-            f"{path}: its content was altered after it was written (digest differs); copy it "
-            "again or use another checkpoint"
-        )
-    return tensors
-
-
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read the weights of a model for use, checking that all of them are finite.
 
@@ -214,15 +157,6 @@ def weights_digest(directory: Path) -> str:
             return str((stream.metadata() or {}).get("digest"))
     except (safetensors.SafetensorError, OSError) as error:
         raise SavedError(f"{path}: missing or damaged ({error!s:.200})") from error
-
-
-def _digest(tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
-        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
 
 
 def weights_of(model: TranslationModel) -> dict[str, Tensor]:
@@ -342,14 +276,8 @@ def model_directory(path: Path) -> Path:
         )
     if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
-    _check_readable(path, os.R_OK | os.X_OK)
+    check_readable(path, os.R_OK | os.X_OK)
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
-
-
-def _check_readable(path: Path, mode: int) -> None:
-    # A service and a container have users of their own, and safetensors says that nothing is there.
-    if not os.access(path, mode):
-        raise SavedError(f"{path}: permission denied; let the user of this process read it")
 
 
 def home_of(directory: Path) -> Path:

@@ -17,8 +17,9 @@ import torch
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.saved.model import SHORTLIST_FILE, model_directory, read_tensors, write_tensors
+from dragoman.saved.model import SHORTLIST_FILE, model_directory
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text.piece_links import PieceTable
 from dragoman.text.vocabulary import EOS, Vocabularies
 

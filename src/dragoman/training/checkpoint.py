@@ -18,7 +18,8 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_directory, remove_directory
-from dragoman.saved.model import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
+from dragoman.saved.model import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE
+from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.training.bounds import Watched
 from dragoman.training.optimizer import AVERAGE
 

@@ -24,7 +24,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import read_tensors, write_tensors
+from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.vocabulary import Vocabularies

@@ -18,7 +18,8 @@ from dragoman.apps.progress import TrainingProgress
 from dragoman.core.errors import SavedError
 from dragoman.core.locks import lock
 from dragoman.run_directory import MARKER
-from dragoman.saved.model import WEIGHTS_FILE, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores

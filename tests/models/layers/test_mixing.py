@@ -25,7 +25,8 @@ from dragoman.models.layers.mixing import DecoderMixing
 from dragoman.models.layers.separable import DecoderSeparable, EncoderSeparable
 from dragoman.models.layers.ssru import SSRU, linear_recurrence
 from dragoman.models.layers.sublayers import FeedForward
-from dragoman.saved.model import SavedConfig, load_weights, read_tensors, write_tensors
+from dragoman.saved.model import SavedConfig, load_weights
+from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
 D_MODEL = 5

@@ -1,0 +1,100 @@
+"""Tensors in a file: safetensors, with a digest of what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import SavedError
+from dragoman.core.files import atomic_write
+
+_LENGTH_BYTES = 8
+"""Of the length of a header, which a file begins with."""
+_ALIGNMENT = 8
+"""Bytes of which a header has a multiple."""
+
+
+def write_tensors(
+    path: Path, tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors as safetensors with a digest of their content, and further ``metadata``.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
+    header, data = _split(content)
+    # Safetensors writes metadata in any order; equal tensors are to be equal files.
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    with atomic_write(path, "wb") as stream:
+        stream.write(len(text).to_bytes(_LENGTH_BYTES, "little") + text)
+        stream.write(data)
+
+
+def _split(content: bytes) -> tuple[dict[str, Any], memoryview]:
+    """The header and the data of a file of safetensors."""
+    end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read what :func:`write_tensors` wrote.
+
+    Raises:
+        SavedError: the file is missing, truncated or altered, or may not be read.
+    """
+    if not os.path.isfile(path):
+        raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
+    check_readable(path, os.R_OK)
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            metadata = stream.metadata() or {}
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise SavedError(
+            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another "
+            "checkpoint"
+        ) from error
+    if metadata.get("digest") != _digest(tensors):
+        raise SavedError(
+            f"{path}: its content was altered after it was written (digest differs); copy it "
+            "again or use another checkpoint"
+        )
+    return tensors
+
+
+def check_readable(path: Path, mode: int) -> None:
+    """Refuse what this process may not read, of which safetensors says that it is not there.
+
+    Services and containers have users of their own.
+
+    Args:
+        path: a file or a directory.
+        mode: as :func:`os.access` has it.
+
+    Raises:
+        SavedError: permission is denied.
+    """
+    if not os.access(path, mode):
+        raise SavedError(f"{path}: permission denied; let the user of this process read it")
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

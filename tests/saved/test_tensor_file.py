@@ -1,0 +1,56 @@
+"""Tensors come back as they were, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import safetensors
+import torch
+
+from dragoman.core.errors import SavedError
+from dragoman.saved.tensor_file import read_tensors, write_tensors
+
+
+def test_any_altered_byte_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, {"a": torch.arange(4.0), "b": torch.ones(2, 3, dtype=torch.bfloat16)})
+    content = path.read_bytes()
+    for position in range(len(content)):
+        harmed = bytearray(content)
+        harmed[position] ^= 0x40
+        path.write_bytes(harmed)
+        with pytest.raises(SavedError, match=r"x\.safetensors: "):
+            read_tensors(path)
+
+
+def test_equal_tensors_are_equal_files_whatever_their_metadata(tmp_path: Path) -> None:
+    tensors = {"é": torch.arange(5.0), "b": torch.ones(3, dtype=torch.bfloat16)}
+    metadata = {name: f'"{name}"' for name in "adcbefé"}
+    contents = set()
+    for _ in range(4):
+        write_tensors(tmp_path / "x.safetensors", tensors, metadata)
+        contents.add((tmp_path / "x.safetensors").read_bytes())
+    assert len(contents) == 1
+    with safetensors.safe_open(tmp_path / "x.safetensors", framework="pt") as stream:
+        assert stream.metadata().items() >= metadata.items()
+        assert torch.equal(stream.get_tensor("é"), tensors["é"])
+        assert torch.equal(stream.get_tensor("b"), tensors["b"])
+
+
+def test_every_truncation_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, {"a": torch.arange(4.0)})
+    content = path.read_bytes()
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        with pytest.raises(SavedError, match="truncated or damaged"):
+            read_tensors(path)
+
+
+def test_a_damaged_header_is_not_repeated_without_end(tmp_path: Path) -> None:
+    header = b'"' + b"\\u0000" * 10_000 + b'"'
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(SavedError, match="truncated or damaged") as caught:
+        read_tensors(tmp_path / "a.safetensors")
+    assert len(str(caught.value)) < 1000
