@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from material import SIZES, transformer
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dragoman.core.device import keep_freed_memory
@@ -23,10 +24,6 @@ from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.text.vocabulary import EOS
 from dragoman.translation.packing import pack_weights
 
-SIZES = {
-    "tiny": {"encoder_layers": 4, "decoder_layers": 4, "d_model": 128, "d_ff": 256, "heads": 4},
-    "base": {},
-}
 PIECES, LINES, LENGTH, BEAM = 8000, 136, 15, 4
 ROUNDS, SHOWN = 3, 30
 
@@ -53,7 +50,7 @@ class ProcessorTime(TorchDispatchMode):
 def searching(size: str, precision: str) -> Callable[[], object]:
     """A search to be measured."""
     torch.manual_seed(1)
-    model = Transformer(TransformerConfig(**SIZES[size]), PIECES, PIECES).eval()
+    model = Transformer(TransformerConfig.model_validate(transformer(size)), PIECES, PIECES).eval()
     model.to(getattr(torch, precision))
     pack_weights(model)
     source = torch.randint(10, PIECES, (LINES, LENGTH))

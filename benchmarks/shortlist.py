@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from material import SIZES, transformer
 
 from dragoman.core.device import decide_precision, working_precision
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
@@ -38,10 +39,6 @@ from dragoman.translation.packing import pack_weights
 from dragoman.translation.shortlisting import ShortlistedSearch
 from dragoman.translation.translator import Translator
 
-SIZES = {
-    "tiny": {"encoder_layers": 4, "decoder_layers": 4, "d_model": 128, "d_ff": 256, "heads": 4},
-    "base": {},
-}
 VOCABULARIES = (4000, 8000, 32_000)
 LENGTH, BEAM = 15, 4
 LIKELIEST = (20, 50, 100, 200)
@@ -58,7 +55,9 @@ def speed(size: str, lines: int, precision: Any) -> Iterator[str]:
     decided = decide_precision(precision, torch.device("cpu"))
     for pieces in VOCABULARIES:
         torch.manual_seed(1)
-        model = Transformer(TransformerConfig(**SIZES[size]), pieces, pieces).eval()
+        model = Transformer(
+            TransformerConfig.model_validate(transformer(size)), pieces, pieces
+        ).eval()
         model.to(working_precision(decided, torch.device("cpu")))
         pack_weights(model)
         shortlist = invented(pieces)

@@ -147,11 +147,12 @@ def test_a_beam_wider_than_the_vocabulary_grows_step_by_step() -> None:
     table = random_table(seed=3, sharpness=1.0)
     scorer, beam = TableScorer(table), 11
     config = SearchConfig(beam=beam, nbest=beam, extra_length=2)
-    ((*found,),) = search(scorer, *pad_sources([[5, 6]]), config)
-    assert_same(
-        found, plain_beam_search(partial(rows_after, scorer, 5), 4, beam, 0.6, nbest=beam), beam
-    )
-    assert scorer.rows_read[:3] == [1, VOCABULARY, beam]
+    for found, first in zip(
+        search(scorer, *pad_sources([[5, 6], [6, 5]]), config), (5, 6), strict=True
+    ):
+        plain = plain_beam_search(partial(rows_after, scorer, first), 4, beam, 0.6, nbest=beam)
+        assert_same(found, plain, beam)
+    assert scorer.rows_read[:3] == [2, 2 * VOCABULARY, 2 * beam]
 
 
 @given(table=tables, alpha=alphas, beam=st.integers(2, 5))

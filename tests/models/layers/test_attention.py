@@ -20,6 +20,17 @@ from dragoman.models.layers.attention import (
 )
 
 
+def assert_same_function(found: Tensor, expected: Tensor, *inputs: Tensor) -> None:
+    """The same values, and the same gradients of the inputs."""
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(
+        torch.autograd.grad(found.square().sum(), inputs),
+        torch.autograd.grad(expected.square().sum(), inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_long_inputs_get_the_same_from_the_fused_kernel(
     causal: bool, monkeypatch: pytest.MonkeyPatch
@@ -75,13 +86,7 @@ def test_products_with_any_bias(shape: tuple[int, ...] | None, scale: float | No
     found = dot_products(query, keys, bias, scale)
     expected = torch.einsum("bhqd,bhkd->bhqk", query, keys) * (scale or 4**-0.5)
     expected = expected if bias is None else expected + bias
-    torch.testing.assert_close(found, expected)
-    for ours, theirs in zip(
-        torch.autograd.grad(found.square().sum(), (query, keys)),
-        torch.autograd.grad(expected.square().sum(), (query, keys)),
-        strict=True,
-    ):
-        torch.testing.assert_close(ours, theirs)
+    assert_same_function(found, expected, query, keys)
     if bias is not None and before is not None:
         assert bias.equal(before)  # it serves all layers
 
@@ -96,10 +101,4 @@ def test_sums_of_few_values(queries: int, keys: int) -> None:
     values.requires_grad_()
     found = weighted_sums(weights, values)
     expected = torch.einsum("bhqk,bhkd->bhqd", weights, values)
-    torch.testing.assert_close(found, expected)
-    for ours, theirs in zip(
-        torch.autograd.grad(found.square().sum(), (weights, values)),
-        torch.autograd.grad(expected.square().sum(), (weights, values)),
-        strict=True,
-    ):
-        torch.testing.assert_close(ours, theirs)
+    assert_same_function(found, expected, weights, values)
