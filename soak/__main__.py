@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -10,9 +9,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-# Before PyTorch: what is forked has none of the threads of OpenMP, and would wait for them.
-os.environ["OMP_NUM_THREADS"] = "1"
 
 import click
 

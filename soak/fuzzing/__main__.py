@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
-
-# As in soak/__main__.py.
-os.environ["OMP_NUM_THREADS"] = "1"
 
 import click
 

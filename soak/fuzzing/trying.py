@@ -16,6 +16,7 @@ import re
 import resource
 import select
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -136,6 +137,8 @@ def _prepare(said: IO[bytes]) -> None:
     faulthandler.enable(said)
     faulthandler.register(signal.SIGPROF, said, chain=True)  # writes the stack, then ends
     warnings.simplefilter("ignore")
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # the parent's others are not here, and would be waited for
     gc.freeze()  # what the parent has is not looked through again
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import torch
 
 from dragoman.core.errors import DataError
 from soak.fuzzing.attack import Attack, damaged_inputs
@@ -76,6 +77,21 @@ def test_what_becomes_of_an_input_is_told(
     patient = replace(target(), bounds=PATIENT)  # a busy machine takes long to hand out memory
     (outcome,) = try_each(patient, [Hostile("a", content.encode())], tmp_path)
     assert (outcome.kind, outcome.place) == (kind, place)
+
+
+def test_a_child_computes_although_its_parent_has_threads(tmp_path: Path) -> None:
+    def compute(_: Hostile) -> None:
+        torch.ones(1000, 1000).softmax(1)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        compute(Hostile("a", b""))
+        patient = replace(target(compute), bounds=replace(PATIENT, mebibytes=1000))
+        (outcome,) = try_each(patient, [Hostile("a", b"")], tmp_path)
+    finally:
+        torch.set_num_threads(before)
+    assert outcome.kind == "accepted", outcome.place
 
 
 def test_what_ends_its_process_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
