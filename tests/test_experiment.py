@@ -350,8 +350,8 @@ def test_all_processes_score_the_checkpoints_that_the_leading_one_chose(
     vocabularies = experiment.prepare().vocabularies
     here = threading.local()
     monkeypatch.setattr(
-        "dragoman.experiment.checkpoints",
-        lambda run: checkpoints(run) if here.rank == 0 else checkpoints(run)[:1],
+        "dragoman.run.finishing.chosen_checkpoints",
+        lambda run, count: chosen_checkpoints(run, count if here.rank == 0 else 1),
     )
 
     def report(self: Validation, model: TranslationModel) -> dict[str, float]:

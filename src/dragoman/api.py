@@ -112,7 +112,7 @@ def train(
     from dragoman.evaluation.metrics import check_installed
     from dragoman.experiment import Experiment
     from dragoman.recipe import ExperimentConfig
-    from dragoman.run_directory import begin
+    from dragoman.run.run_directory import begin
     from dragoman.training.distributed import World
     from dragoman.validation import read_scores
 

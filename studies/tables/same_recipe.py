@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import as_decided, changed_keys, plain_values
+from dragoman.run.parents import completed
+from dragoman.run.revision import as_decided, changed_keys, plain_values
 from dragoman.training.components import digests_of
 from dragoman.training.warm_start import digest_of
 

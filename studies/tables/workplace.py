@@ -26,8 +26,8 @@ from dragoman.core.files import (
 from dragoman.core.locks import lock
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.revision import plain_values
-from dragoman.run_directory import claim, is_run
+from dragoman.run.revision import plain_values
+from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.training.checkpoint import checkpoints

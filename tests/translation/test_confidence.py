@@ -228,7 +228,7 @@ def test_weights_must_be_those_of_the_measurements(tmp_path: Path) -> None:
 
 def test_a_router_knows_whether_any_translator_has_it(model: Path) -> None:
     with load(model) as one, load(model, confidence=False) as other:
-        from dragoman.saved.system import IdentifierConfig
+        from dragoman.saved.system_parts import IdentifierConfig
         from dragoman.translation.classification import Identifier
 
         def router(*translators: Translator) -> Router:

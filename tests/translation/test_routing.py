@@ -15,12 +15,8 @@ from tiny_model import save_tiny_model
 import dragoman
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.saved.system import (
-    IdentifierConfig,
-    TranslationSystem,
-    read_system,
-    write_system,
-)
+from dragoman.saved.system import TranslationSystem, read_system, write_system
+from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.text.examples import Direction
 from dragoman.translation.classification import Labelled, LineLabels
 from dragoman.translation.routing import Router

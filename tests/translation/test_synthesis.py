@@ -22,7 +22,8 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman.core.claims import claimed
 from dragoman.core.errors import ConfigError, DataError, SavedError, StorageError, UsageError
 from dragoman.saved.shortlist import write_shortlist
-from dragoman.saved.system import LanguageModelConfig, TranslationSystem
+from dragoman.saved.system import TranslationSystem
+from dragoman.saved.system_parts import LanguageModelConfig
 from dragoman.search import SearchConfig
 from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.corpus import CorpusPart, read_pairs

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.run_directory import claim, is_run
+from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import load_model, model_directory, read_card, save_model, weights_of
 

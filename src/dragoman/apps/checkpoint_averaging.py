@@ -10,7 +10,8 @@ from pathlib import Path
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
-from dragoman.run_directory import claim, is_run
+from dragoman.run.run_directory import claim, is_run
+from dragoman.run.training_facts import training_text
 from dragoman.saved.model import (
     CONFIG_FILE,
     WEIGHTS_FILE,
@@ -23,7 +24,6 @@ from dragoman.saved.model import (
 from dragoman.saved.model_card import TrainingFacts, TrainingText
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints
-from dragoman.training_facts import training_text
 
 
 def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from dragoman.core.files import atomic_write, storage_errors
 from dragoman.evaluation.metrics import exact_match
 from dragoman.experiment import Experiment
 from dragoman.recipe import read_experiment
-from dragoman.run_directory import begin, is_run
+from dragoman.run.run_directory import begin, is_run
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.text.corpus import read_pairs
 from dragoman.text.synthetic import write

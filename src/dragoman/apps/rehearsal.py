@@ -17,7 +17,7 @@ from dragoman.data.batches import Batch
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.models.footprint import activation_bytes
-from dragoman.run_tasks import with_candidates
+from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.optimizer import FlatOptimizer

@@ -15,10 +15,11 @@ from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, w
 from dragoman.apps.results import print_json
 from dragoman.core.errors import MissingExtraError, SavedError
 from dragoman.evaluation.metrics import check_installed
-from dragoman.experiment import Experiment, Prepared
+from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import ended_by
-from dragoman.run_directory import begin, claim
+from dragoman.run.prepared_text import Prepared
+from dragoman.run.revision import ended_by
+from dragoman.run.run_directory import begin, claim
 from dragoman.saved.directions import usage
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress

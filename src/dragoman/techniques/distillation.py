@@ -22,8 +22,8 @@ from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import as_decided, changed_keys, ended_by, plain_values
-from dragoman.run_directory import begin
+from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
+from dragoman.run.run_directory import begin
 from dragoman.saved.model import (
     CONFIG_FILE,
     SavedConfig,

@@ -15,7 +15,7 @@ import numpy as np
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
-from dragoman.run_directory import is_run
+from dragoman.run.run_directory import is_run
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.corpus import CorpusPart, read_pairs

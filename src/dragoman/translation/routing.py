@@ -10,7 +10,8 @@ from typing import Any
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
-from dragoman.saved.system import IdentifierConfig, TranslationSystem
+from dragoman.saved.system import TranslationSystem
+from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
 from dragoman.translation.dispatch import Dispatcher
 from dragoman.translation.streaming import Line

@@ -26,8 +26,9 @@ from dragoman.apps.cli.launching.worker_failures import Failures
 from dragoman.apps.runs import train_run
 from dragoman.core.config import read_yaml, to_yaml
 from dragoman.core.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
-from dragoman.experiment import Experiment, Prepared
+from dragoman.experiment import Experiment
 from dragoman.recipe import read_experiment
+from dragoman.run.prepared_text import Prepared
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, step_of
 from dragoman.validation import figures

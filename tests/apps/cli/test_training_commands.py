@@ -17,7 +17,7 @@ from tiny_model import save_tiny_adapter, save_tiny_model
 from dragoman.apps.progress import TrainingProgress
 from dragoman.core.errors import SavedError
 from dragoman.core.locks import lock
-from dragoman.run_directory import MARKER
+from dragoman.run.run_directory import MARKER
 from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress

@@ -16,7 +16,7 @@ from command_line import call, experiment, write_experiment
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import content_digest, write_json
-from dragoman.run_directory import claim
+from dragoman.run.run_directory import claim
 from dragoman.text.synthetic import write
 from dragoman.training.interruption import Interruption
 from studies.tables import running
@@ -308,7 +308,7 @@ def test_a_stage_that_somebody_else_makes_is_left_to_them(copied: tuple[Path, Pa
         assert commands(work) == []
         assert work.problems["averaged.news"] == "another process is making one"
     with claim(output / "one"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.run_directory._held", set())  # as in another process
+        patch.setattr("dragoman.run.run_directory._held", set())  # as in another process
         with pytest.raises(BusyPlaceError), place.held(STAGES, "one"):
             pass
 

@@ -116,8 +116,8 @@ def cost(
       dragoman cost my.yaml --set model.d_ff=4096
     """
     from dragoman.models.cost import cost as count
-    from dragoman.parents import completed, parent_of
     from dragoman.recipe import read_experiment
+    from dragoman.run.parents import completed, parent_of
 
     experiment = completed(read_experiment(config, settings))
     source_pieces = target_pieces = experiment.vocabulary.size

@@ -26,7 +26,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, sco
 from dragoman.evaluation.significance import SignificanceConfig, SignificanceTest, compare_systems
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.run_directory import claim
+from dragoman.run.run_directory import claim
 from dragoman.saved.model import has_model
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World

@@ -17,12 +17,13 @@ from dragoman.apps.compare.speed import rehearsal_of
 from dragoman.apps.progress import tell
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import read_json, storage_errors, write_json
-from dragoman.experiment import Experiment, Prepared
+from dragoman.experiment import Experiment
 from dragoman.models.cost import Cost, cost
-from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import as_decided
-from dragoman.run_directory import begin, is_run
+from dragoman.run.parents import completed
+from dragoman.run.prepared_text import Prepared
+from dragoman.run.revision import as_decided
+from dragoman.run.run_directory import begin, is_run
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World

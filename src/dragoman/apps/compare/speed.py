@@ -12,8 +12,9 @@ import torch
 
 from dragoman.apps.rehearsal import Rehearsal
 from dragoman.core.device import best_device, decide_precision
-from dragoman.experiment import Experiment, Prepared
+from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.prepared_text import Prepared
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 

@@ -15,9 +15,9 @@ from dragoman.apps.doctor import (
 )
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.core.errors import DragomanError
-from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
-from dragoman.run_directory import check_usable
+from dragoman.run.parents import completed
+from dragoman.run.run_directory import check_usable
 
 
 def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:

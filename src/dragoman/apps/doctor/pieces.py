@@ -12,8 +12,8 @@ from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.text_checks import SAMPLE_PAIRS, Texts
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.data.vocabularies import Parent, check_tags, label_vocabularies
-from dragoman.parents import check_parents
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.parents import check_parents
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.extension import extend_vocabularies, extensible

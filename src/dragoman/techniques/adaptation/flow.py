@@ -14,8 +14,8 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import content_digest, read_json, write_json
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import ended_by, progress_of
-from dragoman.run_directory import begin
+from dragoman.run.revision import ended_by, progress_of
+from dragoman.run.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
 from dragoman.techniques.adaptation.adaptation_recipe import recipe

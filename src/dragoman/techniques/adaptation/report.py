@@ -10,7 +10,7 @@ from typing import Any
 from dragoman.core.files import atomic_write
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
-from dragoman.revision import BOUNDS, ended_by
+from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.host import Host
 from dragoman.text.corpus import CorpusPart, evaluation_pairs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.parents import parent_of
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.parents import parent_of
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys

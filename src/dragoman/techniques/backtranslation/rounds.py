@@ -15,7 +15,7 @@ from pathlib import Path
 from dragoman.core.errors import InterruptedRunError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.run_directory import begin
+from dragoman.run.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.backtranslation.directory import BackTranslationPlan, link_model, record

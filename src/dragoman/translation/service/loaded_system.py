@@ -18,7 +18,8 @@ from dragoman.saved.model import (
     model_directory,
     read_config,
 )
-from dragoman.saved.system import TermsConfig, TranslationSystem
+from dragoman.saved.system import TranslationSystem
+from dragoman.saved.system_parts import TermsConfig
 from dragoman.text.inline_tags import PlacedTag, write_tags
 from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize

@@ -17,8 +17,8 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models import DeepFusionConfig, TransformerConfig
 from dragoman.models.registry import NamedModelConfig
-from dragoman.parents import completed, parent_of
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.run.parents import completed, parent_of
 from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.core.errors import ConfigError, SavedError, StorageError
 from dragoman.core.locks import lock
-from dragoman.run_directory import MARKER, begin, check_usable, claim, is_run
+from dragoman.run.run_directory import MARKER, begin, check_usable, claim, is_run
 
 EXPERIMENT = "data: {}\ntraining: {}\n"
 

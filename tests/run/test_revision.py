@@ -13,7 +13,7 @@ from command_line import experiment
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import CHANGEABLE, ended_by, progress_of, revised
+from dragoman.run.revision import CHANGEABLE, ended_by, progress_of, revised
 from dragoman.training.checkpoint import Best, Place, Progress, write_checkpoint
 
 

@@ -1,0 +1,1 @@
+"""What one run consists of: its directory, what it begins with, its text, its tasks, its model."""

@@ -1,0 +1,54 @@
+"""What is decided once when a run begins, and kept in its configuration wherever it is resumed."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
+from dragoman.data.store import Store
+from dragoman.recipe import ExperimentConfig
+from dragoman.saved.model import CONFIG_FILE
+from dragoman.training.distributed import World
+
+log = logging.getLogger(__name__)
+
+
+def with_precision(config: ExperimentConfig, run: Path, world: World) -> ExperimentConfig:
+    """The configuration with a precision that the leader's hardware has, for all processes.
+
+    The leader warns if the hardware of any of them has to emulate it.
+    """
+    training, device = config.training, world.device
+    found = world.gather(
+        lambda: [decide_precision(training.precision, device), is_emulated("bfloat16", device)]
+    )
+    precision: DecidedPrecision = found[0][0]
+    emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
+    if world.is_leader and emulated:
+        log.warning(
+            "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
+            "slow; start a run in float32 with: dragoman train %s --run OTHER "
+            "--set training.precision=float32",
+            run,
+            run / CONFIG_FILE,
+        )
+    if training.precision == precision:
+        return config
+    return config.model_copy(
+        update={"training": training.model_copy(update={"precision": precision})}
+    )
+
+
+def with_length_ratio(config: ExperimentConfig, store: Store) -> ExperimentConfig:
+    """The configuration with how long translations usually are: search notices those that are not.
+
+    A run whose text has no sources to translate has none.
+    """
+    search = config.search
+    translates = config.training.objective.translates and not config.model.writes_labels
+    if search.length_ratio is not None or not (config.model.reads_source and translates):
+        return config
+    if (ratio := store.length_ratio()) is None:
+        return config
+    return config.model_copy(update={"search": search.model_copy(update={"length_ratio": ratio})})

@@ -1,0 +1,155 @@
+"""The model of a run, made from its checkpoints, scored and written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.evaluation.metrics import is_better
+from dragoman.models.layers.low_rank import merged
+from dragoman.recipe import ExperimentConfig
+from dragoman.run.parents import story_of
+from dragoman.run.training_facts import training_facts
+from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
+from dragoman.saved.model import (
+    MODEL_DIRECTORY,
+    WEIGHTS_FILE,
+    SavedConfig,
+    average_weights,
+    build_model,
+    load_weights,
+    save_model,
+)
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.transforms.inline_tagging import inline_tags
+from dragoman.text.transforms.term_annotating import term_annotation
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.checkpoint import (
+    chosen_checkpoints,
+    moving_average,
+    path_of,
+    read_progress,
+    step_of,
+)
+from dragoman.training.distributed import World
+from dragoman.training.warm_start import digest_of
+from dragoman.validation import (
+    ObjectiveValidation,
+    Report,
+    Validation,
+    figures,
+    mean_figures,
+    write_scores,
+)
+
+log = logging.getLogger(__name__)
+
+
+def finish_run(
+    config: ExperimentConfig,
+    run: Path,
+    vocabularies: Vocabularies,
+    world: World,
+    tell: Callable[[str], object],
+) -> dict[str, Report]:
+    """Make the model of a run from its checkpoints, and score it on dev and test sets.
+
+    Every process scores its share, on its device; the leading one writes the model.
+
+    Returns:
+        Reports by set, as also written to ``scores.json``.
+    """
+    training = config.training
+    count = training.average_checkpoints if training.ema_decay is None else 1
+    steps = world.broadcast(lambda: [step_of(path) for path in chosen_checkpoints(run, count)])
+    chosen = [path_of(run, step) for step in steps]
+    learned = average_weights(path / WEIGHTS_FILE for path in chosen)
+    if training.ema_decay is not None:
+        learned |= moving_average(chosen[-1])
+    weights = merged(learned)
+    model = build_model(config.model, vocabularies)
+    load_weights(model, weights, chosen[-1])
+    model.to(world.device)
+    reports = {}
+    for name, part in {**config.dev_sets(), **config.test_sets()}.items():
+        validation = validation_of(config, part, vocabularies, world)
+        if world.is_leader:
+            tell(f"scoring the model on {name}: {len(validation.references):,} sentences")
+        reports[name] = validation.report(model)
+    if not world.is_leader:
+        return reports
+    _warn_of_a_bad_mean(config, run, chosen, reports)
+    write_scores(run, [path.name for path in chosen], reports)
+    save_model(
+        run / MODEL_DIRECTORY,
+        saved_config(config),
+        vocabularies,
+        weights,
+        origin=story_of(config),
+        facts=training_facts(config, run, read_progress(chosen[-1]), reports, world),
+    )
+    if training.adapter is not None and training.start_from is not None:
+        of = training.start_from.digest or digest_of(training.start_from)
+        write_adapter(run / ADAPTER_FILE, learned, of)
+    return reports
+
+
+def validation_of(
+    config: ExperimentConfig, part: CorpusPart, vocabularies: Vocabularies, world: World
+) -> Validation:
+    """How a run is scored on a set, in training and at its end."""
+    search, evaluation = config.decoding, config.evaluation_of(part)
+    objective = config.training.objective
+    if not objective.translates:
+        return ObjectiveValidation(
+            *(part, vocabularies, search, evaluation, world),
+            objective=objective,
+            model=config.model,
+        )
+    back, learned = config.back_tags(part), saved_config(config).inline_tags
+    return Validation(
+        *(part, vocabularies, search, evaluation, world), back=back, inline_tags=learned
+    )
+
+
+def saved_config(config: ExperimentConfig) -> SavedConfig:
+    """The content of the model's own ``config.yaml``."""
+    transforms = [one for part in config.data.train for one in part.transforms]
+    return SavedConfig(
+        source_language=config.source_language,
+        target_language=config.target_language,
+        model=config.model,
+        search=config.decoding.model_dump(),
+        directions=tuple(config.directions()),
+        context=config.data.context,
+        translates=config.training.objective.translates,
+        term_annotation=term_annotation(transforms),
+        inline_tags=inline_tags(transforms),
+    )
+
+
+def _warn_of_a_bad_mean(
+    config: ExperimentConfig, run: Path, chosen: list[Path], reports: dict[str, Report]
+) -> None:
+    """Weights that are far apart have a poor mean, which would otherwise go unnoticed."""
+    apart = config.bounded_sets()
+    dev = mean_figures(
+        {name: figures(reports[name]) for name in config.dev_sets() if name not in apart}
+    )
+    best = read_progress(chosen[-1]).best
+    if best is None or best.metric not in dev:
+        return
+    value = dev[best.metric]
+    # bfloat16 in training and float32 here differ by up to 2 % with the same weights.
+    if is_better(best.metric, best.value, value, margin=0.02):
+        log.warning(
+            "the mean of %d checkpoints has a dev %s of %.4g, the checkpoint of step %d alone "
+            "%.4g; make a model from that one with: dragoman average %s --output MODEL",
+            len(chosen),
+            best.metric,
+            value,
+            best.step,
+            best.value,
+            path_of(run, best.step),
+        )

@@ -1,0 +1,134 @@
+"""The text of a run, prepared: its vocabularies, encoded pairs and word alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
+from dragoman.data.bulk.bulk_preparation import BULK_DIRECTORY, BulkPreparation, BulkWorkers
+from dragoman.data.origin import InputFile, describe
+from dragoman.data.prepare import known_inputs, open_prepared, prepare
+from dragoman.data.store import DATA_DIRECTORY, Store
+from dragoman.data.vocabularies import WeightedExamples, prepare_vocabularies
+from dragoman.recipe import ExperimentConfig
+from dragoman.run.parents import parent_of
+from dragoman.saved.model import has_model
+from dragoman.text.cleaning import CleaningReport
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.checkpoint import checkpoints
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The prepared text that training reads."""
+
+    vocabularies: Vocabularies
+    store: Store
+    report: CleaningReport
+    alignments: Store | None = None
+    """Word alignments of each row, if the objective reads them."""
+
+
+def prepare_run(
+    config: ExperimentConfig,
+    run: Path,
+    progress: Callable[[int], None] | None = None,
+    workers: BulkWorkers | None = None,
+) -> Prepared:
+    """Make vocabularies and encoded text in a run that nobody else uses.
+
+    What exists and is unchanged is kept.
+
+    Args:
+        config: of the run.
+        run: its directory.
+        progress: called from time to time with the number of pairs read so far.
+        workers: clean and encode shard by shard; by default this process does, in one go.
+
+    Raises:
+        DataError: the text cannot be used.
+        ConfigError: the vocabulary does not fit the text.
+        StorageError: the disk refuses.
+    """
+    data, directory = config.data, run / DATA_DIRECTORY
+    parts = config.train_parts()
+    held_out = config.held_out([*data.dev_sets.values(), *data.test.values(), *data.held_out])
+    paths = [path for part in parts for path in part.inputs()]
+    inputs = describe(paths, known_inputs(directory))
+    shards, examples, encode = None, None, None
+    if workers is not None:
+        shards = BulkPreparation(
+            run / BULK_DIRECTORY,
+            parts,
+            config.cleaning,
+            held_out,
+            inputs=inputs,
+            workers=workers,
+        )
+        examples, encode = shards.examples, shards.encode
+    vocabularies = _vocabularies(config, run, inputs, held_out, examples)
+    store, report = prepare(
+        directory,
+        parts,
+        vocabularies,
+        config.cleaning,
+        max_pieces=data.max_pieces,
+        held_out=held_out,
+        inputs=inputs,
+        processes=data.processes,
+        progress=progress,
+        encode=encode,
+    )
+    if shards is not None:
+        shards.remove()
+    alignments = None
+    if config.training.objective.reads_alignments:
+        alignments = prepare_alignments(
+            run / ALIGNMENTS_DIRECTORY,
+            store,
+            data.train,
+            vocabularies,
+            config.cleaning,
+            held_out=held_out,
+        )
+    return Prepared(vocabularies, store, report, alignments)
+
+
+def open_prepared_run(config: ExperimentConfig, run: Path) -> Prepared:
+    """Open what another process has prepared for a run.
+
+    Raises:
+        SavedError: it is missing or damaged.
+    """
+    store, report = open_prepared(run / DATA_DIRECTORY)
+    alignments = None
+    if config.training.objective.reads_alignments:
+        alignments = Store.open(run / ALIGNMENTS_DIRECTORY)
+    return Prepared(Vocabularies.load(run), store, report, alignments)
+
+
+def _vocabularies(
+    config: ExperimentConfig,
+    run: Path,
+    inputs: Sequence[InputFile],
+    held_out: frozenset[int],
+    examples: WeightedExamples | None,
+) -> Vocabularies:
+    """The vocabularies of a run, fixed once anything was trained with them."""
+    if checkpoints(run) or has_model(run):
+        return Vocabularies.load(run)
+    return prepare_vocabularies(
+        run,
+        config.train_parts(),
+        config.full_vocabulary(),
+        config.cleaning,
+        seed=config.seed,
+        inputs=inputs,
+        held_out=held_out,
+        parent=parent_of(config),
+        sets=config.sets_by_key(),
+        labels=config.model.writes_labels,
+        examples=examples,
+    )
