@@ -169,7 +169,7 @@ def _decoding(kind: str, length: int, found: Cost) -> float:
 
 
 def _operations(kind: str, length: int, found: Cost) -> float:
-    """What ``dragoman show cost`` counts."""
+    """What ``dragoman cost`` counts."""
     return cost(config(kind), VOCABULARY, VOCABULARY, SOURCE, length).flops_per_target_token
 
 
