@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from office_files import docx, odt, part, pptx, run, translated
 
 MARKS = "{name}", "%(count)d", "https://a.example/x?y=1", "a.b@c.example", "``a b``", ":ref:`x y`"
+MARKS += "{user_name}", "%(a_b)d"
 FORMS = {
     "a.txt": "{}\n",
     "a.html": "<p>{}</p>\n",
@@ -68,3 +69,71 @@ def test_documents_of_office_programs_keep_it_too(name: str, marks: list[str], s
     found = translated(name, content, SayingService(lambda _: said))
     text = html.unescape(re.sub("<[^>]*>", "", part(found, OFFICE[name].place)))
     assert {mark: text.count(mark) for mark in marks} == {mark: marks.count(mark) for mark in marks}
+
+
+@pytest.mark.parametrize("mark", ["{user_name}", "%(a_b)d", "{{a_b.c}}", "<API_KEY>", "{a*b}"])
+@pytest.mark.parametrize(
+    "form", ["Use {}, please.\n", "# Use {}\n", "|a|b|\n|-|-|\n|Use {}|c|\n", "![Use {} here](a)\n"]
+)
+def test_signs_that_could_be_markup_of_markdown_cut_no_placeholder(form: str, mark: str) -> None:
+    content = form.replace("{}", mark)
+    for model in (str, lambda text: text.replace(mark, ""), lambda text: f"{text} {mark}"):
+        assert file_by(model, "a.md", content).count(mark) == 1
+    assert file_by(str, "a.md", content) == content
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.md", "**a** b " * 101 + "{a_b}\n"),
+        (
+            "a.docx",
+            docx(f"<w:p>{(run('a', '<w:b/>') + run('b')) * 101}{run('{a')}{run('_b}')}</w:p>"),
+        ),
+    ],
+)
+def test_a_text_that_is_divided_for_its_many_marks_is_not_within_one(
+    name: str, content: str | bytes
+) -> None:
+    raw = content.encode() if isinstance(content, str) else content
+    found = translated(name, raw, SayingService(lambda _: "x"))
+    text = found.decode() if name == "a.md" else part(found, OFFICE[name].place)
+    assert re.sub("<[^>]*>", "", text).count("{a_b}") == 1
+
+
+def test_runs_cut_no_placeholder() -> None:
+    cut = ["Hello {user", "_name", "} and {{", "first", "}}."]
+    word = "<w:proofErr/>".join(f"<w:r><w:t>{one}</w:t></w:r>" for one in cut[:2])
+    word += "".join(map(run, cut[2:]))
+    slide = "".join(f"<a:r><a:t>{one}</a:t></a:r>" for one in cut)
+    for name, content in (("a.docx", docx(f"<w:p>{word}</w:p>")), ("a.pptx", pptx(slide))):
+        found = translated(name, content, SayingService(lambda _: "Hallo und."))
+        text = re.sub("<[^>]*>", "", part(found, OFFICE[name].place))
+        assert [text.count(one) for one in ("{user_name}", "{{first}}")] == [1, 1]
+
+
+XLIFF = (
+    '<xliff version="1.2"><file source-language="en" target-language="de"><trans-unit id="1">'
+    "<source>{0}</source>{1}</trans-unit></file></xliff>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [
+        ("a.html", "<p>Hello {<b>user</b>} and you</p>"),
+        ("a.html", "<p>Hello {user<!-- c -->} and <i>you</i></p>"),
+        ("a.md", "Hello {*user*} and you\n"),
+        ("a.txt", "Hello {user} and you\n"),
+    ],
+)
+def test_what_markup_cuts_is_no_invention(name: str, before: str) -> None:
+    assert file_by(str, name, before) == before
+    for more in ("{user} {user}", "{other} {user}"):
+        assert file_by(lambda text, more=more: text.replace("{user}", more), name, before) == before
+
+
+def test_codes_of_xliff_within_a_placeholder_stay_there() -> None:
+    before = XLIFF.format('Hello {<g id="1">user</g>} and you', "")
+    found = file_by(lambda text: text.replace("Hello", "Hallo"), "a.xlf", before)
+    assert 'Hallo {<g id="1">user</g>} and you</target>' in found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from operator import itemgetter
 
 import regex
 
+from dragoman.documents.copied_parts import Range, TakenRanges, occurrences, surplus
 from dragoman.documents.marked_text import Mark
 from dragoman.translation.service.interface import Link, TranslatedText
-from dragoman.translation.service.placeholders import strays
 
 # Scripts without spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
@@ -28,9 +28,6 @@ _FAR = 2000
 """Characters from where a copy is expected, beyond which it is not looked for."""
 NOTHING = Mark("", "", 0, 0, is_atom=True)
 """What is written instead of what should not be there."""
-
-Range = tuple[int, int]
-"""Start and end, half-open, in characters."""
 
 _Coordinate = Callable[[tuple[int, int]], int]
 _IN_SOURCE: _Coordinate = itemgetter(0)
@@ -271,27 +268,6 @@ def _interpolated(
     return wanted(before) + max(0.0, share) * (wanted(after) - wanted(before))
 
 
-class TakenRanges:
-    """Parts of a text that are taken, none of which overlaps another but in white space.
-
-    Args:
-        ranges: that are taken already.
-    """
-
-    def __init__(self, ranges: Iterable[Range] = ()) -> None:
-        self._ranges = sorted(ranges)
-
-    def add(self, span: Range) -> None:
-        """Take a part."""
-        insort(self._ranges, span)
-
-    def is_free(self, span: Range) -> bool:
-        """Whether nothing of a part is taken."""
-        start, end = span
-        before = bisect_left(self._ranges, (end,)) - 1  # the last one that begins in front of it
-        return before < 0 or self._ranges[before][1] <= start
-
-
 class _Copies:
     """Where a translation has what was copied.
 
@@ -335,9 +311,9 @@ class _Copies:
         if (content, stretch) not in self._found:
             start, stop = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR + len(content)
             window = self._target[start:stop]
-            found = _occurrences(content.lower(), window.lower())
+            found = occurrences(content.lower(), window.lower())
             if len(content.lower()) != len(content) or len(window.lower()) != len(window):
-                found = _occurrences(content, window)  # places are others in lower case
+                found = occurrences(content, window)  # places are others in lower case
             self._found[content, stretch] = [(start + one, start + end) for one, end in found]
         return self._found[content, stretch]
 
@@ -356,44 +332,6 @@ def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> in
     if min(before, behind) > _FAR:
         return None
     return left if before <= behind else right
-
-
-def surplus(text: str, target: str, atoms: Sequence[Mark], taken: TakenRanges) -> Iterator[Range]:
-    """What a translation has too much of what only a program could have meant, with white space.
-
-    Args:
-        text: the source.
-        target: its translation.
-        atoms: what is copied.
-        taken: where that is in the translation; what is yielded is added.
-    """
-    for start, end in _strays(text, target, atoms):
-        if taken.is_free((start, end)):
-            # With the white space behind it, or else in front.
-            first, last = start, end
-            while last < len(target) and target[last] == " ":
-                last += 1
-            while last == len(target) and first and target[first - 1] == " ":
-                first -= 1
-            taken.add((first, last))
-            yield first, last
-
-
-def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
-    """Where a translation has what programs read, wanted or not."""
-    wanted = {text[atom.start : atom.stop] for atom in atoms}
-    yield from strays(target, wanted)
-    for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
-        if len(one) >= _LONG_WORD:  # as a part of a longer word, too
-            yield from _occurrences(one, target)
-
-
-def _occurrences(part: str, text: str) -> Iterator[Range]:
-    """Where a part is in a text; regular expressions would need time quadratic in its length."""
-    place = text.find(part) if part else -1
-    while place >= 0:
-        yield place, place + len(part)
-        place = text.find(part, place + len(part))
 
 
 def _without_signs(text: str, start: int, end: int) -> Range:

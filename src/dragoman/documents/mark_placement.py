@@ -17,16 +17,14 @@ from itertools import accumulate, pairwise
 
 import regex
 
+from dragoman.documents.copied_parts import Range, TakenRanges, surplus
 from dragoman.documents.correspondence import (
     NOTHING,
     Correspondence,
-    Range,
     SentencePair,
-    TakenRanges,
     TargetUnit,
     is_word,
     linked_sentences,
-    surplus,
 )
 from dragoman.documents.learned_places import learned_places
 from dragoman.documents.marked_text import Mark, MarkedText, walk

@@ -20,7 +20,7 @@ from dragoman.documents.markdown_inline import (
     text_shape,
 )
 from dragoman.documents.marked_text import MarkedText, walk
-from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marking import MarkupPiece, joined_texts, mark_pieces
 from dragoman.documents.markup_tokens import html_tokens
 from dragoman.documents.numbered_marks import (
     KEPT_BREAK,
@@ -158,7 +158,8 @@ class MarkdownPassages:
             self.texts.append(NumberedText(**vars(marked)))
             yield len(self.texts) - 1
         elif marked is not None and len(pieces) > 1:
-            for piece in pieces:
+            joined = joined_texts(pieces)
+            for piece in joined if len(joined) > 1 else pieces:
                 yield from self._text([piece])
         else:
             yield from map(self._wordless, pieces)

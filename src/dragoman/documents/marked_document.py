@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.documents.marked_text import MarkedText, walk
-from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marking import MarkupPiece, joined_texts, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
 
 MOST_MARKS = 100
@@ -178,7 +178,7 @@ class DocumentMarking:
         elif sum(1 for _ in walk(marked.marks)) <= MOST_MARKS:
             parts.append(marked)
         else:
-            for piece in pieces:
+            for piece in joined_texts(pieces):
                 alone = mark_pieces([piece], collapses=self._collapses)
                 parts.append(piece.raw if alone is None else alone)
 

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal
 
 import regex
@@ -44,9 +45,21 @@ def mark_pieces(pieces: Sequence[MarkupPiece], *, collapses: bool) -> MarkedText
         None if there is nothing to translate: no letter outside atoms.
     """
     marking = _Marking(collapses)
-    for piece in _paired(pieces):
+    for piece in _paired(joined_texts(pieces)):
         marking.add(piece)
     return marking.finish() if marking.has_words else None
+
+
+def joined_texts(pieces: Sequence[MarkupPiece]) -> list[MarkupPiece]:
+    """The same with neighbouring pieces of text as one, so that none ends within a placeholder."""
+    joined: list[MarkupPiece] = []
+    for is_text, run in groupby(pieces, key=lambda one: one.kind == "text"):
+        found = list(run)
+        if is_text:
+            raw, name = "".join(one.raw for one in found), "".join(one.name for one in found)
+            found = [MarkupPiece("text", raw, name)]
+        joined += found
+    return joined
 
 
 def placeholders(text: str) -> list[Mark]:
