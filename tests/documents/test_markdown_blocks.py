@@ -150,3 +150,17 @@ def test_words_of_front_matter_are_translated_and_its_keys_kept() -> None:
     expected = '---\ntitle: "A: B"\nlayout: post\ndescription: IT\'S\ntags: [x]\n---\nTEXT\n'
     assert file_by(capitals, "a.md", source) == expected
     assert 'description: "- a: b"' in file_by(lambda _: "- a: b", "a.md", source)
+
+
+@pytest.mark.parametrize("lines", ["a\n  b", "a\n\n  b", "a\n\tb"])
+def test_a_value_of_front_matter_over_several_lines_stays(lines: str) -> None:
+    source = f"---\ntitle: one\nsummary: {lines}\n---\n\n    code\n"
+    assert file_by(lambda _: "x: y", "a.md", source) == source.replace("one", '"x: y"')
+
+
+@pytest.mark.parametrize("value", ["2024-02-30", "0b_", "1" * 5000])
+def test_what_yaml_cannot_read_is_no_text_of_front_matter(value: str) -> None:
+    source = f"---\ntitle: {value}\n---\ntext\n"
+    assert file_by(capitals, "a.md", source) == source.replace("text", "TEXT")
+    found = file_by(lambda _: value, "a.md", "---\ntitle: some day\n---\n")
+    assert found == f'---\ntitle: "{value}"\n---\n'

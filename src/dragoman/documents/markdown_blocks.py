@@ -122,7 +122,7 @@ class MarkdownDocument:
         for number in range(1, self._first - 1):
             found = _SCALAR.fullmatch(self._lines[number])
             value = None if found is None else _text_of_scalar(found["value"])
-            if found is None or value is None:
+            if found is None or value is None or self._goes_on(number):
                 continue
             marked = mark_pieces([MarkupPiece("text", html.escape(value))], collapses=True)
             if marked is None:
@@ -131,6 +131,11 @@ class MarkdownDocument:
             self.texts.append(NumberedText(**vars(marked)))
             part = _Scalar(len(self.texts) - 1, found["value"])
             self._edits.append((start + found.start("value"), start + found.end("value"), part))
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether the value in a line of front matter has more of it in the lines that follow."""
+        following = map(self._lines.__getitem__, range(number + 1, self._first - 1))
+        return next((line[0] in " \t" for line in following if line.strip()), False)
 
     def _read_html(self, token: Token) -> None:
         assert token.map is not None
@@ -250,7 +255,7 @@ def _text_of_scalar(written: str) -> str | None:
         return None
     try:
         value = yaml.safe_load(written)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):  # of dates and numbers that there are not
         return None
     return value if isinstance(value, str) and not RESERVED.search(value) else None
 
