@@ -68,6 +68,26 @@ def test_identity_gives_the_same_bytes() -> None:
     assert opened("a.yml", FILE).source_language == "en"
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        'x: &f "%{count} item"\np:\n  one: "a %{count}"\n  other: *f\n',
+        'p:\n  one: &f "%{count} item"\n  other: *f\n',
+        'p:\n  other: &f "%{count} item"\n  one: *f\n',
+        'p:\n  one: "a %{count}"\n  other: &f "%{count} item"\nx: *f\n',
+        'p:\n  other: &f "%{count} item"\n  one: one item\nq: {one: b c, other: *f}\n',
+    ],
+)
+@pytest.mark.parametrize("target", ["de", "pl"])
+def test_aliases_among_forms_of_a_plural_stay(content: str, target: str) -> None:
+    found = yaml.safe_load(translated("a.yml", content, target))
+    for key, value in yaml.safe_load(content).items():
+        forms = value.items() if isinstance(value, dict) else [("", value)]
+        for name, text in forms:
+            written = found[key][name] if name else found[key]
+            assert written == text.upper().replace("COUNT", "count")
+
+
 def test_what_is_no_plain_scalar_is_quoted() -> None:
     for text in ("yes", "12", "a: b", "- x", "x #y", "[a]", "*x", "!x", "", "no\u2028x", "@x", "~"):
         found = translated("a.yml", "a: One two\nb: z\n", by=lambda _, text=text: text)  # type: ignore[misc]

@@ -68,6 +68,7 @@ class _Strings:
     def __init__(self, text: str, root: yaml.Node | None, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages
         self._wrapper = _wrapper(root, languages)
+        self._seen: set[int] = set()
         said = None if self._wrapper is None else str(self._wrapper.value)
         self.source_language = agreed_source(said, languages)
 
@@ -77,13 +78,12 @@ class _Strings:
             target = self._languages.target
             raw = target if _reads_as(target, target) else json_string(target)
             yield fixed(start, stop, raw)
-        seen: set[int] = set()
         waiting = [] if self._root is None else [self._root]
         while waiting:
             node = waiting.pop()
-            if id(node) in seen:
+            if id(node) in self._seen:
                 continue
-            seen.add(id(node))
+            self._seen.add(id(node))
             self._check_tag(node)
             if isinstance(node, yaml.MappingNode):
                 self._check_keys(node)
@@ -106,15 +106,17 @@ class _Strings:
         given = {key.value: value.value for key, value in node.value}
         members = {key.value: (key, value) for key, value in node.value}
         wanted = translated_forms(given, self._languages.target)
-        for name, value in (wanted | unused_forms(given, self._languages.target)).items():
-            if name in members:
+        forms = wanted | unused_forms(given, self._languages.target)
+        # Of forms with one text, by aliases, "other" decides on it: it is for most numbers.
+        for name in sorted(forms, key=lambda one: one != "other"):
+            if name in members and self._is_first(members[name][1], node):
                 scalar = members[name][1]
                 start, stop = self._place(scalar)
 
                 def write(text: str, scalar: yaml.ScalarNode = scalar) -> str:
                     return self._raw(scalar, text)
 
-                yield replacement(start, stop, value, write, given[name])
+                yield replacement(start, stop, forms[name], write, given[name])
         other = members["other"][0]
         between = ", " if node.flow_style else f"\n{' ' * other.start_mark.column}"
         place = other.start_mark.index
@@ -126,6 +128,16 @@ class _Strings:
                     [wanted[name]],
                     lambda found, name=name: f"{name}: {_double(found[0])}{between}",  # type: ignore[misc]
                 )
+
+    def _is_first(self, scalar: yaml.ScalarNode, plural: yaml.MappingNode) -> bool:
+        """Whether a form is written in its plural, and not as an alias, and was not met before."""
+        if id(scalar) in self._seen:
+            return False
+        start, end = plural.start_mark.index, plural.end_mark.index
+        if not start <= scalar.start_mark.index < end:
+            return False
+        self._seen.add(id(scalar))
+        return True
 
     def _place(self, node: yaml.ScalarNode) -> tuple[int, int]:
         """Where a scalar is written, without its anchor and tag."""
