@@ -126,6 +126,18 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
         ) from error
 
 
+def with_pairs(text: str) -> str:
+    """A text whose escapes are units of UTF-16, of which two can be a character.
+
+    Args:
+        text: with each escape as a character.
+
+    Raises:
+        UnicodeDecodeError: one of two units is missing.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
 def _encoding(content: bytes, *, is_page: bool) -> CharacterEncoding:
     for mark, name in _MARKS.items():
         if content.startswith(mark):

@@ -84,6 +84,14 @@ def test_plurals_are_those_of_the_target() -> None:
     assert found == FILE.replace(f'{lead}<item quantity="one">%d file</item>', "")
 
 
+@pytest.mark.parametrize("words", ["Hi \\ud83d\\ude00 you", "<![CDATA[Hi \\ud83d\\uDE00 you]]>"])
+def test_two_escapes_can_be_a_character(words: str) -> None:
+    content = f'<resources><string name="a">{words}</string></resources>'
+    assert texts("strings.xml", content) == ["Hi \U0001f600 you"]
+    assert "HI \U0001f600 YOU" in translated("strings.xml", content)
+    assert translated("strings.xml", content, by=str) == content
+
+
 def test_identity_gives_the_same_bytes() -> None:
     assert translated("strings.xml", FILE, by=str) == FILE
 
@@ -95,6 +103,12 @@ def test_identity_gives_the_same_bytes() -> None:
         ("<resources>", "mismatched tag"),
         ('<!DOCTYPE r [<!ENTITY a "b">]><resources/>', "declarations"),
         ('<!DOCTYPE r [<!ENTITY a SYSTEM "/etc/passwd">]><resources/>', "declarations"),
+        ('<resources>\n<string name="a">Hi \\ud83d you</string></resources>', "line 2: half"),
+        (
+            '<resources>\n<plurals name="a"><item quantity="other">\\ude00\\ud83d</item></plurals>'
+            "</resources>",
+            "line 2: half",
+        ),
         ('<resources><string name="a">&app;</string></resources>', "undefined entity"),
     ],
 )

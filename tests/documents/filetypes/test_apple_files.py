@@ -76,6 +76,7 @@ def test_plurals() -> None:
         ("a.strings", '"a" = "b"', "line 1: no semicolon"),
         ("a.strings", '\n"a" = "b', "line 2: a value is missing, or has no end"),
         ("a.strings", '"a" = ;', "line 1: a value"),
+        ("a.strings", '"a" = "b";\n"c" = "x \\ud83d y";', "line 2: half of a surrogate pair"),
         ("a.strings", "/* x", "line 1: a comment has no end"),
         ("a.strings", b"bplist00", "binary"),
         ("a.strings", '"a"'.encode("utf-16-le"), "null characters"),

@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode_as
+from dragoman.documents.character_encoding import decode_as, with_pairs
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
     fixed,
+    line_of,
     replacement,
     space_before,
 )
@@ -63,7 +64,14 @@ class AndroidFile(DocumentFormat):
                 f"the file begins with <{root.name}>; of XML, strings of Android are translated, "
                 "which begin with <resources>"
             )
-        slots = [slot for one in root.children for slot in _slots(text, one, languages.target)]
+        slots: list[Slot] = []
+        for one in root.children:
+            try:
+                slots += _slots(text, one, languages.target)
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"line {line_of(text, one.start)}: half of a surrogate pair; correct it"
+                ) from error
         return SplicedDocument(text, encoding, slots, is_markup=True)
 
 
@@ -261,7 +269,11 @@ def _read_quoted(raw: str) -> str:
 
 
 def _read(raw: str, *, keeps_space: bool = False) -> str:
-    """A string as an app shows it."""
+    """A string as an app shows it.
+
+    Raises:
+        UnicodeDecodeError: it has half of a surrogate pair.
+    """
 
     def plain(found: re.Match[str]) -> str:
         code, sign, space = found.groups()
@@ -271,7 +283,7 @@ def _read(raw: str, *, keeps_space: bool = False) -> str:
             return str(space) if keeps_space else " "
         return _SIGNS.get(sign, sign) if sign else ""
 
-    return _ESCAPE.sub(plain, raw)
+    return with_pairs(_ESCAPE.sub(plain, raw)) if "\\u" in raw else _ESCAPE.sub(plain, raw)
 
 
 def _write(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import decode, decode_as
+from dragoman.documents.character_encoding import decode, decode_as, with_pairs
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
@@ -94,7 +94,7 @@ def _strings(text: str) -> Iterator[Slot]:
             value = _read_string(text, _after(text, place + 1), "a value")
             place = _after(text, value.end())
             if value[1] is not None:
-                string = PlainValue(_unescaped(value[1]), None, "printf")
+                string = PlainValue(_unescaped(value[1], text, value.start()), None, "printf")
                 yield replacement(value.start() + 1, value.end() - 1, string, _escaped)
         if text[place : place + 1] != ";":
             raise DataError(f"line {line_of(text, key.start())}: no semicolon after a string")
@@ -114,7 +114,15 @@ def _read_string(text: str, place: int, what: str) -> re.Match[str]:
     return found
 
 
-def _unescaped(raw: str) -> str:
+def _unescaped(raw: str, text: str, place: int) -> str:
+    """A string without its escapes.
+
+    Args:
+        raw: as it is written.
+        text: of the file.
+        place: of the string in it.
+    """
+
     def plain(found: re.Match[str]) -> str:
         code, octal, sign = found.groups()
         if sign is None:
@@ -123,8 +131,12 @@ def _unescaped(raw: str) -> str:
 
     if "\\" not in raw:
         return raw
-    # Escapes are units of UTF-16, of which two can be a character.
-    return _ESCAPE.sub(plain, raw).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        return with_pairs(_ESCAPE.sub(plain, raw))
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"line {line_of(text, place)}: half of a surrogate pair; correct it"
+        ) from error
 
 
 def _escaped(text: str) -> str:
