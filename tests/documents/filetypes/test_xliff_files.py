@@ -69,6 +69,21 @@ def test_targets_of_version_1() -> None:
     assert texts("a.xlf", found) == []
 
 
+@pytest.mark.parametrize(
+    "marks", ['<mrk mtype="seg" mid="0"></mrk> ', '<mrk mtype="seg" mid="0"/>']
+)
+def test_a_target_of_empty_segments_is_empty(marks: str) -> None:
+    unit = (
+        '<xliff version="1.2"><file source-language="en"><trans-unit id="1"><source>A b.</source>'
+        '<seg-source><mrk mtype="seg" mid="0">A b.</mrk></seg-source><target>{}</target>'
+        "</trans-unit></file></xliff>"
+    )
+    found = translated("a.xlf", unit.format(marks))
+    assert '<mrk mtype="seg" mid="0">A B.</mrk></target>' in found
+    for filled in ("C", '<mrk mtype="x"/>', "<x/>"):
+        assert texts("a.xlf", unit.format(marks + filled)) == []
+
+
 def test_targets_of_version_2() -> None:
     assert texts("a.xliff", SECOND) == ["Hi all {x} a", "Yes"]
     found = translated("a.xliff", SECOND)

@@ -140,7 +140,7 @@ class _Version1(_Xliff):
         source, target = unit.first("source"), unit.first("target")
         if source is None or not source.has_text:
             return
-        if target is not None and target.has_text and target.attributes.get("state") not in _UNDONE:
+        if target is not None and _is_filled(target):
             return
         segmented = unit.first("seg-source")
         is_kept = "preserve" in (_space(unit), _space(source))
@@ -153,6 +153,19 @@ class _Version1(_Xliff):
 
 def _space(element: XmlElement) -> str:
     return element.attributes.get("xml:space", "")
+
+
+def _is_filled(target: XmlElement) -> bool:
+    """Whether a target has a translation; marks of segments alone, as tools make them, are none."""
+    if target.attributes.get("state") in _UNDONE:
+        return False
+    content = [one for one in target.tokens if one.kind != "close" and not _is_segment(one)]
+    return any(one.kind != "text" or not one.raw.isspace() for one in content)
+
+
+def _is_segment(one: MarkupToken | XmlElement) -> bool:
+    name = one.name.rpartition(":")[2]
+    return name == "mrk" and one.attributes.get("mtype") == "seg"
 
 
 def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> StringValue:
@@ -168,12 +181,8 @@ def _segments(
     text: str, content: XmlElement, language: str, *, is_kept: bool
 ) -> tuple[list[StringValue], Callable[[Sequence[str]], str]]:
     """The segments of a source, and how the target with them is written."""
-    marked = [
-        one
-        for one in content.walk()
-        if one.local_name == "mrk" and one.attributes.get("mtype") == "seg"
-    ]
-    parts = [(one.inner, one.end, one.tokens) for one in marked if not one.is_tag]
+    marked = [one for one in content.walk() if _is_segment(one) and not one.is_tag]
+    parts = [(one.inner, one.end, one.tokens) for one in marked]
     if not parts:
         parts = [(content.inner, content.end, content.tokens)]
 
