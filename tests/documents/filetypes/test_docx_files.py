@@ -235,6 +235,19 @@ def both(box: str) -> str:
             id="hyphens, and space that Word does not show",
         ),
         pytest.param(
+            [
+                "<w:r><w:t>5</w:t></w:r>",
+                "<w:r><w:rPr><w:b/></w:rPr><w:t>\u00a0km\u3000\n</w:t></w:r>",
+                "<w:r><w:t>\u2003long</w:t></w:r>",
+            ],
+            [
+                "<w:r><w:t>5\u00a0</w:t></w:r>",
+                "<w:r><w:rPr><w:b/></w:rPr><w:t>KM</w:t></w:r>",
+                "<w:r><w:t>\u3000\u2003LONGde</w:t></w:r>",
+            ],
+            id="spaces that are no white space of XML",
+        ),
+        pytest.param(
             ["<w:r><w:t><![CDATA[a<b]]> c</w:t></w:r>"],
             [run("A&lt;B Cde")],
             id="a section of characters",

@@ -13,6 +13,8 @@ from dragoman.documents.marked_text import Mark, MarkedText, escaped, walk
 
 Parts = list[Union[str, "Paragraph"]]
 """What is written as it is, and paragraphs in it."""
+WHITE = re.compile(r"[ \t\r\n]+")
+"""White space of XML; other spaces, such as no-break ones, are characters like all others."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class RunFormat:
 
     def run(self, words: str) -> str:
         """Words in this format, written as a run."""
-        is_kept = self.trims and words != " ".join(words.split())
+        is_kept = self.trims and words != WHITE.sub(" ", words).strip(" ")
         space = ' xml:space="preserve"' if is_kept else ""
         return f"{self.begin}<{self.words}{space}>{words}</{self.words}>{self.end}"
 

@@ -12,6 +12,7 @@ from dragoman.documents.marked_document import find_elements
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import Role, hides_run, is_copied
 from dragoman.documents.office.paragraph import (
+    WHITE,
     Parts,
     RunFormat,
     escaped_words,
@@ -80,7 +81,6 @@ def read_items(
 _MOST_SPACES = 100
 _MOST_PAIRS = 100
 """Ranges or fields of a paragraph, beyond which all of them are points."""
-_WHITE = re.compile(r"[ \t\r\n]+")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
@@ -249,7 +249,7 @@ class _ItemReader:
         words = _LINE_ENDS.sub(" ", words)
         token = self._tokens[start]
         if form.trims and attribute(token, "space") != "preserve":
-            words = words.strip()
+            words = words.strip(" \t")
         for number, part in enumerate(words.split("\t")):
             if number:
                 self._add("edge", [form.run("\t")])
@@ -258,7 +258,7 @@ class _ItemReader:
 
     def _add_spaced(self, words: str) -> None:
         """Add words whose white space is one space, however long, and none at the start."""
-        words = _WHITE.sub(" ", words)
+        words = WHITE.sub(" ", words)
         if self._is_spaced:
             words = words.removeprefix(" ")
         if words:
