@@ -63,3 +63,9 @@ def test_unknown_languages(language: str) -> None:
         plural_forms(language)
     with pytest.raises(DataError, match="not known"):
         catalogue_rule(language)
+
+
+@pytest.mark.parametrize("language", ["fr_XX", "fr-CA-x-foo", "fr-FR-1694acad", "fr_"])
+def test_a_name_that_nobody_knows_to_its_end_is_that_of_its_language(language: str) -> None:
+    assert catalogue_rule(language) == catalogue_rule("fr") == (2, "(n > 1)")
+    assert list(plural_forms(language)) == list(plural_forms("fr"))

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from gettext import c2py
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dragoman.core.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 CATEGORIES = ("zero", "one", "two", "few", "many", "other")
 """Names of plural forms, in the order in which they are written (Unicode, UTS 35, part 3)."""
@@ -89,8 +92,7 @@ def catalogue_rule(language: str) -> tuple[int, str]:
         from babel.messages.plurals import get_plural
     except ImportError as error:
         raise MissingExtraError.of("Babel", "babel") from error
-    _rule(language, "cardinal")  # an unknown language gets a rule of its own from Babel
-    found = get_plural(language.replace("-", "_"))
+    found = get_plural(_locale(language))
     return int(found.num_plurals), str(found.plural_expr)
 
 
@@ -116,17 +118,20 @@ def _form(forms: Mapping[int, object], wanted: object) -> PluralForm:
 
 @lru_cache(maxsize=32)
 def _rule(language: str, kind: str) -> tuple[Callable[[int], str], tuple[str, ...]]:
+    locale = _locale(language)
+    rule = locale.plural_form if kind == "cardinal" else locale.ordinal_form
+    return rule, tuple(one for one in CATEGORIES if one in rule.tags or one == "other")
+
+
+def _locale(language: str) -> Locale:
+    """What Babel knows of a language, or else of the one that its name begins with."""
     try:
         from babel import Locale, UnknownLocaleError
     except ImportError as error:
         raise MissingExtraError.of("Babel", "babel") from error
     for name in (language.replace("-", "_"), language.replace("-", "_").partition("_")[0]):
         try:
-            locale = Locale.parse(name)
-            break
+            return Locale.parse(name)
         except (UnknownLocaleError, ValueError):
             continue
-    else:
-        raise DataError(f"the plural forms of the language {language!r} are not known")
-    rule = locale.plural_form if kind == "cardinal" else locale.ordinal_form
-    return rule, tuple(one for one in CATEGORIES if one in rule.tags or one == "other")
+    raise DataError(f"the plural forms of the language {language!r} are not known")

@@ -69,6 +69,7 @@ def test_names_that_occur_twice_are_refused(names: tuple[str, str]) -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "encrypted, or of an old format"),
         (b"PK\x03\x04" + bytes(99), "damaged or cut off"),
         (zipped({"a": "b" * 999})[:-30], "damaged or cut off"),
+        (b"PK\x03\x04" + bytes(26) + zipped({}), "has no parts"),
     ],
 )
 def test_what_is_no_zip_file_is_refused(content: bytes, message: str) -> None:

@@ -133,6 +133,8 @@ def _lowered(error: Exception) -> str:
 
 
 def _check(infos: list[zipfile.ZipInfo], size: int) -> None:
+    if not infos:
+        raise DataError("the file has no parts: it is damaged; send it again")
     if len(infos) > _MOST_PARTS:
         raise DataError(f"the file has {len(infos):,} parts; at most {_MOST_PARTS:,} are read")
     for info in infos:
