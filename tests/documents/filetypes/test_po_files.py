@@ -72,6 +72,39 @@ def test_what_is_missing_or_fuzzy_is_made_and_marked() -> None:
     assert [one.msgid for one in read.obsolete_entries()] == ["gone"]
 
 
+FORMS = """msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] ""
+"%d "
+"plik"
+msgstr[1] ""
+msgstr[2]   "%d plików"
+"""
+
+
+def test_forms_that_a_person_has_written_stay_if_others_are_missing() -> None:
+    content = f"{HEADER}{PLURAL}\n{FORMS}"
+    assert texts("a.po", content, "pl") == ["3 files"]
+    found = translated("a.po", content, "pl")
+    assert found == content.replace('msgid "%d', '#, fuzzy\nmsgid "%d').replace(
+        '[1] ""', '[1] "%d FILES"'
+    )
+    crlf = content.replace("\n", "\r\n")
+    assert translated("a.po", crlf, "pl") == found.replace("\n", "\r\n")
+    short = content.replace('msgstr[1] ""\n', "").replace("[2]", "[1]")
+    read = polib.pofile(translated("a.po", short + 'msgstr[2] ""', "pl"))
+    assert read[0].msgstr_plural == {0: "%d plik", 1: "%d plików", 2: "%d FILES"}
+    fuzzy = content.replace('msgid "%d', '#, fuzzy\nmsgid "%d')
+    assert len(texts("a.po", fuzzy, "pl")) == 3
+
+
+def test_forms_are_known_by_their_numbers() -> None:
+    lines = FORMS.replace('"%d "\n', "").splitlines(keepends=True)
+    content = f"{HEADER}{PLURAL}\n" + "".join([*lines[:2], lines[5], lines[4], lines[2], lines[3]])
+    read = polib.pofile(translated("a.po", content, "pl"))
+    assert read[0].msgstr_plural == {0: "plik", 1: "%d FILES", 2: "%d plików"}
+
+
 def test_placeholders_in_another_order_get_numbers_where_the_language_has_them() -> None:
     found = translated("a.po", CATALOGUE, "pl", by=lambda text: text.replace("%s has %d", "%d %s"))
     assert 'msgstr "%2$d %1$s"' in found

@@ -28,6 +28,7 @@ class PoString:
     stop: int
     """After the last quotation mark."""
     line: int
+    keyword: str
     value: str = ""
 
 
@@ -49,7 +50,12 @@ class PoEntry:
     @property
     def needs_translation(self) -> bool:
         """Whether a translation is missing, or fuzzy."""
-        return "fuzzy" in self.flags or not all(one.value for one in self.msgstr)
+        return len(self.done) < len(self.msgstr)
+
+    @property
+    def done(self) -> list[PoString]:
+        """What is translated: none of it if it is fuzzy."""
+        return [] if "fuzzy" in self.flags else [one for one in self.msgstr if one.value]
 
 
 def read_entries(text: str) -> list[PoEntry]:
@@ -136,7 +142,7 @@ class _Reading:
             if content.startswith("#"):
                 self._comment(content, begin, number)
             elif keyword is not None:
-                self._strings.append((keyword[1], PoString(begin, begin, number)))
+                self._strings.append((keyword[1], PoString(begin, begin, number, keyword[1])))
                 self._add(content[keyword.end() :].strip(), begin + len(content), number)
             elif content.startswith('"') and self._strings:
                 self._add(content, begin + len(content), number)

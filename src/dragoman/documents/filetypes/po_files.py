@@ -20,7 +20,7 @@ from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument,
 from dragoman.documents.icu_messages import has_choice, read_message
 from dragoman.documents.plural_rules import catalogue_rule
 from dragoman.documents.plural_strings import catalogue_values
-from dragoman.documents.string_values import Numbering, PlainValue, StringValue
+from dragoman.documents.string_values import KeptValue, Numbering, PlainValue, StringValue
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)", re.IGNORECASE)
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\s](?:[^;]*[^;\s])?)")
@@ -99,18 +99,23 @@ class _Catalogue:
         numbering = _numbering(entry.flags)
         values: list[StringValue]
         if entry.msgid_plural is None:
-            values = [self._value(entry.msgid.value, numbering)]
+            values, keywords = [self._value(entry.msgid.value, numbering)], ["msgstr"]
         else:
             rule = self._plural_rule()
             plural = entry.msgid_plural.value
             values = catalogue_values(entry.msgid.value, plural, rule, numbering)
+            keywords = [f"msgstr[{at}]" for at in range(len(values))]
+        done = {one.keyword: self._text[one.start : one.stop] for one in entry.done}
+        values = [
+            KeptValue("") if keyword in done else value
+            for keyword, value in zip(keywords, values, strict=True)
+        ]
         if not any(value.texts for value in values):
             return
 
         def write(found: Sequence[str]) -> str:
-            if entry.msgid_plural is None:
-                return self._field("msgstr", found[0])
-            lines = [self._field(f"msgstr[{at}]", one) for at, one in enumerate(found)]
+            given = zip(keywords, found, strict=True)
+            lines = [done.get(keyword) or self._field(keyword, one) for keyword, one in given]
             return self._newline.join(lines)
 
         yield from self._fuzzy(entry)
