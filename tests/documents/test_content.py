@@ -42,6 +42,7 @@ def translated(
         ("html", "&lt;script&gt; &amp; x", "&lt;script&gt; &amp; Xde"),
         ("html", 'Hi <x id="7"></x>, you', 'HI <x id="7"></x>, YOUde'),
         ("html", "<p>1, 2</p>", "<p>1, 2</p>"),
+        ("html", "<p>Hi {<b>12</b>}, %(<i>7</i>)s</p>", "<p>HI {<b>12</b>}, %(<i>7</i>)Sde</p>"),
         ("html", "Run <code>ls -l</code> now", "RUN <code>ls -l</code> NOWde"),
         (
             "xml",
