@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from reversal import Stopper
 from worlds import together
 
 import dragoman
@@ -279,6 +280,22 @@ def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path:
     before = model.read_bytes()
     train(Experiment.open(tmp_path / "run"))
     assert model.read_bytes() == before
+
+
+def test_a_run_that_was_stopped_ends_with_the_model_of_one_that_was_not(
+    corpus: Path, tmp_path: Path
+) -> None:
+    steps = {"max_steps": 12, "validation_steps": 12, "checkpoint_steps": 4, "log_steps": 1}
+    choices = {**steps, "keep_checkpoints": 3}
+    whole, parted = (begin(corpus, tmp_path / name, **choices) for name in ("whole", "parted"))
+    train(whole)
+    with pytest.raises(InterruptedRunError, match="stopped at step 6 "):
+        parted.train(parted.prepare(), CPU, lambda step: [Stopper(6)])
+    train(Experiment.open(parted.run))
+    models = [one.run / "model" / WEIGHTS_FILE for one in (whole, parted)]
+    assert models[0].read_bytes() == models[1].read_bytes()
+    scores = [(one.run / "scores.json").read_bytes() for one in (whole, parted)]
+    assert scores[0] == scores[1]
 
 
 def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from dragoman.training.checkpoint import (
     Progress,
     checkpoints,
     path_of,
+    planned_checkpoints,
     prune,
     read_checkpoint,
     step_of,
@@ -120,7 +121,11 @@ class Trainer:
         Raises:
             SavedError: it is damaged or from another configuration.
         """
-        newest = self._world.broadcast(self._newest_step)
+        return self._go_back(checkpoints)
+
+    def _go_back(self, found: Callable[[Path], list[Path]]) -> bool:
+        """Go to the newest of the checkpoints that ``found`` names; False if there is none."""
+        newest = self._world.broadcast(lambda: self._newest_step(found))
         if newest is None:
             return False
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
@@ -143,11 +148,11 @@ class Trainer:
         for reader in self._readers.values():
             reader.close()
 
-    def _newest_step(self) -> int | None:
-        """The step of the newest checkpoint, if there is one."""
+    def _newest_step(self, found: Callable[[Path], list[Path]]) -> int | None:
+        """The step of the newest of these checkpoints, if there is one."""
         sweep(self._run / CHECKPOINTS_DIRECTORY)
-        found = checkpoints(self._run)
-        return step_of(found[-1]) if found else None
+        paths = found(self._run)
+        return step_of(paths[-1]) if paths else None
 
     def train(self) -> Progress:
         """Train until a limit is reached.
@@ -333,7 +338,7 @@ class Trainer:
             self._validate_and_save(validate)
         if self._stopping:
             if step != self._saved_step:
-                self._validate_and_save(validate=False)
+                self._validate_and_save(validate=False, unplanned=True)
             received = self._interruption.signal
             reason = received.name if received else "another process"
             raise InterruptedRunError(
@@ -365,8 +370,9 @@ class Trainer:
                 self._warn(message)
         self._tell(record)
 
-    def _validate_and_save(self, validate: bool) -> None:
+    def _validate_and_save(self, validate: bool, unplanned: bool = False) -> None:
         progress = self.progress
+        progress.unplanned = unplanned
         try:
             if validate:
                 self._validate_now()
@@ -421,10 +427,13 @@ class Trainer:
         return False
 
     def _roll_back(self) -> None:
-        """Return to the last checkpoint with half the learning rate."""
+        """Return to the last checkpoint with half the learning rate.
+
+        To one that a run which nobody stops has too, so that a run that was stopped ends as that.
+        """
         step, rollbacks = self.progress.step, self.progress.rollbacks + 1
         factor = self.progress.learning_rate_factor / 2
-        if rollbacks > MAX_ROLLBACKS or not self.resume():
+        if rollbacks > MAX_ROLLBACKS or not self._go_back(planned_checkpoints):
             raise TrainingError(
                 f"step {step}: the loss is still non-finite after {rollbacks - 1} rollbacks; lower "
                 "training.schedule.peak_learning_rate, lengthen warmup_steps or set "
