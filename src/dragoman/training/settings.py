@@ -166,6 +166,11 @@ class TrainingConfig(Config):
                     f"{name} needs all weights in every process; set sharding: gradients, or "
                     f"remove {name}"
                 )
+        if self.embeddings is not None and self.embeddings.fixed:
+            yield (
+                "embeddings.fixed needs all weights in every process; set sharding: gradients, or "
+                "fixed: false"
+            )
 
     def _unfit_adaptation(self) -> Iterator[str]:
         """An adapter or consolidation without a model, and whatever an adapter cannot learn."""
