@@ -210,7 +210,8 @@ def read_progress(path: Path) -> Progress:
 def chosen_checkpoints(run: Path, count: int) -> list[Path]:
     """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
 
-    Where bounds are watched, the newest is the newest within them.
+    Where bounds are watched, the newest is the newest within them, and so is the best if it is not
+    known, as after ``best_metric`` was changed.
 
     Raises:
         SavedError: the run has none yet.
@@ -219,12 +220,11 @@ def chosen_checkpoints(run: Path, count: int) -> list[Path]:
     if not found:
         raise SavedError(f"{run}: no checkpoint yet; train first")
     progress = read_progress(found[-1])
-    if count and progress.watched is not None:
+    if not count and progress.best is not None:
+        return [path_of(run, progress.best.step)]
+    if progress.watched is not None:
         return [path_of(run, progress.watched.kept_step)]
-    if count:
-        return newest_checkpoints(run, count)
-    best = progress.best
-    return [path_of(run, best.step) if best else found[-1]]
+    return newest_checkpoints(run, max(1, count))
 
 
 def moving_average(path: Path) -> dict[str, Tensor]:
