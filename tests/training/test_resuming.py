@@ -19,7 +19,7 @@ from reversal import Reversal, Stopper, assert_same, two_tasks, weights
 from dragoman.core.errors import InterruptedRunError, SavedError
 from dragoman.data.batches import Batch
 from dragoman.saved.tensor_file import read_tensors
-from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint
+from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint, read_progress
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -147,6 +147,25 @@ def test_a_run_that_was_stopped_has_the_checkpoints_of_one_that_was_not(
     for name in names:
         step = int(name.removeprefix("step-"))
         assert_same(weights(parted, step), weights(whole, step))
+
+
+def test_a_signal_in_the_last_validation_is_obeyed(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """What comes after training takes time, too; there is no later step that would see it."""
+    validated = []
+
+    def validate(model: object) -> dict[str, float]:
+        validated.append(model)
+        if len(validated) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return {"loss": 1.0}
+
+    with pytest.raises(InterruptedRunError, match="stopped at step 12 by SIGTERM"):
+        trainer(validate=validate).train()
+    assert not read_progress(checkpoints(tmp_path)[-1]).unplanned
+    later = trainer(validate=validate)
+    assert later.resume()
+    assert later.train().step == 12
+    assert len(validated) == 2
 
 
 def test_a_hang_up_that_nohup_ignores_stays_ignored(trainer: MakeTrainer) -> None:

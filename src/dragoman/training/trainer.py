@@ -112,6 +112,7 @@ class Trainer:
         self._readers = self._at(self.progress.places)
         self._non_finite = 0
         self._saved_step: int | None = None
+        self._saved_places: dict[str, Place] = {}
         self._step_seconds = 0.0
         self._stopping = False
 
@@ -130,7 +131,8 @@ class Trainer:
             return False
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
         self.optimizer.restore(weights, moments)
-        self.progress, self._saved_step = progress, progress.step
+        self.progress = progress
+        self._note_saved()
         self._memory.resume(progress.device_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
@@ -169,6 +171,10 @@ class Trainer:
                     self._one_step()
                 if self.progress.step != self.progress.validated_step:
                     self._validate_and_save(validate=True)
+                elif self.progress.places != self._saved_places:  # the last epoch has ended since
+                    self._validate_and_save(validate=False)
+                if self._is_asked_to_stop():
+                    raise self._stopped()
         finally:
             self._close_readers()
             for observer in self.observers:
@@ -339,13 +345,21 @@ class Trainer:
         if self._stopping:
             if step != self._saved_step:
                 self._validate_and_save(validate=False, unplanned=True)
-            received = self._interruption.signal
-            reason = received.name if received else "another process"
-            raise InterruptedRunError(
-                f"stopped at step {step} by {reason}; everything is saved; continue with: "
-                f"dragoman resume {self._run}",
-                received,
-            )
+            raise self._stopped()
+
+    def _is_asked_to_stop(self) -> bool:
+        """Whether a signal came to any process, also while the last step was validated."""
+        here = torch.tensor(float(self._interruption.signal is not None), device=self._world.device)
+        return bool(self._world.all_reduce(here))
+
+    def _stopped(self) -> InterruptedRunError:
+        received = self._interruption.signal
+        reason = received.name if received else "another process"
+        return InterruptedRunError(
+            f"stopped at step {self.progress.step} by {reason}; everything is saved; continue "
+            f"with: dragoman resume {self._run}",
+            received,
+        )
 
     def _limit_reached(self) -> str | None:
         """The limit that ends the training, if one is reached."""
@@ -382,7 +396,10 @@ class Trainer:
             weights, moments = self.optimizer.weights(), self.optimizer.moments()
             # The others wait, so that no process ends while the leader is writing.
             self._world.broadcast(lambda: self._save(weights, moments))
-        self._saved_step = progress.step
+        self._note_saved()
+
+    def _note_saved(self) -> None:
+        self._saved_step, self._saved_places = self.progress.step, dict(self.progress.places)
 
     def _save(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Write a checkpoint and delete old ones."""
