@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -156,6 +158,19 @@ class Records(list[Record]):
 
     def of(self, kind: str) -> list[Record]:
         return [record for record in self if record["kind"] == kind]
+
+
+class Stopper(Records):
+    """Sends this process SIGTERM when it is told of a step, of which it learns in the next one."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.stop = step - 1
+
+    def record(self, record: Record) -> None:
+        super().record(record)
+        if record["kind"] == "training" and record["step"] == self.stop:
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def weights(run: Path, step: int) -> dict[str, torch.Tensor]:

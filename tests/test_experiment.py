@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from reversal import Stopper
 from worlds import together
 
 import dragoman
@@ -24,7 +25,12 @@ from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.checkpoint import checkpoints, chosen_checkpoints, moving_average
+from dragoman.training.checkpoint import (
+    checkpoints,
+    chosen_checkpoints,
+    moving_average,
+    step_of,
+)
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.translator import Translator
@@ -281,6 +287,22 @@ def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path:
     assert model.read_bytes() == before
 
 
+def test_a_run_that_was_stopped_ends_with_the_model_of_one_that_was_not(
+    corpus: Path, tmp_path: Path
+) -> None:
+    steps = {"max_steps": 12, "validation_steps": 12, "checkpoint_steps": 4, "log_steps": 1}
+    choices = {**steps, "keep_checkpoints": 3}
+    whole, parted = (begin(corpus, tmp_path / name, **choices) for name in ("whole", "parted"))
+    train(whole)
+    with pytest.raises(InterruptedRunError, match="stopped at step 6 "):
+        parted.train(parted.prepare(), CPU, lambda step: [Stopper(6)])
+    train(Experiment.open(parted.run))
+    models = [one.run / "model" / WEIGHTS_FILE for one in (whole, parted)]
+    assert models[0].read_bytes() == models[1].read_bytes()
+    scores = [(one.run / "scores.json").read_bytes() for one in (whole, parted)]
+    assert scores[0] == scores[1]
+
+
 def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> None:
     experiment = begin(corpus, tmp_path / "run", average_checkpoints=0, best_metric="loss")
     train(experiment)
@@ -305,6 +327,27 @@ def test_the_moving_average_is_validated_and_becomes_the_model(
     lines = (run / "metrics.jsonl").read_text().splitlines()
     validated = [json.loads(line) for line in lines if '"validation"' in line]
     assert validated[-1]["loss"] == pytest.approx(scores["dev"]["loss"], rel=0.02)
+
+
+@pytest.mark.parametrize(("averaged", "taken"), [(0, 4), (1, 8), (3, 8)])
+def test_the_moving_average_is_the_best_or_the_newest(
+    averaged: int, taken: int, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = tmp_path / "run"
+    choices = {"ema_decay": 0.7, "best_metric": "loss", "average_checkpoints": averaged}
+    train(begin(corpus, run, **choices))
+    found = checkpoints(run)
+    state = found[-1] / "state.json"
+    progress = json.loads(state.read_text())
+    progress["best"] = {"metric": "loss", "value": 0.01, "step": 4}
+    state.write_text(json.dumps(progress))
+    caplog.clear()
+    train(Experiment.open(run))
+    (average,) = (moving_average(path) for path in found if step_of(path) == taken)
+    saved = read_tensors(run / "model" / WEIGHTS_FILE)
+    assert all(torch.equal(values, saved[name]) for name, values in average.items())
+    advice = f"of step 4 0.01; take that one with: dragoman resume {run} --set training.average_"
+    assert (advice in caplog.text) == (taken == 8)
 
 
 def test_a_mean_worse_than_the_best_checkpoint_is_told(

@@ -40,6 +40,10 @@ def configured(
             "adapter needs all weights in every process; set sharding: gradients",
         ),
         (
+            {"sharding": "parameters", "embeddings": {"source": "a.vec", "fixed": True}},
+            "embeddings.fixed needs all weights in every process; set sharding: gradients, or fi",
+        ),
+        (
             {"sharding": "parameters", "objective": {"kind": "expected_risk"}},
             "objective expected_risk translates with the model in training",
         ),
@@ -54,6 +58,13 @@ def test_only_layers_can_be_computed_again() -> None:
     assert configured({"recompute": "layers"}).training.recompute == "layers"
     with pytest.raises(ConfigError, match="recompute: layers is for Transformers, and model"):
         configured({"recompute": "layers"}, {"family": "recurrent"})
+
+
+def test_embeddings_that_learn_may_be_given_to_shared_weights() -> None:
+    for sharding, fixed in (("parameters", False), ("gradients", True)):
+        embeddings = {"source": "a.vec", "fixed": fixed}
+        separate = {"family": "transformer", "embeddings": "separate"}
+        assert configured({"sharding": sharding, "embeddings": embeddings}, separate)
 
 
 def test_a_composed_model_is_not_taken_apart() -> None:

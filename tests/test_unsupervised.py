@@ -211,6 +211,45 @@ def test_what_cannot_be_learned_is_refused(
         configured(corpus, train, training={"tasks": {}})
 
 
+@pytest.mark.parametrize(
+    ("metric", "bounds", "problem"),
+    [
+        ("bleu", {}, r"best_metric bleu is of pairs, and all dev sets .* set it to round_trip or"),
+        ("chrf", {"other": {}}, r"best_metric chrf is of pairs, and all dev sets .* round_trip or"),
+        ("bleu", {"one": {"metric": "loss"}}, None),
+        ("loss", {}, None),
+        ("round_trip", {}, None),
+        (
+            "round_trip",
+            {"one": {"metric": "loss"}},
+            r"round_trip needs a set in data.dev without source, .* and without a bound",
+        ),
+        ("bleu", {"one": {"metric": "bleu"}}, r"bounds.one: the set has back_translation, and no"),
+        ("bleu", {"one": {}}, r"bounds.one: the set has back_translation.* set metric: loss"),
+    ],
+)
+def test_a_best_checkpoint_that_no_dev_set_selects_is_refused(
+    corpus: Path, metric: str, bounds: dict[str, Any], problem: str | None
+) -> None:
+    """Said before training instead of at the first validation."""
+    pairs = {"path": "dev.tsv", "source": "en", "target": "de", "transforms": [TAG]}
+    dev = {"one": trip("en"), "other": pairs if bounds else trip("de")}
+    changes: dict[str, Any] = {
+        "data": {"train": parts(), "dev": dev},
+        "evaluation": {"metrics": ["bleu", "chrf"]},
+        "training": {
+            "best_metric": metric,
+            "bounds": {name: {"may_lose": 1, **bound} for name, bound in bounds.items()},
+            "average_checkpoints": 0,
+        },
+    }
+    if problem is None:
+        assert configured(corpus, parts(), **changes).training.best_metric == metric
+    else:
+        with pytest.raises(ConfigError, match=problem):
+            configured(corpus, parts(), **changes)
+
+
 def test_settings_that_fit_no_text_are_refused(corpus: Path) -> None:
     pairs = {"path": "train.tsv", "source": "en", "target": "de", "transforms": [TAG]}
     dev = {**pairs, "path": "dev.tsv"}

@@ -116,6 +116,18 @@ def test_it_resumes_as_if_uninterrupted(tmp_path: Path) -> None:
     )
 
 
+def test_with_another_metric_nothing_outside_becomes_the_model(tmp_path: Path) -> None:
+    """The best so far is forgotten, and none outside of the bound is the best of the new metric."""
+    values = {"bounds": {"general": {"may_lose": 1.0}}, **KEEP_ONE}
+    trainer(tmp_path, [50.0, 49.9, 49.8], max_steps=4, **values).train()
+    later = trainer(tmp_path, [], best_metric="chrf", max_steps=8, **values)
+    later._validate = lambda model: {"loss": 1.0, "chrf": 20.0, "chrf/dev_general": 40.0}
+    assert later.resume()
+    assert later.train().best is None
+    (chosen,) = chosen_checkpoints(tmp_path, 0)
+    assert step_of(chosen) == 4
+
+
 def test_runs_without_bounds_are_as_before(tmp_path: Path) -> None:
     trainer(tmp_path, [50.0] * 7).train()
     assert step_of(checkpoints(tmp_path)[0]) > 0, "no validation before it"

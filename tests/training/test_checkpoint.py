@@ -11,8 +11,12 @@ from dragoman.training.checkpoint import (
     Place,
     Progress,
     checkpoints,
+    chosen_checkpoints,
+    newest_checkpoints,
+    planned_checkpoints,
     prune,
     read_checkpoint,
+    step_of,
     write_checkpoint,
 )
 
@@ -51,6 +55,57 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
     write(tmp_path, 1, 2, 3, 4, 5)
     prune(tmp_path, 2, Progress(best=Best("loss", 0.1, 2)))
     assert [path.name[-1] for path in checkpoints(tmp_path)] == ["2", "4", "5"]
+
+
+def steps_of(found: list[Path]) -> list[int]:
+    return [step_of(path) for path in found]
+
+
+class TestUnplanned:
+    """Checkpoints that a signal brought about."""
+
+    def stop(self, run: Path, step: int) -> None:
+        write_checkpoint(run, Progress(step=step, unplanned=True), WEIGHTS, MOMENTS)
+
+    def test_none_pushes_out_another_and_the_next_one_takes_its_place(self, tmp_path: Path) -> None:
+        write(tmp_path, 2, 4)
+        self.stop(tmp_path, 5)
+        prune(tmp_path, 2, Progress(step=5, unplanned=True))
+        assert steps_of(checkpoints(tmp_path)) == [2, 4, 5]
+        self.stop(tmp_path, 6)
+        prune(tmp_path, 2, Progress(step=6, unplanned=True))
+        assert steps_of(checkpoints(tmp_path)) == [2, 4, 6]
+        write(tmp_path, 8)
+        prune(tmp_path, 2, Progress(step=8))
+        assert steps_of(checkpoints(tmp_path)) == [4, 8]
+
+    def test_one_becomes_the_model_only_if_it_is_the_newest(self, tmp_path: Path) -> None:
+        write(tmp_path, 2, 4)
+        self.stop(tmp_path, 6)
+        assert steps_of(newest_checkpoints(tmp_path, 2)) == [4, 6]
+        assert steps_of(planned_checkpoints(tmp_path)) == [2, 4]
+        write(tmp_path, 8)  # and killed before it could delete another
+        assert steps_of(newest_checkpoints(tmp_path, 2)) == [4, 8]
+        assert steps_of(chosen_checkpoints(tmp_path, 3)) == [2, 4, 8]
+
+    def test_a_run_that_has_no_other_has_this(self, tmp_path: Path) -> None:
+        self.stop(tmp_path, 1)
+        assert steps_of(chosen_checkpoints(tmp_path, 5)) == [1]
+        assert steps_of(chosen_checkpoints(tmp_path, 0)) == [1]
+
+    def test_a_damaged_one_stays_where_it_is(self, tmp_path: Path) -> None:
+        write(tmp_path, 2)
+        self.stop(tmp_path, 3)
+        (tmp_path / "checkpoints" / "step-000003" / "state.json").write_text("{")
+        write(tmp_path, 4)
+        prune(tmp_path, 2, Progress(step=4))
+        assert steps_of(checkpoints(tmp_path)) == [3, 4]
+
+    def test_an_older_release_reads_a_run_that_was_not_stopped(self, tmp_path: Path) -> None:
+        write(tmp_path, 2)
+        assert "unplanned" not in (checkpoints(tmp_path)[0] / "state.json").read_text()
+        self.stop(tmp_path, 3)
+        assert read_checkpoint(checkpoints(tmp_path)[1])[0].unplanned
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors"])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from reversal import Records, assert_same, weights
+from reversal import Records, Stopper, assert_same, weights
 
-from dragoman.core.errors import TrainingError
+from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.training.checkpoint import path_of
 from dragoman.training.observers import MetricsFile, Record
 from dragoman.training.trainer import Trainer
@@ -107,6 +107,26 @@ def test_after_a_rollback_figures_are_those_of_a_resumed_run(
 
     assert figures(found)[1:] == figures(expected)
     assert [one["step"] for one in expected.of("training")] == [8, 12]
+
+
+def test_a_run_that_was_stopped_goes_back_as_far_as_one_that_was_not(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    choices = {"non_finite_steps": 2, "validation_steps": 12}
+    whole, stopped, resumed = (
+        trainer(tmp_path / name, **choices) for name in ("whole", "parted", "parted")
+    )
+    for run in (whole, stopped, resumed):
+        poison(run, {7, 8}, rollbacks=1)
+    whole.train()
+    stopped.observers = [Stopper(6)]
+    with pytest.raises(InterruptedRunError, match="step 6"):
+        stopped.train()
+    resumed.resume()
+    resumed.observers = [records := Records()]
+    resumed.train()
+    assert "went back to the checkpoint of step 4" in records.of("warning")[0]["message"]
+    assert_same(weights(tmp_path / "parted", 12), weights(tmp_path / "whole", 12))
 
 
 def test_without_end_non_finite_is_an_error(trainer: MakeTrainer) -> None:

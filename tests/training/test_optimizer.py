@@ -9,7 +9,13 @@ import torch
 from torch import nn
 
 from dragoman.core.errors import SavedError
-from dragoman.training.optimizer import AVERAGE, FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizer import (
+    AVERAGE,
+    MOMENTS,
+    FlatOptimizer,
+    OptimizerConfig,
+    VectorAdam,
+)
 
 
 def network() -> nn.Sequential:
@@ -118,6 +124,15 @@ def test_restored_it_goes_on_bit_for_bit(precision: torch.dtype) -> None:
         step(first, flat, seed)
         step(second, other, seed)
     assert torch.equal(flat.master, other.master)
+
+
+def test_the_number_of_steps_is_restored_to_the_device_of_the_weights() -> None:
+    """It is read from a file into main memory, and a fused step on a GPU refuses it there."""
+    values, gradient = (torch.zeros(3, device="meta") for _ in range(2))
+    adam = VectorAdam(OptimizerConfig(), values, gradient, decayed=2)
+    adam.restore(torch.tensor([7.0]), {name: torch.empty_like(values) for name in MOMENTS})
+    assert adam.steps is not None
+    assert adam.steps.device == values.device
 
 
 def test_weights_of_another_model_are_refused() -> None:

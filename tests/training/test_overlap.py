@@ -15,6 +15,7 @@ from worlds import GlooThreads, gloo_together
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
@@ -36,10 +37,20 @@ class Passes(SharedReversal):
         self.passes = passes
 
 
-def train(run: Path, size: int, when: str, passes: int = 1, precision: str = "float32") -> Sizes:
+def train(
+    run: Path,
+    size: int,
+    when: str,
+    passes: int = 1,
+    precision: str = "float32",
+    adapter: AdapterConfig | None = None,
+) -> Sizes:
     """Train the tiny task with two tasks in it; how much each process' collectives summed."""
     sent: list[Sizes] = [[] for _ in range(size)]
     models = [tiny_model(dropout=0.0) for _ in range(size)]
+    if adapter is not None:
+        for model in models:
+            add_adapters(model, adapter, seed=1)
 
     def work(world: GlooThreads) -> None:
         config = tiny_config(
@@ -87,6 +98,13 @@ def test_two_processes_learn_the_same_bit_for_bit(
     after = train(tmp_path / "after", 2, "after", passes, precision)
     during = train(tmp_path / "during", 2, "during", passes, precision)
     assert len(during) > len(after) + 5 * 5
+    assert_same(saved(tmp_path / "during"), saved(tmp_path / "after"))
+
+
+def test_adapters_learn_the_same_bit_for_bit(tmp_path: Path) -> None:
+    """No embeddings learn, so that nothing is left to send after the backward pass."""
+    for when in ("after", "during"):
+        train(tmp_path / when, 2, when, adapter=AdapterConfig(rank=2))
     assert_same(saved(tmp_path / "during"), saved(tmp_path / "after"))
 
 

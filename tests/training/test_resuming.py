@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from reversal import Reversal, assert_same, two_tasks, weights
+from reversal import Reversal, Stopper, assert_same, two_tasks, weights
 
 from dragoman.core.errors import InterruptedRunError, SavedError
 from dragoman.data.batches import Batch
 from dragoman.saved.tensor_file import read_tensors
-from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint
+from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint, read_progress
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -124,6 +124,48 @@ def test_a_signal_saves_and_says_how_to_go_on(
     assert 1 <= progress.step <= 5
     place = progress.places["translation"]
     assert place.epoch * 5 + place.step == progress.step
+
+
+@pytest.mark.parametrize("stops", [(2,), (5, 7), (8,), (6, 8, 11)], ids=str)
+def test_a_run_that_was_stopped_has_the_checkpoints_of_one_that_was_not(
+    stops: tuple[int, ...], trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    choices = {"validation_steps": 12, "keep_checkpoints": 2, "average_checkpoints": 2}
+    trainer(whole, **choices).train()
+    for stop in stops:
+        run = trainer(parted, **choices)
+        run.resume()
+        run.observers = [Stopper(stop)]
+        with pytest.raises(InterruptedRunError, match=f"stopped at step {stop} "):
+            run.train()
+    last = trainer(parted, **choices)
+    assert last.resume()
+    last.train()
+    names = [path.name for path in checkpoints(whole)]
+    assert [path.name for path in checkpoints(parted)] == names
+    for name in names:
+        step = int(name.removeprefix("step-"))
+        assert_same(weights(parted, step), weights(whole, step))
+
+
+def test_a_signal_in_the_last_validation_is_obeyed(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """What comes after training takes time, too; there is no later step that would see it."""
+    validated = []
+
+    def validate(model: object) -> dict[str, float]:
+        validated.append(model)
+        if len(validated) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return {"loss": 1.0}
+
+    with pytest.raises(InterruptedRunError, match="stopped at step 12 by SIGTERM"):
+        trainer(validate=validate).train()
+    assert not read_progress(checkpoints(tmp_path)[-1]).unplanned
+    later = trainer(validate=validate)
+    assert later.resume()
+    assert later.train().step == 12
+    assert len(validated) == 2
 
 
 def test_a_hang_up_that_nohup_ignores_stays_ignored(trainer: MakeTrainer) -> None:

@@ -14,6 +14,7 @@ from reversal import SharedReversal, assert_same, tiny_model
 from sharded_reversal import FILES, Sparse, assert_close, begun, saved, sharded_trainer
 from worlds import GlooThreads, gloo_together
 
+from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.consolidation import Consolidation
 from dragoman.training.gradient_sharding import GradientSharding
@@ -28,10 +29,14 @@ def train(
     size: int,
     sharding: str,
     stream: type[SharedReversal] = SharedReversal,
+    adapter: AdapterConfig | None = None,
     **values: Any,
 ) -> list[int]:
     """Train by so many processes; how many numbers the leader has exchanged in each collective."""
     models = [tiny_model(dropout=0.0) for _ in range(size)]  # threads share a generator
+    if adapter is not None:
+        for model in models:
+            add_adapters(model, adapter, seed=1)
     sent: list[int] = []
 
     def work(world: GlooThreads) -> None:
@@ -86,6 +91,14 @@ def test_a_run_goes_on_whoever_kept_what(tmp_path: Path, sharding: str) -> None:
 def test_processes_with_fewer_batches_or_none_take_part(tmp_path: Path, sharding: str) -> None:
     train(tmp_path / "none", 3, "none", Sparse)
     train(tmp_path / sharding, 3, sharding, Sparse)
+    assert_close(tmp_path / "none", tmp_path / sharding)
+
+
+@pytest.mark.parametrize("sharding", SHARDINGS)
+def test_adapters_learn_what_those_of_replicas_do(tmp_path: Path, sharding: str) -> None:
+    """No embeddings learn, so that nothing is left to send after the backward pass."""
+    for one in ("none", sharding):
+        train(tmp_path / one, 2, one, adapter=AdapterConfig(rank=2))
     assert_close(tmp_path / "none", tmp_path / sharding)
 
 

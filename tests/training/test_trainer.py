@@ -18,8 +18,9 @@ from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout
 from dragoman.text.vocabulary import PAD
-from dragoman.training.checkpoint import checkpoints
+from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
+from dragoman.training.limits import limit_reached
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -119,6 +120,18 @@ def test_limits_and_the_last_step_is_validated(
         run.resume()
         assert run.train().step == steps
     assert [record["step"] for record in records.of("validation")] == [steps]
+
+
+def test_the_end_of_the_last_epoch_is_saved(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """Also where its last step is validated before the epoch is known to end."""
+    choices = {"max_steps": None, "max_epochs": 2, "validation_steps": 5, "checkpoint_steps": 5}
+    run = trainer(**choices)
+    run.observers = [records := Records()]
+    assert run.train().epoch == 2
+    saved = read_progress(checkpoints(tmp_path)[-1])
+    assert (saved.step, saved.epoch) == (10, 2)
+    assert limit_reached(saved, run._config) == "max_epochs"
+    assert [record["step"] for record in records.of("validation")] == [5, 10]
 
 
 def test_figures_of_a_step(trainer: MakeTrainer) -> None:

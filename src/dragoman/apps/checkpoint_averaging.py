@@ -23,7 +23,7 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.model_card import TrainingFacts, TrainingText
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.checkpoint import checkpoints
+from dragoman.training.checkpoint import newest_checkpoints
 
 
 def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
@@ -62,7 +62,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
 def _weights_of(path: Path, last: int) -> list[Path]:
     """The directories of weights that ``path`` refers to."""
-    if found := checkpoints(path)[-last:]:
+    if found := newest_checkpoints(path, last):
         return found
     if os.path.isfile(path / WEIGHTS_FILE):
         return [path]

@@ -42,11 +42,13 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     for name in run.data.test.keys() & {"dev", *run.data.dev_sets}:
         yield f"data.test: {name} is the name of the scores of data.dev; choose another"
     yield from _unfit_scores(run)
+    sets = {} if isinstance(run.data.dev, CorpusPart) else run.data.dev
     yield from unfit_bounds(
         run.training.bounds,
-        [] if isinstance(run.data.dev, CorpusPart) else list(run.data.dev),
+        list(sets),
         run.evaluation.metrics,
         run.training.average_checkpoints,
+        [name for name, part in sets.items() if part.back_translation],
     )
     yield from _labels_that_do_not_fit(run)
     yield from _unfit_objectives(run)
@@ -123,12 +125,19 @@ def _improving(run: RunDescription) -> Iterator[tuple[str, str, ObjectiveConfig,
 def _unfit_scores(run: RunDescription) -> Iterator[str]:
     """Scores that cannot be made, and a best one that is not among them."""
     metric = run.training.best_metric
+    bounded = run.bounded_sets()
+    selecting = [part for name, part in run.data.dev_sets.items() if name not in bounded]
     if metric == "round_trip":
-        if not any(part.back_translation for part in run.data.dev_sets.values()):
+        if not any(part.back_translation for part in selecting):
             yield (
                 "training.best_metric round_trip needs a set in data.dev without source, with "
-                "the transform back_translation"
+                f"the transform back_translation{' and without a bound' if bounded else ''}"
             )
+    elif metric != "loss" and selecting and all(part.back_translation for part in selecting):
+        yield (
+            f"training.best_metric {metric} is of pairs, and all dev sets that select the best "
+            "checkpoint have the transform back_translation; set it to round_trip or loss"
+        )
     elif metric != "loss" and metric not in run.evaluation.metrics:
         yield (
             f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "

@@ -61,7 +61,9 @@ def finish_run(
         Reports by set, as also written to ``scores.json``.
     """
     training = config.training
-    count = training.average_checkpoints if training.ema_decay is None else 1
+    count = training.average_checkpoints
+    if training.ema_decay is not None:
+        count = min(1, count)  # each checkpoint has a mean already
     steps = world.broadcast(lambda: [step_of(path) for path in chosen_checkpoints(run, count)])
     chosen = [path_of(run, step) for step in steps]
     learned = average_weights(path / WEIGHTS_FILE for path in chosen)
@@ -142,14 +144,17 @@ def _warn_of_a_bad_mean(
         return
     value = dev[best.metric]
     # bfloat16 in training and float32 here differ by up to 2 % with the same weights.
-    if is_better(best.metric, best.value, value, margin=0.02):
+    if not is_better(best.metric, best.value, value, margin=0.02):
+        return
+    if config.training.ema_decay is not None:
         log.warning(
-            "the mean of %d checkpoints has a dev %s of %.4g, the checkpoint of step %d alone "
-            "%.4g; make a model from that one with: dragoman average %s --output MODEL",
-            len(chosen),
-            best.metric,
-            value,
-            best.step,
-            best.value,
-            path_of(run, best.step),
+            "the moving average of step %d has a dev %s of %.4g, that of step %d %.4g; take that "
+            "one with: dragoman resume %s --set training.average_checkpoints=0",
+            *(step_of(chosen[-1]), best.metric, value, best.step, best.value, run),
         )
+        return
+    log.warning(
+        "the mean of %d checkpoints has a dev %s of %.4g, the checkpoint of step %d alone "
+        "%.4g; make a model from that one with: dragoman average %s --output MODEL",
+        *(len(chosen), best.metric, value, best.step, best.value, path_of(run, best.step)),
+    )

@@ -107,7 +107,11 @@ def _scores(bounds: Bounds, figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def unfit_bounds(
-    bounds: Bounds, sets: Collection[str], metrics: Collection[str], averaged: int
+    bounds: Bounds,
+    sets: Collection[str],
+    metrics: Collection[str],
+    averaged: int,
+    trips: Collection[str] = (),
 ) -> Iterator[str]:
     """Bounds of sets that do not exist or are not scored so, and weights that were never watched.
 
@@ -116,6 +120,7 @@ def unfit_bounds(
         sets: names of the dev sets in ``data.dev``, none if there is only one.
         metrics: of ``evaluation``.
         averaged: checkpoints that would be averaged into the model.
+        trips: those of the sets that are translated there and back, and not scored otherwise.
     """
     if not bounds:
         return
@@ -123,7 +128,12 @@ def unfit_bounds(
         if name not in sets:
             there = f"names there: {', '.join(sets)}" if sets else "give data.dev sets by name"
             yield f"training.bounds.{name}: no dev set in data.dev has this name; {there}"
-        if bound.metric != "loss" and bound.metric not in metrics:
+        if bound.metric != "loss" and name in trips:
+            yield (
+                f"training.bounds.{name}: the set has back_translation, and no {bound.metric} of "
+                "its own; set metric: loss"
+            )
+        elif bound.metric != "loss" and bound.metric not in metrics:
             yield (
                 f"training.bounds.{name}: {bound.metric} is not among evaluation.metrics; add it "
                 "there, or set metric: loss"

@@ -9,6 +9,8 @@ import dataclasses
 import json
 import os
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -86,6 +88,8 @@ class Progress:
     """The scores that ``training.bounds`` bounds, once they were measured."""
     device_tokens: Count | None = None
     """What ``training.device_tokens`` was lowered to because memory ran out, if it was."""
+    unplanned: bool = False
+    """Whether a signal brought this checkpoint about; a run that nobody stops has none of these."""
 
     @property
     def epoch(self) -> int:
@@ -116,6 +120,39 @@ def checkpoints(run: Path) -> list[Path]:
     return sorted((path for path in found if path.is_dir()), key=step_of)
 
 
+def planned_checkpoints(run: Path) -> list[Path]:
+    """Those of :func:`checkpoints` that the run would also have if nobody had stopped it.
+
+    Raises:
+        SavedError: the directory cannot be read.
+    """
+    return _planned(checkpoints(run))
+
+
+def _planned(found: Sequence[Path]) -> list[Path]:
+    return [path for path in found if not _is_unplanned(path)]
+
+
+def _is_unplanned(checkpoint: Path) -> bool:
+    """Whether a signal brought it about; a damaged one counts as planned, and reading it raises."""
+    with suppress(SavedError):
+        return read_progress(checkpoint).unplanned
+    return False
+
+
+def newest_checkpoints(run: Path, count: int) -> list[Path]:
+    """The newest ``count`` checkpoints to average, oldest first; all, if there are fewer.
+
+    One that a signal brought about counts only as long as it is the newest of all: the model of a
+    run that went on is that of a run that nobody stopped.
+
+    Raises:
+        SavedError: the directory cannot be read.
+    """
+    found = checkpoints(run)
+    return [*_planned(found[:-1]), *found[-1:]][-count:]
+
+
 def step_of(checkpoint: Path) -> int:
     """The step at which a checkpoint was written."""
     return int(checkpoint.name.removeprefix("step-"))
@@ -134,8 +171,8 @@ def write_checkpoint(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
         values = dataclasses.asdict(progress)
-        for name in ("watched", "device_tokens"):
-            if values[name] is None:
+        for name in ("watched", "device_tokens", "unplanned"):
+            if not values[name]:
                 del values[name]  # an older Dragoman reads a run without them
         state = json.dumps(values, indent=2)
         (temporary / STATE_FILE).write_text(state + "\n", encoding="utf-8")
@@ -173,7 +210,8 @@ def read_progress(path: Path) -> Progress:
 def chosen_checkpoints(run: Path, count: int) -> list[Path]:
     """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
 
-    Where bounds are watched, the newest is the newest within them.
+    Where bounds are watched, the newest is the newest within them, and so is the best if it is not
+    known, as after ``best_metric`` was changed.
 
     Raises:
         SavedError: the run has none yet.
@@ -182,12 +220,11 @@ def chosen_checkpoints(run: Path, count: int) -> list[Path]:
     if not found:
         raise SavedError(f"{run}: no checkpoint yet; train first")
     progress = read_progress(found[-1])
-    if count and progress.watched is not None:
+    if not count and progress.best is not None:
+        return [path_of(run, progress.best.step)]
+    if progress.watched is not None:
         return [path_of(run, progress.watched.kept_step)]
-    if count:
-        return found[-count:]
-    best = progress.best
-    return [path_of(run, best.step) if best else found[-1]]
+    return newest_checkpoints(run, max(1, count))
 
 
 def moving_average(path: Path) -> dict[str, Tensor]:
@@ -209,10 +246,16 @@ def _remedy(path: Path) -> str:
 
 
 def prune(run: Path, keep: int, progress: Progress) -> None:
-    """Delete all but the newest ``keep`` checkpoints, the best and the newest within bounds."""
-    spared = set() if progress.best is None else {progress.best.step}
+    """Delete all but the newest ``keep`` checkpoints, the best and the newest within bounds.
+
+    One that a signal brought about is not among those, and is deleted when another is written.
+    """
+    found = checkpoints(run)
+    spared = {progress.step, *map(step_of, _planned(found)[-keep:])}
+    if progress.best is not None:
+        spared.add(progress.best.step)
     if progress.watched is not None:
         spared.add(progress.watched.kept_step)
-    for checkpoint in checkpoints(run)[:-keep]:
+    for checkpoint in found:
         if step_of(checkpoint) not in spared:
             remove_directory(checkpoint)

@@ -113,7 +113,8 @@ class GradientSharding(StateSharding):
                 "layers of the model, and this one has several; set it to state"
             )
         self._missing[part].discard(index)
-        while not self._missing[self._order[self._sent]]:  # held parts are never complete
+        # Held parts are never complete; where only adapters learn, there are none.
+        while self._sent < len(self._order) and not self._missing[self._order[self._sent]]:
             self._send(self._order[self._sent])
 
     def _send(self, part: int) -> None:

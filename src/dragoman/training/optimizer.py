@@ -208,7 +208,7 @@ class VectorAdam:
             for part, values in zip(self._slices, moments[ours].split(self._sizes), strict=True):
                 self._adam.state[part][theirs] = values.clone()
         for part in self._slices:
-            self._adam.state[part]["step"] = steps.reshape(()).clone()
+            self._adam.state[part]["step"] = steps.reshape(()).to(part.device, copy=True)
 
 
 def present_decay(decay: float, steps: Tensor | None) -> float:

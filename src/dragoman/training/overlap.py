@@ -118,7 +118,8 @@ class OverlappingOptimizer(FlatOptimizer):
                 "the layers of the model, and this one has several; set it to after"
             )
         self._missing[part].discard(name)
-        while not self._missing[len(self._handles)]:  # parts with turn 2 are never complete
+        # Parts with turn 2 are never complete; where only adapters learn, there are none.
+        while len(self._handles) < len(self._parts) and not self._missing[len(self._handles)]:
             place = self._parts[len(self._handles)].place
             self._collect(place)
             self._send(place)

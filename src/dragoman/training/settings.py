@@ -82,7 +82,8 @@ class TrainingConfig(Config):
     0 takes the best one."""
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
-    validated and becomes the model, instead of the mean of checkpoints. `null` for no average."""
+    validated and becomes the model, instead of the mean of checkpoints: the newest, or the best
+    with `average_checkpoints: 0`. `null` for no average."""
     best_metric: Literal[
         "bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip"
     ] = "bleu"
@@ -166,6 +167,11 @@ class TrainingConfig(Config):
                     f"{name} needs all weights in every process; set sharding: gradients, or "
                     f"remove {name}"
                 )
+        if self.embeddings is not None and self.embeddings.fixed:
+            yield (
+                "embeddings.fixed needs all weights in every process; set sharding: gradients, or "
+                "fixed: false"
+            )
 
     def _unfit_adaptation(self) -> Iterator[str]:
         """An adapter or consolidation without a model, and whatever an adapter cannot learn."""

@@ -33,6 +33,7 @@ from dragoman.training.checkpoint import (
     Progress,
     checkpoints,
     path_of,
+    planned_checkpoints,
     prune,
     read_checkpoint,
     step_of,
@@ -111,6 +112,7 @@ class Trainer:
         self._readers = self._at(self.progress.places)
         self._non_finite = 0
         self._saved_step: int | None = None
+        self._saved_places: dict[str, Place] = {}
         self._step_seconds = 0.0
         self._stopping = False
 
@@ -120,12 +122,17 @@ class Trainer:
         Raises:
             SavedError: it is damaged or from another configuration.
         """
-        newest = self._world.broadcast(self._newest_step)
+        return self._go_back(checkpoints)
+
+    def _go_back(self, found: Callable[[Path], list[Path]]) -> bool:
+        """Go to the newest of the checkpoints that ``found`` names; False if there is none."""
+        newest = self._world.broadcast(lambda: self._newest_step(found))
         if newest is None:
             return False
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
         self.optimizer.restore(weights, moments)
-        self.progress, self._saved_step = progress, progress.step
+        self.progress = progress
+        self._note_saved()
         self._memory.resume(progress.device_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
@@ -143,11 +150,11 @@ class Trainer:
         for reader in self._readers.values():
             reader.close()
 
-    def _newest_step(self) -> int | None:
-        """The step of the newest checkpoint, if there is one."""
+    def _newest_step(self, found: Callable[[Path], list[Path]]) -> int | None:
+        """The step of the newest of these checkpoints, if there is one."""
         sweep(self._run / CHECKPOINTS_DIRECTORY)
-        found = checkpoints(self._run)
-        return step_of(found[-1]) if found else None
+        paths = found(self._run)
+        return step_of(paths[-1]) if paths else None
 
     def train(self) -> Progress:
         """Train until a limit is reached.
@@ -164,6 +171,10 @@ class Trainer:
                     self._one_step()
                 if self.progress.step != self.progress.validated_step:
                     self._validate_and_save(validate=True)
+                elif self.progress.places != self._saved_places:  # the last epoch has ended since
+                    self._validate_and_save(validate=False)
+                if self._is_asked_to_stop():
+                    raise self._stopped()
         finally:
             self._close_readers()
             for observer in self.observers:
@@ -333,14 +344,22 @@ class Trainer:
             self._validate_and_save(validate)
         if self._stopping:
             if step != self._saved_step:
-                self._validate_and_save(validate=False)
-            received = self._interruption.signal
-            reason = received.name if received else "another process"
-            raise InterruptedRunError(
-                f"stopped at step {step} by {reason}; everything is saved; continue with: "
-                f"dragoman resume {self._run}",
-                received,
-            )
+                self._validate_and_save(validate=False, unplanned=True)
+            raise self._stopped()
+
+    def _is_asked_to_stop(self) -> bool:
+        """Whether a signal came to any process, also while the last step was validated."""
+        here = torch.tensor(float(self._interruption.signal is not None), device=self._world.device)
+        return bool(self._world.all_reduce(here))
+
+    def _stopped(self) -> InterruptedRunError:
+        received = self._interruption.signal
+        reason = received.name if received else "another process"
+        return InterruptedRunError(
+            f"stopped at step {self.progress.step} by {reason}; everything is saved; continue "
+            f"with: dragoman resume {self._run}",
+            received,
+        )
 
     def _limit_reached(self) -> str | None:
         """The limit that ends the training, if one is reached."""
@@ -365,8 +384,9 @@ class Trainer:
                 self._warn(message)
         self._tell(record)
 
-    def _validate_and_save(self, validate: bool) -> None:
+    def _validate_and_save(self, validate: bool, unplanned: bool = False) -> None:
         progress = self.progress
+        progress.unplanned = unplanned
         try:
             if validate:
                 self._validate_now()
@@ -376,7 +396,10 @@ class Trainer:
             weights, moments = self.optimizer.weights(), self.optimizer.moments()
             # The others wait, so that no process ends while the leader is writing.
             self._world.broadcast(lambda: self._save(weights, moments))
-        self._saved_step = progress.step
+        self._note_saved()
+
+    def _note_saved(self) -> None:
+        self._saved_step, self._saved_places = self.progress.step, dict(self.progress.places)
 
     def _save(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Write a checkpoint and delete old ones."""
@@ -421,10 +444,13 @@ class Trainer:
         return False
 
     def _roll_back(self) -> None:
-        """Return to the last checkpoint with half the learning rate."""
+        """Return to the last checkpoint with half the learning rate.
+
+        To one that a run which nobody stops has too, so that a run that was stopped ends as that.
+        """
         step, rollbacks = self.progress.step, self.progress.rollbacks + 1
         factor = self.progress.learning_rate_factor / 2
-        if rollbacks > MAX_ROLLBACKS or not self.resume():
+        if rollbacks > MAX_ROLLBACKS or not self._go_back(planned_checkpoints):
             raise TrainingError(
                 f"step {step}: the loss is still non-finite after {rollbacks - 1} rollbacks; lower "
                 "training.schedule.peak_learning_rate, lengthen warmup_steps or set "

@@ -96,9 +96,10 @@ def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Finding:
     home = next(path for path in (run.absolute(), *run.absolute().parents) if path.exists())
     if not os.access(home, os.W_OK):
         return error("disk", f"{home} cannot be written to; choose another place with --run")
-    # Weights and two moments in float32; those kept, the best, and one being written.
+    # Weights and two moments in float32; those kept, the best, one of an interruption and one
+    # being written.
     checkpoint = 4 * sizes.total_parameters + 8 * sizes.learned_parameters
-    needed = checkpoint * (config.training.keep_checkpoints + 2) + 4 * sizes.total_parameters
+    needed = checkpoint * (config.training.keep_checkpoints + 3) + 4 * sizes.total_parameters
     free = shutil.disk_usage(home).free
     text = f"checkpoints take {_size(needed)}, {_size(free)} are free at {home}"
     if needed > free:

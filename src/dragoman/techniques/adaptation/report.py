@@ -162,7 +162,7 @@ def measure(
     config = experiment.config
     best = progress.best
     kept = progress.step if best is None else best.step
-    if config.training.average_checkpoints and progress.watched is not None:
+    if progress.watched is not None and (config.training.average_checkpoints or best is None):
         kept = progress.watched.kept_step
     sets = {**config.dev_sets(), **config.test_sets()}
     search = config.decoding.model_dump()
