@@ -79,6 +79,11 @@ class DataConfig(Config):
             return {"dev": self.dev}
         return {f"dev_{name}": part for name, part in self.dev.items()}
 
+    @property
+    def never_trained_on(self) -> list[CorpusPart]:
+        """Dev and test sets and further text that is held out."""
+        return [*self.dev_sets.values(), *self.test.values(), *self.held_out]
+
 
 class RunDescription(Config):
     """What describes a run, and what follows from it."""
