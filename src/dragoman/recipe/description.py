@@ -149,6 +149,11 @@ class RunDescription(Config):
         context = self.data.context
         return part if context is None else part.model_copy(update={"context": context})
 
+    def general_text(self) -> dict[str, CorpusPart]:
+        """The text that weights are held for, if any, by its configuration key, with languages."""
+        held = self.training.consolidation
+        return {} if held is None else {"training.consolidation.text": self.resolved(held.text)}
+
     def directions(self) -> list[Direction]:
         """The distinct translation directions and their tags, in the order of the parts."""
         found = [part.direction for part in self.train_parts()]

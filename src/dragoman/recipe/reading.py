@@ -78,9 +78,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
     """Text that cannot be read, or only once; whatever reads a missing file reports it."""
     held_out = (("data.held_out", part) for part in config.data.held_out)
-    held = config.training.consolidation
-    general = () if held is None else (("training.consolidation.text", held.text),)
-    for name, part in (*config.parts(), *held_out, *general):
+    for name, part in (*config.parts(), *held_out, *config.general_text().items()):
         for file in part.files():
             try:
                 mode = file.stat().st_mode

@@ -128,7 +128,7 @@ def _vocabularies(
         inputs=inputs,
         held_out=held_out,
         parent=parent_of(config),
-        sets=config.sets_by_key(),
+        sets={**config.sets_by_key(), **config.general_text()},
         labels=config.model.writes_labels,
         examples=examples,
     )
