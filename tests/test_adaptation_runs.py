@@ -175,6 +175,12 @@ def test_a_resumed_consolidation_is_the_same_and_needs_its_file(
         again.train(again.prepare(), ALONE, lambda step: [])
 
 
+def general(vocabulary: str = "keep", **changed: Any) -> dict[str, Any]:
+    """Settings of training that hold weights for general text of another kind."""
+    start = {"model": "x", "vocabulary": vocabulary}
+    return {"start_from": start, "consolidation": {**held(1.0), "text": {**GENERAL, **changed}}}
+
+
 @pytest.mark.parametrize(
     ("training", "said"),
     [
@@ -188,6 +194,13 @@ def test_a_resumed_consolidation_is_the_same_and_needs_its_file(
         ({"adapter": {"rank": 0}, "start_from": "x"}, "training.adapter.rank"),
         ({"adapter": {}, "start_from": "x", "consolidation": held(1.0)}, "remove one of the two"),
         ({"start_from": "x", "consolidation": {"weight": 1.0}}, "training.consolidation.text"),
+        (general(source=None), r"consolidation\.text has no source, which this model reads"),
+        (
+            general(target=None, label="x"),
+            r"consolidation\.text\.label is for model\.family: class",
+        ),
+        (general("new", tags=["<ui>"]), r"consolidation\.text: no part .* has the tag <ui>; tags"),
+        (general("new", target_language="DE"), r"consolidation\.text\.target_language is DE, but"),
     ],
 )
 def test_what_contradicts_itself_is_refused(
@@ -204,6 +217,15 @@ def test_an_adapter_needs_a_model_of_the_same_family(
     config = read(corpus, start_from=str(parent), adapter={}).model_copy(update={"model": lm})
     with pytest.raises(ConfigError, match="is a transformer, and an adapter is of the same family"):
         Experiment.create(config, tmp_path / "run")
+
+
+def test_general_text_with_a_tag_that_the_vocabulary_lacks_is_refused_before_training(
+    corpus: Path, parent: Path, tmp_path: Path
+) -> None:
+    text = {**GENERAL, "tags": ["<ui>"]}
+    config = read(corpus, start_from=str(parent), consolidation={**held(1.0), "text": text})
+    with pytest.raises(ConfigError, match=r"no tag <ui>; .* from training\.consolidation\.text"):
+        Experiment.create(config, tmp_path / "run").prepare()
 
 
 def test_general_text_without_pairs_is_refused(corpus: Path, parent: Path, tmp_path: Path) -> None:

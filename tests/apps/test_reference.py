@@ -12,6 +12,7 @@ from dragoman.apps import reference as page
 from dragoman.core.config import Config, parse
 from dragoman.core.sections import keys_of
 from dragoman.recipe import ExperimentConfig
+from dragoman.recipe.reading import REPLACED
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "configuration.md"
 COMMAND = "python -m dragoman.apps.reference > docs/configuration.md"
@@ -26,6 +27,11 @@ def all_fields() -> list[tuple[type[Config], str]]:
 def test_the_committed_page_is_up_to_date() -> None:
     current = COMMITTED.read_text(encoding="utf-8") == page.reference()
     assert current, f"docs/configuration.md does not match the code; run: {COMMAND}"
+
+
+def test_what_replaces_the_section_of_a_base_is_named() -> None:
+    (replaced,) = re.findall(r"^With `base: (.+?)\sreplace\s", page.reference(), re.DOTALL | re.M)
+    assert set(re.findall(r"`(\w+\.\w+)`", replaced)) == set(REPLACED)
 
 
 def test_every_key_of_every_part_has_a_row() -> None:

@@ -132,5 +132,15 @@ def test_the_usual_ratio_of_lengths_counts_end_symbols_and_only_pairs(
     store_of: Callable[..., Store],
 ) -> None:
     pairs = [([5] * 3, [6] * 7)] * 5 + [([], [6] * 90)] * 9 + [([5], [6] * 50)]
-    assert store_of(pairs).length_ratio() == 2.0
-    assert store_of([([], [6])]).length_ratio() is None
+    assert store_of(pairs).length_ratio([0]) == 2.0
+    assert store_of([([], [6])]).length_ratio([0]) is None
+
+
+def test_the_usual_ratio_of_lengths_is_that_of_some_parts(
+    store_of: Callable[..., Store],
+) -> None:
+    pairs = [([5] * 3, [6] * 7)] * 2 + [([4], [6] * 90)] * 9 + [([5] * 3, [6] * 3)]
+    store = store_of(pairs, [(2, 1.0), (9, 1.0), (1, 1.0)])
+    assert [store.length_ratio([part]) for part in range(3)] == [2.0, 45.5, 1.0]
+    assert store.length_ratio({2, 0}) == 2.0
+    assert store.length_ratio([]) is None

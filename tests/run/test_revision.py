@@ -41,6 +41,15 @@ def test_limits_intervals_search_and_scores_may_change(tmp_path: Path) -> None:
     assert revised(config(), ["seed=1", "model.d_model=16"], run) == config()  # as they are
 
 
+def test_a_glossary_is_found_from_wherever_the_run_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = ["evaluation.metrics=[terms]", "evaluation.glossary=terms.tsv"]
+    found = revised(config(), settings, at_step(tmp_path / "run", 12))
+    assert found.evaluation.glossary == str(tmp_path / "terms.tsv")
+
+
 @pytest.mark.parametrize(
     "setting",
     [

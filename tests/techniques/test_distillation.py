@@ -118,6 +118,35 @@ class TestACommand:
         assert f"{run}: was begun with other settings (data.train)" in message
         assert not (run / "synthetic").exists()
 
+    def test_into_a_model_composed_of_trained_ones_is_continued(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+        languages = save_tiny_model(tmp_path / "lm", config=TINY_LM)
+        translation = {"family": "recurrent", "d_model": 8}
+        fusion = {
+            "family": "deep_fusion",
+            "translation": translation,
+            "language_model": str(languages),
+            "train": "translation",
+        }
+
+        def composed(values: dict[str, Any]) -> None:
+            values["model"] = fusion
+            del values["vocabulary"]
+
+        recipe, run = student(text, tmp_path, composed), tmp_path / "run"
+        one = teacher(tmp_path / "one", "de")
+        command: list[object] = ["distill", recipe, "--teacher", one, "--beam", 1, "--run", run]
+        for _ in range(2):  # begun, then continued
+            assert "repeat the command" in one_error(dragoman(*command), 130)
+        other = one_error(dragoman(*command, "--set", "seed=2"), 2)
+        assert "begun with other settings (seed)" in other
+
     def test_from_a_description_the_closest_of_several(
         self,
         dragoman: CommandLine,

@@ -197,7 +197,7 @@ def _store(folder: Path) -> Target:
 
     def read(path: Path) -> None:
         store = Store.open(path)
-        store.length_ratio()
+        store.length_ratio(range(len(store.parts)))
         for row in range(len(store)):
             store.source(row), store.target(row)
 

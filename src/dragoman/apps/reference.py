@@ -42,10 +42,10 @@ named by `--set`, such as `--set training.start_from=runs/parent`, is relative t
 directory.
 
 With `base: other.yaml` a file contains only the differences from another one; a section that names
-another `family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base,
-everything else is merged key by key. `--set training.max_steps=500` overrides a value for one
-command. The configuration that ran is written to `config.yaml` in the run directory, with all
-defaults filled in.
+another `family`, `data.dev`, `data.test`, `training.objective`, `training.tasks` and lists replace
+those of the base, everything else is merged key by key. `--set training.max_steps=500` overrides a
+value for one command. The configuration that ran is written to `config.yaml` in the run directory,
+with all defaults filled in.
 """
 
 _SERVER_HEAD = """\

@@ -8,7 +8,7 @@ and ``store.json``, a :class:`Manifest`, which says what they hold and what they
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal, TypeVar
@@ -156,12 +156,18 @@ class Store:
         """Number of ids of every target sentence, ``(pairs,)``; 8 bytes of memory per pair."""
         return np.diff(self._offsets["target"])
 
-    def length_ratio(self) -> float | None:
+    def length_ratio(self, parts: Collection[int]) -> float | None:
         """The median number of target ids per source id, end symbols counted.
 
         None if no pair has a source.  Of a large store, pairs at even distances are looked at.
+
+        Args:
+            parts: numbers of those of :attr:`parts` whose sources have words.
         """
-        rows = np.arange(0, len(self), max(1, len(self) // _RATIO_ROWS), dtype=np.int64)
+        chosen = [self.parts[number] for number in sorted(parts)]
+        step = max(1, sum(part.stop - part.start for part in chosen) // _RATIO_ROWS)
+        ranges = [np.arange(part.start, part.stop, step, dtype=np.int64) for part in chosen]
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
         sources, targets = self.lengths("source", rows), self.lengths("target", rows)
         filled = sources > 0
         if not filled.any():

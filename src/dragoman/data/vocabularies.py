@@ -88,7 +88,7 @@ def prepare_vocabularies(
         inputs: the files of the corpus, as they are now.
         held_out: keys of pairs that are not trained on.
         parent: model whose vocabularies are kept or extended.
-        sets: dev and test sets by their key in the configuration.
+        sets: dev and test sets, and general text, by their key in the configuration.
         labels: whether targets are labels: each is then a piece of the target vocabulary, and the
             settings and ``parent`` are for the source alone.
         examples: the text, cleaned elsewhere; by default it is read and cleaned here.
@@ -189,7 +189,8 @@ def check_tags(
     Args:
         config: with the tags of the training text.
         parent: model whose vocabularies are kept or extended.
-        tagged: training text, dev and test sets by their key in the configuration.
+        tagged: training text, dev and test sets and general text, by their key in the
+            configuration.
 
     Raises:
         ConfigError: it will lack one.

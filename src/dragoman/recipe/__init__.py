@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from dragoman.recipe.reading import ExperimentConfig, read_experiment, read_values
+from dragoman.recipe.reading import (
+    ExperimentConfig,
+    read_experiment,
+    read_values,
+    relocate_glossary,
+)
 
-__all__ = ["ExperimentConfig", "read_experiment", "read_values"]
+__all__ = ["ExperimentConfig", "read_experiment", "read_values", "relocate_glossary"]

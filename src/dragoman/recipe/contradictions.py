@@ -197,6 +197,7 @@ def _language_agreement(run: RunDescription) -> LanguageAgreement:
         run.full_vocabulary().tags,
         run.model.reads_source and run.training.objective.translates,
         _uses_vocabulary_of_another(run),
+        run.general_text(),
     )
 
 
@@ -235,7 +236,7 @@ def _trees_without_symbols(run: RunDescription) -> Iterator[str]:
 def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
     """Labels for a model that writes text, and metrics of the other kind of output."""
     labels = run.model.writes_labels
-    for name, part in run.parts():
+    for name, part in {**dict(run.parts()), **run.general_text()}.items():
         if part.is_labelled and not labels:
             key = "label" if part.label is not None else "label_columns"
             yield f"{name}.{key} is for model.family: classifier; name a target instead"
@@ -298,7 +299,7 @@ def _unread_of_vocabulary(run: RunDescription, choice: str) -> Iterator[str]:
 def _sides_that_do_not_fit(run: RunDescription) -> Iterator[str]:
     """A missing source, and a source that the model does not read."""
     reads = run.model.reads_source
-    for name, part in run.parts():
+    for name, part in {**dict(run.parts()), **run.general_text()}.items():
         if reads and not part.gives_source:
             yield f"{name} has no source, which this model reads; name it"
         if part.gives_source and not reads:

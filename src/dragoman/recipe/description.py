@@ -79,6 +79,11 @@ class DataConfig(Config):
             return {"dev": self.dev}
         return {f"dev_{name}": part for name, part in self.dev.items()}
 
+    @property
+    def never_trained_on(self) -> list[CorpusPart]:
+        """Dev and test sets and further text that is held out."""
+        return [*self.dev_sets.values(), *self.test.values(), *self.held_out]
+
 
 class RunDescription(Config):
     """What describes a run, and what follows from it."""
@@ -143,6 +148,11 @@ class RunDescription(Config):
         part = part.resolved(self.source_language, self.target_language)
         context = self.data.context
         return part if context is None else part.model_copy(update={"context": context})
+
+    def general_text(self) -> dict[str, CorpusPart]:
+        """The text that weights are held for, if any, by its configuration key, with languages."""
+        held = self.training.consolidation
+        return {} if held is None else {"training.consolidation.text": self.resolved(held.text)}
 
     def directions(self) -> list[Direction]:
         """The distinct translation directions and their tags, in the order of the parts."""

@@ -20,6 +20,9 @@ from dragoman.text.public_corpora import located
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE
 from dragoman.training.named_models import component_paths, relocate_models
 
+REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")
+"""Sections that replace those of a base as a whole."""
+
 
 class ExperimentConfig(RunDescription):
     """The complete description of a run.  ``dragoman train FILE`` carries it out."""
@@ -63,7 +66,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
         own,
         path,
         _relocate,
-        replaced=("data.dev", "data.test", "training.objective", "training.tasks"),
+        replaced=REPLACED,
         families={"model": "transformer", "model.backbone": "transformer"},
     )
     # The file's own models are absolute by now; --set is relative to the current directory.
@@ -75,9 +78,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
     """Text that cannot be read, or only once; whatever reads a missing file reports it."""
     held_out = (("data.held_out", part) for part in config.data.held_out)
-    held = config.training.consolidation
-    general = () if held is None else (("training.consolidation.text", held.text),)
-    for name, part in (*config.parts(), *held_out, *general):
+    for name, part in (*config.parts(), *held_out, *config.general_text().items()):
         for file in part.files():
             try:
                 mode = file.stat().st_mode
@@ -91,10 +92,7 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make relative paths absolute; ``parse`` reports misplaced values."""
-    values = relocate_models(values, folder)
-    scored = values.get("evaluation")
-    if isinstance(scored, dict) and isinstance(glossary := scored.get("glossary"), str):
-        values = {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
+    values = relocate_glossary(relocate_models(values, folder), folder)
     values = _relocate_consolidation(values, folder)
     data = values.get("data")
     if not isinstance(data, dict):
@@ -110,6 +108,19 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     elif "dev" in data:
         data["dev"] = relocate_part(data["dev"], folder)
     return {**values, "data": data}
+
+
+def relocate_glossary(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The glossary whose terms are counted, with an absolute path.
+
+    Args:
+        values: of a configuration; not changed.
+        folder: what a relative path is relative to.
+    """
+    scored = values.get("evaluation")
+    if not isinstance(scored, dict) or not isinstance(glossary := scored.get("glossary"), str):
+        return values
+    return {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
 
 
 def _relocate_consolidation(values: dict[str, Any], folder: Path) -> dict[str, Any]:

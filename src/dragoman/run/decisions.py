@@ -9,6 +9,7 @@ from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.data.store import Store
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
+from dragoman.text.corpus import CorpusPart
 from dragoman.training.distributed import World
 
 log = logging.getLogger(__name__)
@@ -43,12 +44,19 @@ def with_precision(config: ExperimentConfig, run: Path, world: World) -> Experim
 def with_length_ratio(config: ExperimentConfig, store: Store) -> ExperimentConfig:
     """The configuration with how long translations usually are: search notices those that are not.
 
-    A run whose text has no sources to translate has none.
+    A run whose text has no sources to translate, with words in them, has none.
     """
     search = config.search
     translates = config.training.objective.translates and not config.model.writes_labels
     if search.length_ratio is not None or not (config.model.reads_source and translates):
         return config
-    if (ratio := store.length_ratio()) is None:
+    parts = [number for number, part in enumerate(config.data.train) if _has_words(part)]
+    if (ratio := store.length_ratio(parts)) is None:
         return config
     return config.model_copy(update={"search": search.model_copy(update={"length_ratio": ratio})})
+
+
+def _has_words(part: CorpusPart) -> bool:
+    """Whether the stored sources of a part have words: no symbol alone, nor what is made later."""
+    made = (transform for transform in part.prepared_transforms if transform.makes_source)
+    return part.has_source or any(transform.uses_target for transform in made)

@@ -54,7 +54,7 @@ def prepare_run(
     """
     data, directory = config.data, run / DATA_DIRECTORY
     parts = config.train_parts()
-    held_out = config.held_out([*data.dev_sets.values(), *data.test.values(), *data.held_out])
+    held_out = config.held_out(data.never_trained_on)
     paths = [path for part in parts for path in part.inputs()]
     inputs = describe(paths, known_inputs(directory))
     shards, examples, encode = None, None, None
@@ -128,7 +128,7 @@ def _vocabularies(
         inputs=inputs,
         held_out=held_out,
         parent=parent_of(config),
-        sets=config.sets_by_key(),
+        sets={**config.sets_by_key(), **config.general_text()},
         labels=config.model.writes_labels,
         examples=examples,
     )

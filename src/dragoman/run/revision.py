@@ -11,7 +11,7 @@ from typing import Any
 from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
 from dragoman.core.wording import listed
-from dragoman.recipe import ExperimentConfig
+from dragoman.recipe import ExperimentConfig, relocate_glossary
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.limits import limit_reached, limits_passed
@@ -54,7 +54,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
 
     Args:
         config: what the run's ``config.yaml`` says.
-        settings: such as ``training.max_steps=4000``.
+        settings: such as ``training.max_steps=4000``; a path is relative to the current directory.
         run: its directory, whose newest checkpoint shows how far it has come.
 
     Raises:
@@ -63,7 +63,8 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     """
     where = run / CONFIG_FILE
     before = plain_values(config)
-    after = parse(ExperimentConfig, override(before, list(settings)), where)
+    values = relocate_glossary(override(before, list(settings)), Path.cwd())
+    after = parse(ExperimentConfig, values, where)
     changed = list(changed_keys(before, plain_values(after)))
     if refused := [key for key in changed if not _may_change(key)]:
         raise ConfigError(

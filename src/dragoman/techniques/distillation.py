@@ -22,6 +22,7 @@ from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
+from dragoman.run.parents import completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
 from dragoman.saved.model import (
@@ -145,7 +146,7 @@ class Distillation:
             return None
         experiment = Experiment.open(self.run)
         found = experiment.config
-        wanted = plain_values(as_decided(config, found))
+        wanted = plain_values(as_decided(completed(config), found))
         if changed := list(changed_keys(plain_values(found), wanted)):
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); continue it "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.language_codes import meant, spelling
@@ -27,14 +27,18 @@ class LanguageAgreement:
     """Whether the model reads a source."""
     taught_before: bool
     """Whether another model's vocabulary is used, which may know further tags and languages."""
+    general: Mapping[str, CorpusPart] = field(default_factory=dict)
+    """Text that is only measured, by configuration key."""
 
     def problems(self) -> Iterator[str]:
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
-        for name, part in {**self.train, **self.sets}.items():
+        for name, part in {**self.train, **self.sets, **self.general}.items():
             yield from _languages_without_tag(name, part)
         if misspelt := list(self._languages_spelled_differently()):
             yield from misspelt  # the rest would follow from it
             return
+        for name, part in self.general.items():
+            yield from self._unknown_tags(name, part)
         ambiguous = list(self._targets_without_tag()) if self.reads_source else []
         for name, part in self.sets.items():
             yield from self._unfit_set(name, part)
@@ -48,7 +52,7 @@ class LanguageAgreement:
     def _languages_spelled_differently(self) -> Iterator[str]:
         """A language under two names, such as de and DE, which would be two languages."""
         first: dict[str, tuple[str, str]] = {}
-        for key, part in {**self.train, **self.sets}.items():
+        for key, part in {**self.train, **self.sets, **self.general}.items():
             for side in ("source_language", "target_language"):
                 name = getattr(part, side)
                 where, known = first.setdefault(spelling(name), (f"{key}.{side}", name))
@@ -62,6 +66,10 @@ class LanguageAgreement:
                 f"{name}: {unfit[0]} draws in each epoch, but a set that "
                 "scores are compared on must not change; remove it"
             )
+        yield from self._unknown_tags(name, part)
+
+    def _unknown_tags(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """Tags that nothing teaches."""
         lacking = missing_tags(filter(_may_be_known, part.symbols()), self.known)
         if lacking and not self.taught_before:
             there = sorted(self.known)

@@ -214,6 +214,8 @@ class Trainer:
     def _step(self, taken: list[list[Batch]], places: Mapping[str, Place]) -> bool:
         """One optimizer step; False if it was skipped because the loss is not finite.
 
+        Where there is nothing to predict, as in sentences that cannot be masked, weights stay.
+
         Args:
             taken: the batches of each task.
             places: where they were taken, to take them again in smaller batches.
@@ -227,6 +229,9 @@ class Trainer:
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
         tokens = sum(weight * one[TOKENS] for weight, one in zip(weights, totals, strict=True))
+        if not tokens:
+            self.optimizer.clear()
+            return True
         if self._penalty is not None:
             self._penalty.add_gradient(tokens)
         norm = self.optimizer.scale(1 / tokens)

@@ -32,6 +32,9 @@ def test_a_run_is_listed_and_translates(
     built = dragoman("shortlist", run, "--likeliest", 5, "--frequent", 3, "--pairs", 200)
     assert built.code == 0, built.err
     assert built.out.startswith("200 pairs: ")
+    for name in ("config.yaml", "data/source.ids"):
+        refused = dragoman("shortlist", run, "--pairs", 9, "--output", run / name)
+        assert "this is an input" in one_error(refused, 2)
     assert f"Written: {run / 'model' / 'shortlist.safetensors'}\n" in built.out
     given = b"der kleine Hund\n\neins zwei\n"
     found = dragoman("translate", run, "--shortlist", stdin=given)
@@ -98,6 +101,11 @@ def test_a_model_is_listed_from_files(folder: Path, dragoman: CommandLine, tmp_p
         (["shortlist", "model", "empty.en", "empty.de"], 3, "nothing to learn from"),
         (["shortlist", "model", "train.en", "train.de", "--output", "model"], 2, "a directory"),
         (["shortlist", "model", "in.en", "in.en", "--output", "in.en"], 2, "in.en"),
+        (
+            ["shortlist", "model", "train.en", "train.de", "--output", "model/model.safetensors"],
+            2,
+            "model.safetensors: this is an input, which would be overwritten",
+        ),
         (["shortlist", "lm", "train.en", "train.de"], 2, "not a translation model"),
     ],
 )

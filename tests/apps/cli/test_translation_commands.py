@@ -645,7 +645,7 @@ def test_degenerate_translations_are_named_or_avoided(
 
 
 def test_a_run_and_its_model_keep_the_usual_ratio_of_lengths(trained: Path) -> None:
-    ratio = Store.open(trained / "data").length_ratio()
+    ratio = Store.open(trained / "data").length_ratio([0])
     assert ratio is not None and 0.2 < ratio < 5
     saved = read_config(trained / "model" / "config.yaml").search
     assert (

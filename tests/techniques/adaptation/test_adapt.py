@@ -148,6 +148,27 @@ def test_from_a_recipe_with_data_alone(
     assert list(config.data.dev_sets) == ["dev_domain", "dev_general"]
 
 
+def test_numbers_as_keys_are_the_same_settings_when_repeated(
+    dragoman: CommandLine, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise InterruptedRunError("saved")
+
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    part = {"path": str(corrections(tmp_path)), "source": "en", "target": "de"}
+    weight = {0: 1, 2: 0.5}
+    recipe = tmp_path / "domain.yaml"
+    values = {"data": {"train": [part]}, "training": {"tasks": {"replay": {"weight": weight}}}}
+    recipe.write_text(yaml.safe_dump(values), encoding="utf-8")
+    command = ["adapt", trained, recipe, "--run", tmp_path / "run"]
+    for _ in range(2):  # begun, then continued
+        assert "repeat the command" in one_error(dragoman(*command), 130)
+    other = one_error(
+        dragoman(*command, "--set", "training.tasks.replay.weight={0: 2020-01-01}"), 2
+    )
+    assert "begun with other settings (overrides)" in other
+
+
 @pytest.mark.parametrize(
     ("model", "files", "arguments", "code", "message"),
     [

@@ -13,6 +13,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts, reversed_recipe
+from dragoman.text.cleaning import CleaningReport, clean_part
 from dragoman.text.corpus import evaluation_pairs
 
 
@@ -106,6 +107,28 @@ def test_text_without_a_source_is_left_out(values: dict[str, Any]) -> None:
     assert len(reversed_recipe(config).data.train) == 1
 
 
+def learned(config: ExperimentConfig) -> list[set[str]]:
+    """What the first training part keeps of its pairs, each as its two texts."""
+    held_out = config.held_out(config.data.never_trained_on)
+    cleaned = clean_part(config.data.train[0], config.cleaning, CleaningReport(), held_out=held_out)
+    return [{pair.source, pair.target} for pair in cleaned]
+
+
+@pytest.mark.parametrize("sides", [{"source": "en", "target": "de"}, {"target": "de"}])
+def test_what_is_never_trained_on_is_not_in_reverse_either(
+    sides: dict[str, str], values: dict[str, Any]
+) -> None:
+    train = values["data"]["train"][0]
+    everything = learned(recipe(values))
+    first = [{"kind": "filter", "last_line": 11}]
+    values["data"]["held_out"] = [{"path": train["path"], **sides, "transforms": first}]
+    config = recipe(values)
+    forward = learned(config)
+    assert forward == [pair for pair in everything if pair in forward]
+    assert len(everything) - 20 <= len(forward) < len(everything)
+    assert learned(reversed_recipe(config)) == forward
+
+
 def test_bleu_suits_the_new_target(values: dict[str, Any], tmp_path: Path) -> None:
     lines = "".join(json.dumps({"en": "你好世界", "de": "Hallo Welt"}) + "\n" for _ in range(3))
     (tmp_path / "dev.jsonl").write_text(lines, encoding="utf-8")
@@ -128,6 +151,10 @@ def test_bleu_suits_the_new_target(values: dict[str, Any], tmp_path: Path) -> No
                 "training": {"objective": {"kind": "guided_alignment"}},
             },
             r"data\.train\.0\.alignments link source to target words and are not turned round",
+        ),
+        (
+            {"data": {"held_out": [{"path": "/a.po"}]}},
+            r"data\.held_out: the sides of po files cannot be exchanged",
         ),
         ({"data": {"train": [{"path": "/a.po"}]}}, "sides of po files cannot be exchanged"),
     ],

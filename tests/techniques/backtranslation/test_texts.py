@@ -83,6 +83,19 @@ class TestChosenLines:
         choose_lines(numbered(lines), "mono", recipe, output, **options)
         assert len(list(ChosenLines(output))) == 2
 
+    def test_leave_out_what_is_never_trained_on(
+        self, recipe: ExperimentConfig, tmp_path: Path
+    ) -> None:
+        more = tmp_path / "more.de"
+        more.write_text("Noch ein Satz.\n", encoding="utf-8")
+        plain = recipe.model_dump(mode="json")
+        plain["data"]["held_out"] = [{"target": str(more)}]
+        wider = parse(ExperimentConfig, plain, "wider")
+        output, lines = tmp_path / "target.jsonl", numbered(["eins", "noch ein satz."])
+        report = choose_lines(lines, "mono", wider, output, limit=None, choice="first", seed=1)
+        assert [line.text for line in ChosenLines(output)] == ["eins"]
+        assert report.dropped == {"held out": 1}
+
     def test_may_be_none(self, recipe: ExperimentConfig, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"mono: no line is fit .* \(dropped: empty 2\)"):
             choose_lines(

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
 from families import VARIATIONS, build
+from reversal import (
+    VOCABULARY,
+    Records,
+    Reversal,
+    assert_same,
+    tiny_config,
+    tiny_model,
+    weights,
+)
 from torch import Tensor, nn
+from worlds import ALONE
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
-from dragoman.data.masked_pieces import Masking
+from dragoman.data.masked_pieces import MaskedBatches, Masking
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.families.transformer import EncoderLayer, Transformer
 from dragoman.models.layers.dropout import seed_dropout
@@ -24,6 +36,8 @@ from dragoman.models.layers.sublayers import FeedForward
 from dragoman.text.vocabulary import PAD
 from dragoman.training.objectives import MaskedLM
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
+from dragoman.training.tasks import Task
+from dragoman.training.trainer import Trainer
 
 WIDTH, HEADS = 6, 2
 CONFIG = TransformerConfig(
@@ -137,6 +151,37 @@ def test_sentences_of_tags_alone_teach_nothing() -> None:
     batch = Masking(4, np.arange(8, 23))(make_batch([[5], []], [[5], []]), 1)
     found = MaskedLM(0.1).backward(build(CONFIG).train(), batch)
     assert {name: float(total) for name, total in found.items()} == dict.fromkeys(found, 0.0)
+
+
+class TagsInTurn(Reversal):
+    """In every other step, a tag is all that there is to read."""
+
+    def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+        for number, batch in enumerate(super().all_batches(epoch, window, start), start):
+            yield make_batch([[4], [4]], [[4], [4]]) if number % 2 else batch
+
+
+def test_a_step_of_tags_alone_leaves_the_weights_as_they_are(tmp_path: Path) -> None:
+    stream = MaskedBatches(TagsInTurn(steps=4), Masking(4, np.arange(5, VOCABULARY)), 1)
+    config = tiny_config(max_steps=4, checkpoint_steps=1, keep_checkpoints=9)
+    task = Task("translation", stream, MaskedLM(0.1))
+    run = Trainer(
+        tiny_model(),
+        [task],
+        lambda model: {"loss": 1.0},
+        config,
+        tmp_path,
+        seed=5,
+        d_model=16,
+        world=ALONE,
+    )
+    run.observers = [records := Records()]
+    assert run.train().step == 4
+    first, second, third, last = (weights(tmp_path, step) for step in range(1, 5))
+    assert_same(first, second)
+    assert_same(third, last)
+    assert any(not torch.equal(second[name], third[name]) for name in second)
+    assert [record["step"] for record in records.of("training")] == [1, 3]
 
 
 @pytest.mark.parametrize(

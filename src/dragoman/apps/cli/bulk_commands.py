@@ -289,14 +289,13 @@ def _text(
     from dragoman.data.bulk.bulk_text import BulkText
     from dragoman.data.origin import describe
 
-    data, parts = experiment.data, experiment.train_parts()
-    evaluation = [*data.dev_sets.values(), *data.test.values(), *data.held_out]
+    parts = experiment.train_parts()
     return BulkText(
         BulkDirectory(output, [*results, REPORT_FILE]),
         parts,
         experiment.cleaning,
         runner=runner,
-        held_out=experiment.held_out(evaluation),
+        held_out=experiment.held_out(experiment.data.never_trained_on),
         inputs=describe(path for part in parts for path in part.inputs()),
         shard_lines=shard_lines,
         across_parts=across_parts,

@@ -140,8 +140,8 @@ def _pairs(described: ExperimentConfig, parts: list[CorpusPart]) -> Iterator[tup
     from dragoman.text.cleaning import clean_part
     from dragoman.text.cleaning_report import CleaningReport
 
-    data, report = described.data, CleaningReport()
-    held_out = described.held_out([*data.dev_sets.values(), *data.test.values(), *data.held_out])
+    report = CleaningReport()
+    held_out = described.held_out(described.data.never_trained_on)
     for part in parts:
         for example in clean_part(part, described.cleaning, report, held_out=held_out):
             yield example.source, example.target

@@ -94,7 +94,8 @@ def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
     """Where the shortlist goes; refused now if it cannot be written at the end.
 
     Raises:
-        ConfigError: it is a directory or a text, or the model has no place for it.
+        ConfigError: it is a directory, a text or a file of the model or run, or the model has no
+            place for it.
         StorageError: its directory cannot be made.
     """
     from dragoman.core.errors import ConfigError
@@ -115,9 +116,20 @@ def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
         raise ConfigError(
             f"--output {output}: this is a directory; name a file, such as my.safetensors"
         )
-    check_no_input(output, files)
+    check_no_input(output, [*files, *_files_of(model)])
     make_directory(output.parent, output)
     return output
+
+
+def _files_of(model: Path) -> list[Path]:
+    """The files of a model or run, but for the shortlist, which may be made again."""
+    from dragoman.data.store import DATA_DIRECTORY, FILE_NAMES
+    from dragoman.saved.model import MODEL_FILES, SHORTLIST_FILE, home_of, model_directory
+
+    directory = model_directory(model)
+    names = MODEL_FILES - {SHORTLIST_FILE}
+    own = [folder / name for folder in (model, directory, home_of(directory)) for name in names]
+    return [*own, *(model / DATA_DIRECTORY / name for name in FILE_NAMES)]
 
 
 def _built(model: Path, files: tuple[Path, ...], options: dict[str, Any]) -> Shortlist:

@@ -39,7 +39,8 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     """Check that the vocabulary can be made, and covers dev and test."""
     try:
         parent = check_parents(config)
-        check_tags(config.full_vocabulary(), parent, config.parts_by_key())
+        tagged = {**config.parts_by_key(), **config.general_text()}
+        check_tags(config.full_vocabulary(), parent, tagged)
     except (ConfigError, SavedError) as problem:
         yield error("start", str(problem))
         return

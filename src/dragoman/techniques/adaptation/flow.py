@@ -5,6 +5,7 @@ The same command continues wherever it was interrupted; what it was begun with i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,7 +146,8 @@ class Adaptation:
             found = dict(record["settings"])
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise SavedError(f"{path}: damaged; choose another directory with --run") from error
-        changed = [name for name in settings if found.get(name) != settings[name]]
+        asked = _as_json(settings)
+        changed = [name for name in asked if found.get(name) != asked[name]]
         if changed:
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); repeat "
@@ -258,6 +260,15 @@ def _copies(
         written(folder / (f"{name}-{n}.jsonl" if len(parts) > 1 else f"{name}.jsonl"), own, part)
         for n, (part, own) in enumerate(zip(parts, pairs, strict=True), 1)
     ]
+
+
+def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are recorded, with text for keys that are numbers in YAML.
+
+    A date, or whatever else JSON lacks, cannot have been recorded: no run begins with one.
+    """
+    values: dict[str, Any] = json.loads(json.dumps(settings, default=str, skipkeys=True))
+    return values
 
 
 def _digest(path: str) -> str | None:

@@ -52,7 +52,7 @@ def choose_lines(
 ) -> TextReport:
     """Clean a text in the learner's target language, and write the lines to translate.
 
-    Empty lines, those that are too long, duplicates and text of the dev and test sets are dropped.
+    Empty lines, those that are too long, duplicates and text that is never trained on are dropped.
 
     Args:
         text: its lines as targets; read twice, so this is no iterator.

@@ -12,8 +12,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import parent_of
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
-from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpus import CorpusPart
 from dragoman.text.tags import missing_tags
 from dragoman.text.transforms import Transform
 
@@ -90,12 +90,8 @@ def shared_case(parts: Sequence[CorpusPart]) -> tuple[Transform, ...]:
 
 
 def held_out(recipe: ExperimentConfig) -> frozenset[int]:
-    """Keys of the dev and test sets, whose text synthetic pairs must not have."""
-    sets = [*recipe.dev_sets().values(), *recipe.test_sets().values()]
-    return held_out_keys(
-        (pair for part in sets for pair in kept_pairs(part)),
-        either_side=recipe.has_opposite_directions,
-    )
+    """Keys of the text that is never trained on, which synthetic pairs must not have."""
+    return recipe.held_out(recipe.data.never_trained_on)
 
 
 def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:

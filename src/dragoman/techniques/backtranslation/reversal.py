@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dragoman.core.config import parse
@@ -78,21 +78,13 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
             f"model.family: {config.model.family} is composed of models of the recipe's own "
             f"direction; {INSTEAD}"
         )
-    for name, part in config.parts():
-        if part.alignments is not None:
-            raise ConfigError(
-                f"{name}.alignments link source to target words and are not turned round; {INSTEAD}"
-            )
-        if part.path is not None and part.file_format.sides is None and part.has_source:
-            raise ConfigError(
-                f"{name}: the sides of {part.file_format.name} files cannot be exchanged; convert "
-                f"it to TSV with 'dragoman convert', or {INSTEAD}"
-            )
+    _check_text(config)
     values = json.loads(config.model_dump_json())
     data = values["data"]
     data["train"] = [_plain(reversed_part(part)) for part in real_parts(config)]
     data["dev"] = _reversed_sets(config.data.dev, config)
     data["test"] = _reversed_sets(config.data.test, config)
+    data["held_out"] = [_plain(one) for one in _reversed_held_out(config)]
     cleaning = data["cleaning"]
     cleaning["source_scripts"], cleaning["target_scripts"] = (
         cleaning["target_scripts"],
@@ -109,6 +101,25 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     values["search"].update({"sampling": None, "mbr": None})
     values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
+
+
+def _check_text(config: ExperimentConfig) -> None:
+    """Check that the sides of all text can be exchanged.
+
+    Raises:
+        ConfigError: those of a part cannot.
+    """
+    held_out = [("data.held_out", part) for part in config.data.held_out]
+    for name, part in [*config.parts(), *held_out]:
+        if part.alignments is not None:
+            raise ConfigError(
+                f"{name}.alignments link source to target words and are not turned round; {INSTEAD}"
+            )
+        if part.path is not None and part.file_format.sides is None and part.has_source:
+            raise ConfigError(
+                f"{name}: the sides of {part.file_format.name} files cannot be exchanged; convert "
+                f"it to TSV with 'dragoman convert', or {INSTEAD}"
+            )
 
 
 def reversed_part(part: CorpusPart) -> CorpusPart:
@@ -137,6 +148,16 @@ def _reversed_sets(
         resolved = sets.resolved(config.source_language, config.target_language)
         return _plain(reversed_part(resolved))
     return {name: _reversed_sets(part, config) for name, part in sets.items()}
+
+
+def _reversed_held_out(config: ExperimentConfig) -> Iterator[CorpusPart]:
+    """Text that is never trained on: what was held out of the targets is of the sources now."""
+    for part in config.data.held_out:
+        if part.has_source:
+            yield reversed_part(part.resolved(config.source_language, config.target_language))
+        else:  # no part has only a source, so its lines are held out of both sides
+            filters = tuple(one for one in part.transforms if one.kind == "filter")
+            yield part.model_copy(update={"source": part.target, "transforms": filters})
 
 
 def _plain(part: CorpusPart) -> dict[str, Any]:
