@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -199,9 +199,27 @@ class CTranslate2Engine:
     def _found(
         self, sources: list[list[int]], results: list[Any], config: SearchConfig
     ) -> list[list[Hypothesis]]:
+        """What search finds for each sentence within its own limit.
+
+        A batch was searched with the highest limit of its sentences; the few for which their own
+        would have made a difference are searched again.
+        """
+        found = [result.result() for result in results]
+        limits = [self._longest(source, config) for source in sources]
+        highest = max(limits)
+        nearby: dict[int, list[int]] = defaultdict(list)
+        for place, (one, limit) in enumerate(zip(found, limits, strict=True)):
+            if limit < highest and _comes_near(one, limit):
+                nearby[limit].append(place)
+        again = [
+            (places, self._submit([sources[place] for place in places], config))
+            for places in nearby.values()
+        ]
+        for places, pending in again:
+            for place, result in zip(places, pending, strict=True):
+                found[place] = result.result()
         return [
-            self._hypotheses(result.result(), source, config)
-            for source, result in zip(sources, results, strict=True)
+            self._hypotheses(one, limit, config) for one, limit in zip(found, limits, strict=True)
         ]
 
     def _submit(self, sources: list[list[int]], config: SearchConfig) -> list[Any]:
@@ -210,7 +228,7 @@ class CTranslate2Engine:
         It is asked for all ``beam`` hypotheses, without a length penalty: CTranslate2 divides by
         another power of the length, which would make it stop earlier.
         """
-        unknown = [] if config.allow_unknown else [UNK]
+        unknown = [] if config.writes_unknown else [UNK]
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
         limit = max(self._longest(source, config) for source in sources)
         pending: list[Any] = self._translator.translate_batch(
@@ -240,15 +258,22 @@ class CTranslate2Engine:
             )
         return min(config.longest(len(source)), self._positions - 1)
 
-    def _hypotheses(self, result: Any, source: list[int], config: SearchConfig) -> list[Hypothesis]:
-        """CTranslate2's hypotheses, cut to this sentence's limit and ranked as in the paper."""
-        limit = self._longest(source, config)
+    def _hypotheses(self, result: Any, limit: int, config: SearchConfig) -> list[Hypothesis]:
+        """CTranslate2's hypotheses for a sentence with this limit, ranked as in the paper."""
         found = []
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
-            ids = [self._ids[name] for name in names][:limit]
+            ids = [self._ids[name] for name in names]
             score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
             found.append(Hypothesis(ids, score, log_probability, ended=len(ids) < limit))
         return rank(found)[: config.nbest]
+
+
+def _comes_near(result: Any, limit: int) -> bool:
+    """Whether search for a sentence would have gone another way with this limit.
+
+    It cuts off all hypotheses in the step in which others, shorter by a piece, end.
+    """
+    return any(len(names) + 1 >= limit for names in result.hypotheses)
 
 
 def _without_faults(bounds: Bounds, config: SearchConfig) -> dict[str, int]:
