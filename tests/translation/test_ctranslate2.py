@@ -165,8 +165,9 @@ def test_unknown_pieces_are_put_out_only_where_they_are_allowed(tmp_path: Path) 
 def test_neighbours_change_nothing_where_an_output_reaches_its_limit(
     beam: int, tmp_path: Path
 ) -> None:
-    lines = sentences(12)
+    lines = [*sentences(9), " ".join(sentences(5)), " ".join(sentences(9))]
     translator = load(write_model(tmp_path / "model", scores={EOS: 0.0}), workers=1)
+    encode = translator.vocabularies.source.encode
     reached = 0
     for extra in range(3):
         options = {"extra_length": extra, "beam": beam, "nbest": beam, "degenerate": "keep"}
@@ -175,6 +176,7 @@ def test_neighbours_change_nothing_where_an_output_reaches_its_limit(
             (alone,) = translator.translate_nbest([line], **options)
             assert [one.text for one in found] == [one.text for one in alone]
             assert [one.score for one in found] == pytest.approx([one.score for one in alone])
+            assert all(len(one.pieces) <= len(encode(line)) + extra for one in found)
             reached += any(not one.ended for one in alone)
     assert reached > 20
 

@@ -23,6 +23,7 @@ from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
 from dragoman.translation.engine import TorchEngine
+from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknowns import UnknownCopier, check_copies
@@ -164,13 +165,12 @@ def in_context(context: ContextConfig) -> Translator:
 def test_context_is_left_out_as_in_search(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = in_context(ContextConfig(sentences=2))
     read: list[str] = []
-    found = unknowns.mean_attention
 
     def noted(
         engine: TorchEngine, source: list[list[int]], target: list[list[int]], size: int
     ) -> Iterator[tuple[int, Tensor]]:
         read.extend(map(translator.vocabularies.source.decode, source))
-        for number, weights in found(engine, source, target, size):
+        for number, weights in mean_attention(engine, source, target, size):
             weights[:, -2] = 2  # the last piece, before the end symbol
             yield number, weights
 
