@@ -222,7 +222,10 @@ class CTranslate2Engine:
         ]
 
     def _submit(self, sources: list[list[int]], config: SearchConfig) -> list[Any]:
-        """Submit sentences to CTranslate2, so that neighbours make no difference."""
+        """Submit sentences to CTranslate2, in groups whose limit depends on no neighbour.
+
+        Groups of the same source length would be small, and slow.
+        """
         limits = [self._shared_limit(source, config) for source in sources]
         return self._submit_within(sources, limits, config)
 
