@@ -203,6 +203,7 @@ class TestFitter:
         config = ContextConfig(sentences=2, max_pieces=limit)
         whole = "<2de> a b c <sep> d e <sep> f"
         assert self.fitted(vocabularies, config, whole, "a") == (source, "a")
+        assert ContextFitter(config, vocabularies, 100).text(whole) == source
 
     def test_both_sides_are_shortened_together(self, vocabularies: Vocabularies) -> None:
         config = ContextConfig(sentences=2, target=True, max_pieces=9)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,18 @@ def sentences(count: int) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) for _ in range(count)]
 
 
-def write_model(path: Path, seed: int = 1, tags: tuple[str, ...] = (), **variation: Any) -> Path:
-    """A model that would put out nothing but tags, if there are any."""
+def write_model(
+    path: Path,
+    seed: int = 1,
+    tags: tuple[str, ...] = (),
+    scores: Mapping[int, float] | None = None,
+    **variation: Any,
+) -> Path:
+    """A model that would put out nothing but tags, if there are any.
+
+    Args:
+        scores: what some pieces have in front of what the model computes.
+    """
     text = sentences(80)
     vocabularies: Vocabularies = train_vocabularies(
         zip(text, text, strict=True), VocabularyConfig(size=60, tags=tags), seed=1
@@ -63,6 +74,8 @@ def write_model(path: Path, seed: int = 1, tags: tuple[str, ...] = (), **variati
         model.output.weight[:, 0] = 0
         model.output.weight[[EOS, PAD, UNK, BOS], 0] = torch.tensor([2.0, -9.0, -9.0, -9.0])
         model.output.weight[vocabularies.target.tags, 0] = 9.0
+        for piece, score in (scores or {}).items():
+            model.output.weight[piece, 0] = score
         last.weight[0], last.bias[0] = 0, 1
         last.weight *= -1  # the piece just read would else come again, its embedding being tied
     weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
@@ -133,6 +146,39 @@ def test_tags_are_put_out_only_where_they_are_allowed(tmp_path: Path) -> None:
     translator = load(write_model(tmp_path / "model", tags=("<a>", "<b>")), workers=1)
     assert not any("<" in text for text in translator.translate(sentences(9)))
     assert all("<" in text for text in translator.translate(sentences(9), allow_tags=True))
+
+
+def test_unknown_pieces_are_put_out_only_where_they_are_allowed(tmp_path: Path) -> None:
+    translator = load(write_model(tmp_path / "model", scores={UNK: 9.0}), workers=1)
+
+    def unknown(**options: Any) -> list[bool]:
+        found = translator.translate_nbest(sentences(5), **options)
+        return ["<unk>" in one.pieces for one, *_ in found]
+
+    assert not any(unknown())
+    assert all(unknown(allow_unknown=True))
+    assert all(unknown(unknown="copy"))
+    assert not any("\u2047" in text for text in translator.translate(["the"], unknown="copy"))
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_neighbours_change_nothing_where_an_output_reaches_its_limit(
+    beam: int, tmp_path: Path
+) -> None:
+    lines = [*sentences(9), " ".join(sentences(5)), " ".join(sentences(9))]
+    translator = load(write_model(tmp_path / "model", scores={EOS: 0.0}), workers=1)
+    encode = translator.vocabularies.source.encode
+    reached = 0
+    for extra in range(3):
+        options = {"extra_length": extra, "beam": beam, "nbest": beam, "degenerate": "keep"}
+        together = translator.translate_nbest(lines, **options)
+        for line, found in zip(lines, together, strict=True):
+            (alone,) = translator.translate_nbest([line], **options)
+            assert [one.text for one in found] == [one.text for one in alone]
+            assert [one.score for one in found] == pytest.approx([one.score for one in alone])
+            assert all(len(one.pieces) <= len(encode(line)) + extra for one in found)
+            reached += any(not one.ended for one in alone)
+    assert reached > 20
 
 
 def test_outputs_stay_within_the_positions(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, build_model, save_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
+from dragoman.search.phrases import Phrase
 from dragoman.text.glossary import Glossary
 from dragoman.text.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
@@ -91,6 +92,26 @@ def test_spellings_in_every_place() -> None:
     pieces = vocabulary.pieces(range(len(vocabulary)))
     assert ends[pieces.index("s")] and continues[pieces.index("s")]
     assert not continues[pieces.index("▁H")] and not ends[pieces.index("▁(")]
+
+
+@pytest.mark.parametrize("knew", [False, True])
+def test_another_thread_may_forget_what_is_remembered_at_any_time(
+    knew: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Forgetful(dict[LexicalConstraint, Phrase]):
+        """Cleared whenever something was stored or, if it knew the phrase, looked for."""
+
+        def __setitem__(self, key: LexicalConstraint, value: Phrase) -> None:
+            pass
+
+        def __contains__(self, key: object) -> bool:
+            return knew
+
+    speller = PhraseSpeller(parts()[1].target)
+    house = LexicalConstraint(("Haus",))
+    wanted = speller.phrase(house)
+    monkeypatch.setattr(speller, "_known", Forgetful())
+    assert speller.phrase(house) == wanted
 
 
 def test_every_term_is_there(translator: Translator) -> None:

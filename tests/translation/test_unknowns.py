@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,18 @@ from tiny_model import TINY_LM, save_tiny_model
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.interface import Memory, State
+from dragoman.saved.model import build_model
+from dragoman.search import SearchConfig
 from dragoman.search.scorer import ModelScorer
+from dragoman.text.context import ContextConfig
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
+from dragoman.translation.engine import TorchEngine
+from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknowns import UnknownCopier, check_copies
@@ -30,10 +37,18 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Unsure(ModelScorer):
     """A model that finds the unknown piece likely."""
 
+    more = 2.5
+
     def step(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         scores, state = super().step(target, memory, state)
-        scores[..., UNK] += 2.5
+        scores[..., UNK] += self.more
         return torch.log_softmax(scores, -1), state
+
+
+class Lost(Unsure):
+    """A model that knows nothing else."""
+
+    more = 100.0
 
 
 def looking(monkeypatch: pytest.MonkeyPatch, places: list[int]) -> None:
@@ -132,6 +147,48 @@ def test_attention_decides_as_it_is_shown(model: Path) -> None:
     words = {"▁a": "a", "<unk>": "☃", "▁b": "b", "▁c": "c"}
     if shown.source[best] in words:
         assert found.text == f"c {words[shown.source[best]]} d"
+
+
+def in_context(context: ContextConfig) -> Translator:
+    """A model of few positions that writes nothing it knows."""
+    lines = ["a b c d e", "e d c", "b a"] * 9
+    vocabularies = train_vocabularies(
+        zip(lines, lines, strict=True), VocabularyConfig(size=15, tags=("<sep>",)), seed=1
+    )
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8, "heads": 2}
+    config = TransformerConfig(**sizes, positions="learned", max_positions=16)
+    model = build_model(config, vocabularies)
+    search = SearchConfig(maximum_length=3, degenerate="keep")
+    return Translator([model], vocabularies, search, scorer=Lost(model), context=context)
+
+
+def test_context_is_left_out_as_in_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = in_context(ContextConfig(sentences=2))
+    read: list[str] = []
+
+    def noted(
+        engine: TorchEngine, source: list[list[int]], target: list[list[int]], size: int
+    ) -> Iterator[tuple[int, Tensor]]:
+        read.extend(map(translator.vocabularies.source.decode, source))
+        for number, weights in mean_attention(engine, source, target, size):
+            weights[:, -2] = 2  # the last piece, before the end symbol
+            yield number, weights
+
+    monkeypatch.setattr(unknowns, "mean_attention", noted)
+    lines = ["a b c d ☃", "e d c b a", "b d cab"]
+    assert translator.translate(lines, unknown="copy") == ["☃" * 3, "a" * 3, "cab" * 3]
+    assert read == [
+        "<sep> a b c d ⁇",
+        "a b c d ⁇ <sep> e d c b a",
+        "e d c b a <sep> b d cab",
+    ]
+
+
+def test_a_model_that_translates_its_context_copies_nothing() -> None:
+    translator = in_context(ContextConfig(target=True))
+    assert translator.translate(["a b"], allow_unknown=True) == ["⁇⁇⁇"]
+    with pytest.raises(ConfigError, match=r"unknown: copy: .*data\.context\.target.* to mark"):
+        translator.translate(["a b"], unknown="copy")
 
 
 def test_models_that_cannot_copy_are_refused(model: Path, tmp_path: Path) -> None:

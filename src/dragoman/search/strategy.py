@@ -141,6 +141,11 @@ class SearchConfig(Config):
         return limit if self.maximum_length is None else min(limit, self.maximum_length)
 
     @property
+    def writes_unknown(self) -> bool:
+        """Whether outputs may contain the unknown piece, if only to be replaced afterwards."""
+        return self.allow_unknown or self.unknown == "copy"
+
+    @property
     def searches_again(self) -> bool:
         """Whether a sentence whose output is degenerate is searched for again."""
         return self.degenerate == "avoid" and self.sampling is None
@@ -264,8 +269,7 @@ def build_rules(
     if plan is not None:
         inline = set(plan.symbols.ids.tolist())
         never = [piece for piece in never if piece not in inline]
-    allowed = config.allow_unknown or config.unknown == "copy"
-    symbols = [PAD, BOS, *never] if allowed else [PAD, UNK, BOS, *never]
+    symbols = [PAD, BOS, *never] if config.writes_unknown else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
     if config.no_repeat_ngram:
         constraints.append(NoRepeatedNgram(config.no_repeat_ngram))

@@ -133,15 +133,21 @@ class ContextFitter:
         """
         texts = zip(sources, targets, strict=True)
         ids = zip(source_ids, target_ids, strict=True)
-        fitted = [self._fitted(*pair) for pair in zip(texts, ids, strict=True)]
+        fitted = [self._fitted(*pair)[1] for pair in zip(texts, ids, strict=True)]
         return [source for source, _ in fitted], [target for _, target in fitted]
+
+    def text(self, source: str) -> str:
+        """The text of a source, tags in front, that fits, or that has no context left."""
+        ids = self.vocabularies.source.encode(source)
+        return self._fitted((source, ""), (ids, []))[0]
 
     def _fitted(
         self, texts: tuple[str, str], ids: tuple[list[int], list[int]]
-    ) -> tuple[list[int], list[int]]:
+    ) -> tuple[str, tuple[list[int], list[int]]]:
+        """The text of the source, and the ids of both."""
         config, limit = self.config, min(self.max_pieces, self.config.max_pieces)
         if max(map(len, ids)) <= limit:
-            return ids
+            return texts[0], ids
         vocabulary = self.vocabularies.source
         tags = vocabulary.pieces(vocabulary.tags)
         source, target = texts
@@ -153,7 +159,7 @@ class ContextFitter:
             if config.target and target:
                 target = config.shorter(target) or target
             ids = vocabulary.encode(source), self.vocabularies.target.encode(target)
-        return ids
+        return source, ids
 
 
 def lines_in_context(

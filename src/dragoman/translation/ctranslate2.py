@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -87,6 +87,7 @@ KNOWN: Known = {
 }
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
 _AHEAD = 2  # batches waiting per thread
+_SIMILAR = 16  # source lengths, in pieces, that are searched with one limit
 _NO_LOOP = 3  # every loop has the same three pieces twice
 POSITIONS = 1280
 """Rows of the table of positions that are not learned: enough for sources of the default
@@ -199,20 +200,58 @@ class CTranslate2Engine:
     def _found(
         self, sources: list[list[int]], results: list[Any], config: SearchConfig
     ) -> list[list[Hypothesis]]:
+        """What search finds for each sentence within its own limit.
+
+        They were searched with the higher one that they share with sources of similar length; the
+        few whose outputs come near their own are searched again with that.
+        """
+        found = [result.result() for result in results]
+        limits = [self._longest(len(source), config) for source in sources]
+        near = [
+            place
+            for place, (one, limit) in enumerate(zip(found, limits, strict=True))
+            if limit < self._shared_limit(sources[place], config) and _comes_near(one, limit)
+        ]
+        again = self._submit_within(
+            [sources[place] for place in near], [limits[place] for place in near], config
+        )
+        for place, result in zip(near, again, strict=True):
+            found[place] = result.result()
         return [
-            self._hypotheses(result.result(), source, config)
-            for source, result in zip(sources, results, strict=True)
+            self._hypotheses(one, limit, config) for one, limit in zip(found, limits, strict=True)
         ]
 
     def _submit(self, sources: list[list[int]], config: SearchConfig) -> list[Any]:
-        """Submit sentences to CTranslate2.
+        """Submit sentences to CTranslate2, in groups whose limit depends on no neighbour.
 
-        It is asked for all ``beam`` hypotheses, without a length penalty: CTranslate2 divides by
+        Groups of the same source length would be small, and slow.
+        """
+        limits = [self._shared_limit(source, config) for source in sources]
+        return self._submit_within(sources, limits, config)
+
+    def _submit_within(
+        self, sources: list[list[int]], limits: list[int], config: SearchConfig
+    ) -> list[Any]:
+        """Submit sentences, each with its maximum output length: those of one limit together."""
+        groups: dict[int, list[int]] = defaultdict(list)
+        for place, limit in enumerate(limits):
+            groups[limit].append(place)
+        pending: dict[int, Any] = {}
+        for limit, places in groups.items():
+            results = self._submit_group([sources[place] for place in places], limit, config)
+            pending.update(zip(places, results, strict=True))
+        return [pending[place] for place in range(len(sources))]
+
+    def _submit_group(
+        self, sources: list[list[int]], limit: int, config: SearchConfig
+    ) -> list[Any]:
+        """Submit sentences with a common limit.
+
+        CTranslate2 is asked for all ``beam`` hypotheses, without a length penalty: it divides by
         another power of the length, which would make it stop earlier.
         """
-        unknown = [] if config.allow_unknown else [UNK]
+        unknown = [] if config.writes_unknown else [UNK]
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
-        limit = max(self._longest(source, config) for source in sources)
         pending: list[Any] = self._translator.translate_batch(
             [
                 [self._source[i] for i in source] + self._end or [self._source[EOS]]
@@ -231,24 +270,38 @@ class CTranslate2Engine:
         )
         return pending
 
-    def _longest(self, source: list[int], config: SearchConfig) -> int:
-        """Maximum output length; CTranslate2 fails beyond its table of positions."""
+    def _shared_limit(self, source: list[int], config: SearchConfig) -> int:
+        """The limit of the longest source that may be searched for together with this one."""
         if len(source) >= self._positions:  # the end symbol takes one
             raise ConfigError(
                 f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
                 f"{len(source)}; lower search.max_source_pieces, or leave out --engine"
             )
-        return min(config.longest(len(source)), self._positions - 1)
+        return self._longest(-(-len(source) // _SIMILAR) * _SIMILAR, config)
 
-    def _hypotheses(self, result: Any, source: list[int], config: SearchConfig) -> list[Hypothesis]:
-        """CTranslate2's hypotheses, cut to this sentence's limit and ranked as in the paper."""
-        limit = self._longest(source, config)
+    def _longest(self, source: int, config: SearchConfig) -> int:
+        """Maximum output length for a source of ``source`` pieces.
+
+        CTranslate2 fails beyond its table of positions.
+        """
+        return min(config.longest(source), self._positions - 1)
+
+    def _hypotheses(self, result: Any, limit: int, config: SearchConfig) -> list[Hypothesis]:
+        """CTranslate2's hypotheses for a sentence with this limit, ranked as in the paper."""
         found = []
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
-            ids = [self._ids[name] for name in names][:limit]
+            ids = [self._ids[name] for name in names]
             score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
             found.append(Hypothesis(ids, score, log_probability, ended=len(ids) < limit))
         return rank(found)[: config.nbest]
+
+
+def _comes_near(result: Any, limit: int) -> bool:
+    """Whether hypotheses are too long for a limit, or would compete with those that it cuts off.
+
+    That is in the step in which others, shorter by a piece, end.
+    """
+    return any(len(names) + 1 >= limit for names in result.hypotheses)
 
 
 def _without_faults(bounds: Bounds, config: SearchConfig) -> dict[str, int]:

@@ -29,7 +29,7 @@ _REMEMBERED = 10_000  # phrases whose spellings are kept
 
 
 class PhraseSpeller:
-    """Spells phrases in pieces of a vocabulary."""
+    """Spells phrases in pieces of a vocabulary, for several threads at once."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -42,18 +42,12 @@ class PhraseSpeller:
             ConfigError: the pieces do not mark spaces.
         """
         self._vocabulary.require_space_signs("a phrase that a translation must contain")
-        if constraint not in self._known:
+        known = self._known.get(constraint)
+        if known is None:  # another thread may forget what this one is about to return
             if len(self._known) >= _REMEMBERED:  # addresses and numbers may differ in every line
                 self._known.clear()
-            found: dict[tuple[int, ...], Spelling] = {}
-            for text in constraint.phrases:
-                for spelling in self._spellings(text, constraint.whole):
-                    found.setdefault(spelling.ids, spelling)
-            spellings = list(found.values())
-            if not any(one.after_word for one in spellings):
-                spellings = [one._replace(after_word=True) for one in spellings]
-            self._known[constraint] = spellings
-        return self._known[constraint]
+            known = self._known[constraint] = self._spelled(constraint)
+        return known
 
     def as_decoded(self, constraint: LexicalConstraint) -> LexicalConstraint:
         """With the phrases also as the vocabulary writes them, which may change characters."""
@@ -77,6 +71,17 @@ class PhraseSpeller:
             torch.tensor([in_word(piece[-1:]) for piece in plain]),
             torch.tensor([in_word(piece[:1]) for piece in plain]),
         )
+
+    def _spelled(self, constraint: LexicalConstraint) -> Phrase:
+        """The spellings of a phrase, each once."""
+        found: dict[tuple[int, ...], Spelling] = {}
+        for text in constraint.phrases:
+            for spelling in self._spellings(text, constraint.whole):
+                found.setdefault(spelling.ids, spelling)
+        spellings = list(found.values())
+        if not any(one.after_word for one in spellings):
+            spellings = [one._replace(after_word=True) for one in spellings]
+        return spellings
 
     def _spellings(self, text: str, whole: bool) -> list[Spelling]:
         """In the middle of a text, at its beginning, and joined to what is in front."""

@@ -46,6 +46,7 @@ from dragoman.translation.preparation import (
     LanguageReminder,
     Preparation,
     check_prefix,
+    context_fitter,
     contextual,
     numbered,
     texts_in_context,
@@ -426,8 +427,9 @@ class Translator:
         if config.unknown == "mark":
             translated = stream.run(lines)
         else:
-            check_copies(self.models, self.vocabularies)
-            copier = UnknownCopier(self._local, self.vocabularies, config.batch_tokens)
+            check_copies(self.models, self.vocabularies, self._context)
+            fitter = context_fitter(self._context, self.vocabularies, config, self.position_limit)
+            copier = UnknownCopier(self._local, self.vocabularies, config.batch_tokens, fitter)
             translated = copier.stream(stream.run, lines, self._tags, self._annotate)
         if watched is not None and not self._terms.glossaries:  # those warn themselves
             return watched.warned(translated)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
+from dragoman.text.context import ContextConfig, ContextFitter
 from dragoman.text.piece_spans import as_split, piece_spans, words_at
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.tokens import words_of
@@ -27,13 +28,23 @@ from dragoman.translation.streaming import Line
 from dragoman.translation.terms import lacking
 
 
-def check_copies(models: Sequence[TranslationModel], vocabularies: Vocabularies) -> None:
+def check_copies(
+    models: Sequence[TranslationModel],
+    vocabularies: Vocabularies,
+    context: ContextConfig | None = None,
+) -> None:
     """Check that unknown pieces can occur, and be aligned.
 
     Raises:
-        ConfigError: a model has no attention over the source, or the vocabulary knows everything or
-            does not mark spaces.
+        ConfigError: a model has no attention over the source, or translates the context first; or
+            the vocabulary knows everything or does not mark spaces.
     """
+    if context is not None and context.target:
+        raise ConfigError(
+            "search.unknown: copy: this model translates the context before each sentence "
+            "(data.context.target), of which attention would have to be read as well; set it to "
+            "mark"
+        )
     vocabularies.target.require_space_signs("search.unknown: copy")
     for model in models:
         if not (model.reads_source and model.has_attention()):
@@ -58,10 +69,18 @@ class UnknownCopier:
         engine: the models, whose attention is read.
         vocabularies: of the models.
         batch_tokens: size of a batch, padding included.
+        fitter: has left out the farthest context of lines that are too long with it, if anything.
     """
 
-    def __init__(self, engine: TorchEngine, vocabularies: Vocabularies, batch_tokens: int) -> None:
+    def __init__(
+        self,
+        engine: TorchEngine,
+        vocabularies: Vocabularies,
+        batch_tokens: int,
+        fitter: ContextFitter | None = None,
+    ) -> None:
         self._engine, self._vocabularies, self._size = engine, vocabularies, batch_tokens
+        self._fitter = fitter
 
     def stream(
         self,
@@ -104,7 +123,7 @@ class UnknownCopier:
 
         Args:
             line: as the user gave it.
-            as_read: as the model reads it: with tags in front.
+            as_read: as the model reads it: with tags in front, and all of its context.
             translations: those of the line.
         """
         ids = [self._vocabularies.target.ids(one.pieces) for one in translations]
@@ -112,6 +131,8 @@ class UnknownCopier:
         unknown = [place for place, one in enumerate(ids) if UNK in one]
         if not unknown:
             return found
+        if self._fitter is not None:
+            as_read = self._fitter.text(as_read)
         source = self._vocabularies.source.encode(as_read)
         targets = [ids[place] for place in unknown]
         sources = [source] * len(targets)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from dragoman.text.glossary import Glossary, Match
+from dragoman.text.glossary import Glossary, Match, Term
 from dragoman.text.normalization import normalize
 
 
@@ -25,3 +25,31 @@ class CarriedGlossary(Glossary):
         matches = self._glossary.matches(self._sources.get(normalize(text), ""))
         for place, match in enumerate(matches, len(text)):
             yield Match(match.term, place, place + 1)
+
+
+def carried(
+    glossary: Glossary, texts: Sequence[str], sources: Sequence[str]
+) -> list[tuple[CarriedGlossary, list[int]]]:
+    """Glossaries for texts in the third language, each with the places of those that it is for.
+
+    One is enough unless sources with different terms were translated into the same text.
+
+    Args:
+        glossary: of the language of the sources.
+        texts: in the third language, normalised.
+        sources: what each was translated from.
+    """
+    groups: list[tuple[dict[str, str], list[int]]] = []
+    for place, (text, source) in enumerate(zip(texts, sources, strict=True)):
+        for known, places in groups:
+            other = known.setdefault(text, source)
+            if other == source or _terms(glossary, other) == _terms(glossary, source):
+                places.append(place)
+                break
+        else:
+            groups.append(({text: source}, [place]))
+    return [(CarriedGlossary(glossary, known), places) for known, places in groups]
+
+
+def _terms(glossary: Glossary, source: str) -> list[Term]:
+    return [match.term for match in glossary.matches(source)]

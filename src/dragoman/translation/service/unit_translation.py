@@ -14,7 +14,7 @@ from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
-from dragoman.translation.service.carried_glossary import CarriedGlossary
+from dragoman.translation.service.carried_glossary import carried
 from dragoman.translation.service.direction_table import Leg
 from dragoman.translation.service.interface import Link, MarkPlace, RefusedError, Rendering
 from dragoman.translation.service.linking import through, word_links
@@ -73,7 +73,7 @@ class UnitTranslator:
             DragomanError: the errors of :meth:`ServedSystem.translate`.
         """
         waiting = list(given)
-        translated: list[tuple[Unit, Translation]] = []
+        translated: list[tuple[Unit, str]] = []  # each with its text in the pivot language
         texts: dict[int, str] = {}
         while waiting:
             again: list[tuple[str, Unit]] = []
@@ -82,7 +82,7 @@ class UnitTranslator:
                 texts[id(unit)] = text
                 if found[0].refused is None:
                     unit.renderings = self._renderings(unit, found)
-                    translated.append((unit, found[0]))
+                    translated.append((unit, found[0].pivot or ""))
                     continue
                 if self._wishes.prefix or len(unit.source) < 2:
                     raise RefusedError("invalid", _PLACE.sub("", found[0].refused, count=1))
@@ -99,8 +99,8 @@ class UnitTranslator:
             needy = {texts[id(unit)] for unit, _ in translated if _needs_links(unit)}
             await self._link(
                 [
-                    (unit, best)
-                    for unit, best in translated
+                    (unit, pivot)
+                    for unit, pivot in translated
                     if unit not in broken and texts[id(unit)] in needy
                 ]
             )
@@ -111,32 +111,41 @@ class UnitTranslator:
         More than one of the first gains next to nothing, and takes several times as long
         (docs/pivot.md).
         """
-        wishes, last = self._wishes, self._legs[-1].system
-        prefixes = [wishes.prefix] * len(units) if wishes.prefix else None
-        lines, glossary, pivots = self._lines(0, units), wishes.glossary, None
-        if len(self._legs) > 1:
-            pivots = await self._legs[0].system.translate(lines)
-            texts = [normalize(found[0].text) for found in pivots]
-            units = [
-                replace(unit, text=text, before=()) for unit, text in zip(units, texts, strict=True)
+        lines, glossary = self._lines(0, units), self._wishes.glossary
+        if len(self._legs) == 1:
+            marked = [
+                self._marked_line(unit) or line for unit, line in zip(units, lines, strict=True)
             ]
-            if glossary is not None:
-                sources = dict(zip(texts, (unit.source for unit in units), strict=True))
-                glossary = CarriedGlossary(glossary, sources)
-            lines = self._lines(1, units)
-        found = await last.translate(
-            lines, nbest=wishes.nbest, prefixes=prefixes, glossary=glossary
-        )
-        if pivots is None:
-            return found
+            return await self._finished(marked, glossary)
+        pivots = await self._legs[0].system.translate(lines)
+        texts = [normalize(found[0].text) for found in pivots]
+        lines = self._lines(1, _onward(units, texts))
+        groups: Sequence[tuple[Glossary | None, Sequence[int]]] = [(None, range(len(lines)))]
+        if glossary is not None:
+            groups = carried(glossary, texts, [unit.source for unit in units])
+        found: list[list[Translation]] = [[] for _ in lines]
+        for terms, places in groups:
+            finished = await self._finished([lines[place] for place in places], terms)
+            for place, one in zip(places, finished, strict=True):
+                found[place] = one
         return [joined(one[:1], [onward]) for one, onward in zip(pivots, found, strict=True)]
 
+    async def _finished(
+        self, lines: Sequence[str], glossary: Glossary | None
+    ) -> list[list[Translation]]:
+        """What the last system makes of lines."""
+        wishes = self._wishes
+        return await self._legs[-1].system.translate(
+            lines,
+            nbest=wishes.nbest,
+            prefixes=[wishes.prefix] * len(lines) if wishes.prefix else None,
+            glossary=glossary,
+        )
+
     def _lines(self, leg: int, units: Sequence[Unit]) -> list[str]:
-        """Sentences as the system of a leg reads them."""
+        """Sentences as the system of a leg reads them, without marks."""
         loaded, tags = self._legs[leg].system.loaded, self._tags[leg]
-        return [
-            self._marked_line(unit) or loaded.line(unit.text, tags, unit.before) for unit in units
-        ]
+        return [loaded.line(unit.text, tags, unit.before) for unit in units]
 
     def _marked_line(self, unit: Unit) -> str | None:
         """A sentence with its marks, if the only system knows inline tags."""
@@ -170,24 +179,24 @@ class UnitTranslator:
             text = "".join(found.get(one, one) for one in each)
             unit.renderings = (Rendering(self._wishes.prefix + text),)
 
-    async def _link(self, units: Sequence[tuple[Unit, Translation]]) -> None:
-        """Find which words translate which in the best translation of each sentence."""
+    async def _link(self, units: Sequence[tuple[Unit, str]]) -> None:
+        """Find which words translate which in the best translation of each sentence.
+
+        Args:
+            units: translated ones, each with its text in the pivot language, "" if there is none.
+        """
         first, last = self._legs[0], self._legs[-1]
         sources = [unit for unit, _ in units]
-        targets = [best.text for _, best in units]
+        targets = [unit.renderings[0].text for unit in sources]
         if first is last:
             found = await self._linked(0, sources, targets)
         else:
-            middle = [normalize(best.pivot or "") for _, best in units]
-            onward = [
-                replace(one, text=text, before=())
-                for one, text in zip(sources, middle, strict=True)
-            ]
+            middle = [normalize(pivot) for _, pivot in units]
             found = [
                 through(one, two)
                 for one, two in zip(
                     await self._linked(0, sources, middle),
-                    await self._linked(1, onward, targets),
+                    await self._linked(1, _onward(sources, middle), targets),
                     strict=True,
                 )
             ]
@@ -199,9 +208,17 @@ class UnitTranslator:
         self, leg: int, units: Sequence[Unit], targets: Sequence[str]
     ) -> list[tuple[Link, ...]]:
         system = self._legs[leg].system
-        pairs = [(unit.text, target) for unit, target in zip(units, targets, strict=True)]
+        pairs = [(unit.source, target) for unit, target in zip(units, targets, strict=True)]
         read = self._lines(leg, units)
         return await system.in_turn(word_links, system.loaded.translator, read, pairs)
+
+
+def _onward(units: Sequence[Unit], texts: Sequence[str]) -> list[Unit]:
+    """Sentences as the second system reads them: by their texts in the pivot language."""
+    return [
+        replace(unit, source=text, text=text, before=())
+        for unit, text in zip(units, texts, strict=True)
+    ]
 
 
 def _needs_links(unit: Unit) -> bool:
