@@ -103,7 +103,8 @@ def _search_here(name: str, folder: Path, seconds: str, seed: str) -> None:
                     stream.write(json.dumps({**row, "detail": outcome.detail}) + "\n")
 
     options = [f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=20000", "-timeout=20"]
-    options += ["-rss_limit_mb=4096", f"-dict={words}", f"-artifact_prefix={folder}{os.sep}"]
+    options += ["-rss_limit_mb=4096", f"-artifact_prefix={folder}{os.sep}"]
+    options += [f"-dict={words}"] if target.tokens else []  # an empty one is refused
     atheris.Setup([sys.argv[0], *options, "-print_final_stats=1", str(corpus)], try_one)
     atheris.Fuzz()
 

@@ -61,6 +61,11 @@ def copied(markup: str, read: Read = read_html) -> str:
     )
 
 
+def test_marks_may_be_a_thousand_deep() -> None:
+    markup = "see " + "<i>" * 1500 + "this" + "</i>" * 1500 + " now"
+    assert copied(markup) == markup
+
+
 @pytest.mark.parametrize(
     ("markup", "target", "pairs", "expected"),
     [

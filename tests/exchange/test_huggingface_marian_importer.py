@@ -290,3 +290,11 @@ def test_weights_are_needed(tmp_path: Path) -> None:
     torch.save(tensors, copy / "pytorch_model.bin")
     import_model(copy, tmp_path / "m")
     assert load_model(tmp_path / "m", "cpu").config.target_language == "de"
+
+
+def test_what_is_no_unicode_is_not_in_the_card(tmp_path: Path) -> None:
+    """JSON may say half of a pair of UTF-16, which no file can hold."""
+    folder = copied(tmp_path, "separate")
+    edit("generation_config.json", transformers_version="\ud800")(folder)
+    import_model(folder, tmp_path / "m")
+    assert "(version ?)" in (tmp_path / "m" / "README.md").read_text(encoding="utf-8")

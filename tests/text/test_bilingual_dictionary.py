@@ -96,6 +96,7 @@ def test_damaged_dictd(tmp_path: Path) -> None:
     articles.unlink()
     with pytest.raises(DataError, match=r"deu-eng.dict.dz: no such file"):
         read_dictionary(index)
-    index.write_text("Hund\tA\t!\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"deu-eng.index:1: expected a word, a place and a length"):
-        read_dictionary(index)
+    for length in ("!", "A" * 11):
+        index.write_text(f"Hund\tA\t{length}\n", encoding="utf-8")
+        with pytest.raises(DataError, match=r"deu-eng.index:1: expected a word, a place and a len"):
+            read_dictionary(index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import random
 import shutil
@@ -277,6 +278,24 @@ class TestResuming:
             make(model, tmp_path / "stopped")
         resumed = make(model, tmp_path / "stopped")
         assert resumed.path.read_bytes() == make(model, tmp_path / "whole").path.read_bytes()
+
+    def test_a_record_that_is_no_record_is_damaged(self, model: Path, tmp_path: Path) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "stopped", Stops(16))  # type: ignore[arg-type]
+        record = tmp_path / "stopped" / "shards" / "000001.json"
+        values = json.loads(record.read_text(encoding="utf-8"))
+        record.write_text(json.dumps({**values, "input_lines": math.inf}), encoding="utf-8")
+        with pytest.raises(SavedError, match=r"000001.json: damaged"):
+            make(model, tmp_path / "stopped")
+
+    def test_few_of_many_other_settings_are_named(self, model: Path, tmp_path: Path) -> None:
+        make(model, tmp_path / "made")
+        origin = tmp_path / "made" / "origin.json"
+        values = json.loads(origin.read_text(encoding="utf-8"))
+        others = {f"key {number}": number for number in range(5000)}
+        origin.write_text(json.dumps({**values, **others}), encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"key 3, .* and 4,980 more"):
+            make(model, tmp_path / "made")
 
     def test_a_finished_corpus_is_not_made_again(self, model: Path, tmp_path: Path) -> None:
         made = make(model, tmp_path / "made")

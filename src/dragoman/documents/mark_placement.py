@@ -12,7 +12,7 @@ written exactly once, whatever the links say.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import regex
@@ -364,18 +364,30 @@ class _Writing:
 
     def write(self, marks: Sequence[Mark], start: int, end: int) -> None:
         """Write a part of the translation and the marks in it, which it contains wholly."""
-        shown = [mark for mark in marks if id(mark) in self._places]
-        for mark in sorted(shown, key=lambda one: self._places[id(one)]):
+        # No recursion, as a text may be marked a thousand times over.
+        opened = [(self._in_order(marks), end, "")]
+        while opened:
+            left, end, closing = opened[-1]
+            if (mark := next(left, None)) is None:
+                self._write_text(start, end)
+                self.written.append(closing)
+                start = end
+                opened.pop()
+                continue
             first, last = self._places[id(mark)]
             self._write_text(start, first)
+            start = first
             if mark.is_point:
                 self._write_point(mark)
+                start = last
             else:
                 self.written.append(mark.begin)
-                self.write(mark.children, first, last)
-                self.written.append(mark.end)
-            start = last
-        self._write_text(start, end)
+                opened.append((self._in_order(mark.children), last, mark.end))
+
+    def _in_order(self, marks: Sequence[Mark]) -> Iterator[Mark]:
+        """Those that are shown, by their places."""
+        shown = [mark for mark in marks if id(mark) in self._places]
+        return iter(sorted(shown, key=lambda one: self._places[id(one)]))
 
     def _write_point(self, mark: Mark) -> None:
         if mark.before and self.written and not self.written[-1][-1:].isspace():

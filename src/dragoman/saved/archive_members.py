@@ -26,6 +26,7 @@ _ZIPS = (".zip", ".argosmodel")  # packages of Argos Translate are zip archives
 
 LARGEST = 2**36  # bytes, unpacked; 64 GiB
 _MOST_MEMBERS = 10_000
+_MOST_ENDS = 100
 
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
 """What is raised for an archive that cannot be read."""
@@ -90,13 +91,15 @@ def members_of(archive: Path) -> Iterator[Member | str]:
     if _is_zip(archive):
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
+                if not info.filename:
+                    raise zipfile.BadZipFile("a file in it has no name")
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                     yield f"{info.filename!r:.200} is a link or a device"
                 elif not info.is_dir():
                     yield Member(PurePosixPath(info.filename), info.file_size)
         return
-    with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+    with _opened_tar(archive) as tar:
         for member in tar:
             if member.isfile():
                 yield Member(PurePosixPath(member.name), member.size)
@@ -113,10 +116,31 @@ def contents_of(archive: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
                     with _opened(packed, info) as file:
                         yield PurePosixPath(info.filename), file
         return
-    with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+    with _opened_tar(archive) as tar:
         for member in tar:
             if member.isfile() and (content := tar.extractfile(member)) is not None:
                 yield PurePosixPath(member.name), content
+
+
+class _Ending:
+    """A stream for tarfile, which would go on reading what a header says and the file lacks."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._ends = stream, 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; raises EOFError if the end has been read again and again."""
+        found = self._stream.read(size)
+        self._ends += not found
+        if self._ends > _MOST_ENDS:
+            raise EOFError("it ends within a file")
+        return found
+
+
+@contextmanager
+def _opened_tar(archive: Path) -> Iterator[tarfile.TarFile]:
+    with open_bytes(archive) as stream, tarfile.open(fileobj=_Ending(stream), mode="r|") as tar:
+        yield tar
 
 
 def _opened(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:

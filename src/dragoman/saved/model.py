@@ -242,7 +242,8 @@ def save_model(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         if card is None:
             card = model_card(config, weights, scores or {}, origin, facts, earlier=earlier)
-        (temporary / CARD_FILE).write_text(card, encoding="utf-8")
+        # What files of other toolkits say may be no Unicode, such as half of a pair.
+        (temporary / CARD_FILE).write_bytes(card.encode("utf-8", "replace"))
 
 
 def read_card(directory: Path) -> str | None:

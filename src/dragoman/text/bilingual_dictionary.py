@@ -27,6 +27,7 @@ _ARTICLES = (".dict.dz", ".dict")
 _DIGITS = {sign: value for value, sign in enumerate(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 )}  # fmt: skip
+_MOST_DIGITS = 10  # of 6 bits each
 # What a FreeDict article adds to a translation: grammar, region or field, and an explanation.
 _REMARK = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)")
 _NUMBER = re.compile(r"\s?\d+\.\s")
@@ -100,7 +101,7 @@ def _places(index: Path, wanted: Collection[str] | None) -> Iterator[tuple[int, 
     """Where the articles of wanted words begin, and their lengths, in bytes."""
     for number, line in enumerate(read_lines(index), 1):
         fields = line.split("\t")
-        if len(fields) < 3 or not all(one and set(one) <= _DIGITS.keys() for one in fields[1:3]):
+        if len(fields) < 3 or not all(map(_is_number, fields[1:3])):
             raise DataError(
                 f"{index}:{number}: expected a word, a place and a length, found {line!r:.60}; is "
                 "this the index of a dictd dictionary?"
@@ -109,6 +110,10 @@ def _places(index: Path, wanted: Collection[str] | None) -> Iterator[tuple[int, 
         if word.startswith("00-database") or (wanted is not None and word not in wanted):
             continue
         yield _number(fields[1]), _number(fields[2])
+
+
+def _is_number(text: str) -> bool:
+    return 0 < len(text) <= _MOST_DIGITS and set(text) <= _DIGITS.keys()
 
 
 def _number(text: str) -> int:

@@ -26,6 +26,7 @@ from dragoman.core.files import (
     sweep,
     write_json,
 )
+from dragoman.core.wording import named
 from dragoman.text.lines import write_text
 
 log = logging.getLogger(__name__)
@@ -181,7 +182,7 @@ class Shards:
     def _input_lines(self, record: Mapping[str, Any], file: Path) -> int:
         try:
             return int(record["input_lines"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._damage(file) from error
 
     def _damage(self, file: Path) -> SavedError:
@@ -314,4 +315,4 @@ class Shards:
 def _differing(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """The names of the values that differ."""
     names = dict.fromkeys([*wanted, *found])
-    return ", ".join(name for name in names if found.get(name) != wanted.get(name))
+    return named(name for name in names if found.get(name) != wanted.get(name))

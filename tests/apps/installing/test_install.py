@@ -243,6 +243,26 @@ def zip_that_begins_elsewhere(model: Path) -> bytes:
     return bytes(whole)
 
 
+def tar_that_promises(model: Path) -> bytes:
+    """A file of 30 GB that has one block: tarfile would go on reading for a quarter of a minute."""
+    info = tarfile.TarInfo("README.md")
+    info.size = 30 * 2**30
+    return info.tobuf() + bytes(1024)
+
+
+def zip_without_a_name(model: Path) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("x", b"")
+    whole = packed.getvalue()
+    directory = whole.index(b"PK\x01\x02")
+    header = bytearray(whole[directory : directory + 46])
+    header[28:30] = bytes(2)
+    end = bytearray(whole[-22:])
+    end[12:16] = len(header).to_bytes(4, "little")
+    return whole[:directory] + bytes(header) + bytes(end)
+
+
 BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
     (".tar", lambda model: tar_of_model(model, "../"), r"'\.\./README\.md' leads out"),
     (".tar", lambda model: tar_of_model(model, "/tmp/"), r"'/tmp/README\.md' leads out"),
@@ -257,7 +277,9 @@ BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
     (".tar.gz", lambda model: gzip.compress(tar_of_model(model))[:3000], "truncated or corrupt"),
     (".tar.gz", lambda model: b"<html>", "not|corrupt"),
     (".tar.zst", lambda model: b"<html>", "not|corrupt"),
+    (".tar", tar_that_promises, "truncated or corrupt; copy or compress it again"),
     (".zip", zip_that_begins_elsewhere, "is outside of the archive"),
+    (".zip", zip_without_a_name, "truncated or corrupt: a file in it has no name"),
     (".zip", lambda model: b"PK\x03\x04<html>", "no archive, or truncated or corrupt"),
     (".tar", lambda model: b"", "no archive|has no model|empty"),
     (

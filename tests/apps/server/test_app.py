@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -15,6 +16,7 @@ import httpx
 import pytest
 from plain_door import PlainDoor
 from running_server import running
+from starlette.types import Message
 
 from dragoman.apps.server import listening, request_bounds
 from dragoman.apps.server.app import create_app
@@ -75,6 +77,7 @@ def answer_on(connection: socket.socket) -> bytes:
         ("GET", "/plain/refused", 503, "busy"),
         ("GET", "/plain/broken", 500, "internal"),
         ("GET", "/plain/../plain/items/%00", 400, "invalid"),
+        ("GET", "/plain/items/three?%ff", 400, "invalid"),
     ],
 )
 def test_the_door_of_a_path_words_its_errors(
@@ -89,6 +92,27 @@ def test_the_door_of_a_path_words_its_errors(
         assert response.headers["Allow"]
     if status == 503:
         assert response.headers["Retry-After"] == "2"
+
+
+def test_an_address_that_is_not_utf_8_is_refused_like_any_other() -> None:
+    """As bytes, which h11 refuses before they come so far; other servers may not."""
+    statuses: list[int] = []
+    received = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def send(message: Message) -> None:
+        statuses.extend([message["status"]] if message["type"] == "http.response.start" else [])
+
+    async def receive() -> Message:
+        return next(received, {"type": "http.disconnect"})
+
+    scope = {
+        **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET"},
+        **{"scheme": "http", "path": "/plain/refused", "raw_path": b"/plain/refused"},
+        **{"query_string": b"\xff", "headers": [], "client": ("x", 1), "server": ("x", 1)},
+    }
+    app = create_app([PlainDoor("/first").door, PlainDoor().door])
+    asyncio.run(app(scope, receive, send))
+    assert statuses == [503]
 
 
 def test_a_fault_is_in_the_log_and_not_in_the_answer(

@@ -34,6 +34,7 @@ def test_variants_that_are_missing_are_added() -> None:
     ("content", "message"),
     [
         ("<x/>", "not TMX"),
+        (f"<{'x' * 5000}/>", r"not TMX: it begins with <x{80}>$"),
         ('<tmx><header srclang="*all*"/><body/></tmx>', "which of its languages"),
         ("<tmx><body/></tmx>", "which of its languages"),
         ("<tmx>&x;</tmx>", "undefined entity"),

@@ -242,6 +242,11 @@ def po(tmp_path: Path, text: str, name: str = "a.po") -> str:
 
 
 class TestPo:
+    def test_a_plural_without_forms_is_no_pair(self, tmp_path: Path) -> None:
+        text = 'msgid "a"\nmsgstr "b"\n\nmsgid "one"\nmsgid_plural "more"\n'
+        part = CorpusPart(path=po(tmp_path, text))
+        assert [(pair.source, pair.target) for pair in read_pairs(part)] == [("a", "b")]
+
     @suffixes
     @given(
         pairs=st.dictionaries(

@@ -129,7 +129,7 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
     """Word the errors of the application by the door of their path."""
 
     async def refused(request: Request, error: RefusedError) -> Response:
-        return refuse(request.url.path, error, STATUS[error.kind])
+        return refuse(request.scope["path"], error, STATUS[error.kind])  # its URL may not be UTF-8
 
     async def away(request: Request, error: StorageError | SavedError) -> Response:
         # Its text has paths and addresses, which are for the log alone.
@@ -146,7 +146,7 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
     async def http(request: Request, error: HTTPException) -> Response:
         kind: RefusalKind = "not_found" if error.status_code == 404 else "invalid"
         text = str(error.detail)
-        response = refuse(request.url.path, RefusedError(kind, text), error.status_code)
+        response = refuse(request.scope["path"], RefusedError(kind, text), error.status_code)
         response.headers.update(error.headers or {})
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(_methods(app, request.scope))

@@ -60,7 +60,7 @@ class StringsdictFile(DocumentFormat):
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)
         if root.name != "plist":
-            raise DataError(f"the file is no property list: it begins with <{root.name}>")
+            raise DataError(f"the file is no property list: it begins with <{root.name:.80}>")
         slots: list[Slot] = []
         waiting = [one for one in root.children if one.name == "dict"]
         while waiting:

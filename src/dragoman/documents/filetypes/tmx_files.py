@@ -28,7 +28,7 @@ class TmxFile(DocumentFormat):
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)
         if root.local_name != "tmx":
-            raise DataError(f"the file is not TMX: it begins with <{root.name}>")
+            raise DataError(f"the file is not TMX: it begins with <{root.name:.80}>")
         source = _source(root, languages)
         body = root.first("body")
         units = [] if body is None else body.named("tu")

@@ -40,7 +40,7 @@ class XliffFile(DocumentFormat):
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)
         if root.local_name != "xliff":
-            raise DataError(f"the file is not XLIFF: it begins with <{root.name}>")
+            raise DataError(f"the file is not XLIFF: it begins with <{root.name:.80}>")
         version = root.attributes.get("version", "")
         if not version.startswith(("1.", "2.")):
             raise DataError(f"XLIFF of version {version!r} is not read; give 1.2 or 2")

@@ -74,7 +74,7 @@ def _messages(entry: polib.POEntry) -> list[tuple[str, str]]:
     if not entry.msgid_plural:
         return [(entry.msgid, entry.msgstr)]
     forms = [entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural)]
-    if not all(forms):
+    if not forms or not all(forms):
         return []
     plural = (entry.msgid_plural, forms[-1])
     return [plural] if len(forms) == 1 else [(entry.msgid, forms[0]), plural]
