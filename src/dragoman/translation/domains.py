@@ -17,7 +17,7 @@ from dragoman.saved.model import WEIGHTS_FILE, home_of, model_directory, read_we
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.tags import TAG
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.translation.dispatch import Dispatcher
+from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
@@ -107,7 +107,7 @@ class DomainRouter(Dispatcher):
             where: what errors call its section ``search``.
 
         Raises:
-            DragomanError: the errors of :meth:`Translator.of`, or for an adapter those of
+            DragomanError: the errors of :func:`translator_apart`, or for an adapter those of
                 :func:`~dragoman.saved.adapter.read_adapter`.
         """
         (path,) = system.models
@@ -117,7 +117,8 @@ class DomainRouter(Dispatcher):
         named = [tag for tag in system.tags if tag[1:-1] in adapters]
         read = {tag for tag in named[-1:] if tag in known.pieces(known.tags)}
         tags = tuple(tag for tag in system.tags if tag not in named or tag in read)
-        translator = Translator.of(system.model_copy(update={"adapters": {}, "tags": tags}), where)
+        alone = system.model_copy(update={"adapters": {}, "tags": tags})
+        translator = translator_apart(alone, where, "adapter")
         try:
             weights = ExchangedWeights(translator.models[0], model_directory(path), adapters, usual)
         except BaseException:
