@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from table_scorer import VOCABULARY, TableScorer, random_table, spoiled
+from table_scorer import VOCABULARY, PositionScorer, TableScorer, random_table, spoiled
 from torch import Tensor
 
 from dragoman.data.batches import pad_sources
@@ -162,6 +163,48 @@ def test_a_broken_scorer_ends_too(seed: int, phrases: tuple[list[Phrase], ...]) 
     for line, hypotheses in zip(LINES, found, strict=True):
         assert hypotheses
         assert all(len(one.ids) <= len(line) + 4 for one in hypotheses)
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 9999),
+    share=st.sampled_from([0.3, 0.9]),
+    phrases=st.lists(st.lists(st.integers(4, 7), min_size=1, max_size=2), max_size=3),
+    beam=st.sampled_from([2, 3, 8]),
+    ngram=st.integers(0, 2),
+)
+@example(seed=6, share=0.3, phrases=[[4], [5]], beam=8, ngram=0)
+def test_a_broken_scorer_and_words_that_must_end(
+    seed: int, share: float, phrases: list[list[int]], beam: int, ngram: int
+) -> None:
+    """Whatever stands beside it, a sentence has an output, without its phrases if need be."""
+    scorer = TableScorer(spoiled(random_table(seed, 2.0), seed, share))
+    words = [[Spelling(tuple(ids), after_word=True, within_word=False)] for ids in phrases]
+    wanted = [words, words[1:], words]
+    options = {"beam": beam, "extra_length": 4, "no_repeat_ngram": ngram}
+    together = constrained(scorer, LINES, wanted, **options)
+    for line, own, found in zip(LINES, wanted, together, strict=True):
+        assert constrained(scorer, [line], [own], **options) == [found]
+        (best,) = found
+        assert set(best.ids) <= set(PIECES)
+        assert math.isfinite(best.log_probability)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_word_may_end_where_some_scores_are_no_numbers(value: float) -> None:
+    """The likeliest piece that leaves the first word whole is one with a probability."""
+    scorer = PositionScorer({4: 0.5, 5: 0.5}, {5: 0.3, 6: 0.7}, {EOS: 1.0})
+    scorer.table[1, 4] = value
+    words = [[Spelling((piece,), after_word=True, within_word=False)] for piece in (4, 5)]
+    (found,) = constrained(scorer, [[5, 6, 4]], [words], beam=8, extra_length=4)
+    assert found[0].ids == [4, 5]
+
+
+def test_a_word_that_must_end_ends_where_nothing_may_follow() -> None:
+    scorer = PositionScorer({4: 1.0}, {})
+    words = [[Spelling((piece,), after_word=True, within_word=False)] for piece in (4, GLUED)]
+    (found,) = constrained(scorer, [[5]], [words], beam=4, extra_length=4)
+    assert found[0].ids
 
 
 def test_the_furthest_is_returned_where_the_limit_comes_first() -> None:

@@ -132,6 +132,7 @@ def in_context(*lines: str, tags: tuple[str, ...] = (), **values: Any) -> list[s
 class TestLines:
     def test_an_empty_line_separates_documents(self) -> None:
         assert in_context("a", "b", " ", "c") == ["<sep> a", "a <sep> b", " ", "<sep> c"]
+        assert in_context("a", "\ufeff", "c") == ["<sep> a", "\ufeff", "<sep> c"]
 
     def test_a_line_may_bring_its_own_context(self) -> None:
         assert in_context("a", "x <sep> b", "c") == ["<sep> a", "x <sep> b", "b <sep> c"]

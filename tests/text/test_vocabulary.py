@@ -18,7 +18,17 @@ from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.vocabulary import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Vocabularies,
+    Vocabulary,
+    VocabularyConfig,
+    is_empty,
+    prepare_line,
+)
 from dragoman.text.vocabulary_training import train_vocabularies
 
 ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]
@@ -121,6 +131,11 @@ class TestEncoding:
         pieces = vocabulary.pieces(vocabulary.encode("the quick dog"))
         assert "".join(pieces) == "▁the▁quick▁dog"
         assert vocabulary.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+@given(text=st.text("a\u0301 \t\x00\x1a\x1c\x85\u2003\u2581\ufeff\ud800\u200d", max_size=3))
+def test_a_text_that_nothing_is_left_of_is_empty(text: str) -> None:
+    assert is_empty(text) == (not prepare_line(text))
 
 
 class TestTags:

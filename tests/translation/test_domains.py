@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -79,11 +80,48 @@ def test_other_lines_may_have_an_adapter_or_a_domain_too(models: Models) -> None
     assert best(known, LINES) == by_adapter(models, [f"<news> {line}" for line in LINES], "news")
 
 
+def as_if(models: Models, *lines: tuple[str, str]) -> Any:
+    """The log-probabilities of translations of lines, each read by one adapter."""
+    found = []
+    for line, adapter in lines:
+        alone = Translator.load(models["model"], device="cpu", adapter=str(models[adapter]))
+        found += [one.log_probability for one in alone.translate_nbest([line])[0]]
+    return pytest.approx(found, rel=1e-4)
+
+
+def log_probabilities(found: DomainRouter, lines: list[str]) -> list[float]:
+    return [one[0].log_probability for one in found.translate_nbest(lines)]
+
+
+def test_the_usual_domain_is_not_that_of_lines_with_their_own(models: Models) -> None:
+    """Neither its adapter nor its tag, which would be read before theirs."""
+    found = router(models, tags=["<news>"])
+    lines = ["a b c", "<ui> a b c", "<news> a b c", "<2de> <ui> b a"]
+    expected = [("<news> a b c", "news"), ("a b c", "ui")]
+    expected += [("<news> a b c", "news"), ("<2de> b a", "ui")]
+    assert log_probabilities(found, lines) == as_if(models, *expected)
+    assert best(found, ["", "<ui>", "<ui> "]) == ["", "", ""]
+
+
+def test_other_tags_are_for_all_lines_in_their_order(models: Models) -> None:
+    found = router(models, tags=["<news>", "<2de>"])
+    assert log_probabilities(found, ["a b c", "<ui> a b c", "<news> a b"]) == as_if(
+        models, ("<news> <2de> a b c", "news"), ("<2de> a b c", "ui"), ("<2de> <news> a b", "news")
+    )
+
+
+def test_of_several_usual_domains_the_last_counts(models: Models) -> None:
+    found = router(models, tags=["<news>", "<ui>"])
+    assert log_probabilities(found, ["a b c", "<news> a b c"]) == as_if(
+        models, ("a b c", "ui"), ("<news> a b c", "news")
+    )
+
+
 def test_weights_come_back_exactly(models: Models) -> None:
     found = router(models)
     own = load_model(models["model"], "cpu").model.state_dict()
     best(found, ["<ui> a b", "<news> b", "a"])
-    present = found._only.models[0].state_dict()
+    present = found._others.models[0].state_dict()
     assert all(torch.equal(present[name], own[name]) for name in own)
 
 

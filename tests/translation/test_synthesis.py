@@ -18,23 +18,24 @@ from typing import Any
 
 import pytest
 from other_runners import Interrupted, Shuffled
-from tiny_model import TINY_LM, save_tiny_model
+from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
 from dragoman.core.claims import claimed
+from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError, StorageError, UsageError
 from dragoman.saved.shortlist import write_shortlist
 from dragoman.saved.system import TranslationSystem
-from dragoman.saved.system_parts import LanguageModelConfig
+from dragoman.saved.system_parts import LanguageModelConfig, TermsConfig
 from dragoman.search import SearchConfig
 from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.corpus_origin import method_of
 from dragoman.translation.synthesis import (
     GivenLine,
     GivenText,
     SyntheticCorpus,
-    method_of,
     translate_corpus,
 )
 from dragoman.translation.translator import Translator
@@ -233,6 +234,37 @@ class TestResuming:
         assert again(6).path == again(6).path
         with pytest.raises(ConfigError, match=r"other settings \(system;"):
             again(3)
+
+    def test_with_another_adapter_is_refused(self, model: Path, tmp_path: Path) -> None:
+        """Its content counts: half a corpus by one, half by another would go unnoticed."""
+        adapter = save_tiny_adapter(tmp_path / "ui.safetensors", model, seed=2)
+        given = {"models": [str(model)], "device": "cpu", "adapter": str(adapter)}
+
+        def again(**values: Any) -> SyntheticCorpus:
+            system = parse(TranslationSystem, {**given, **values}, "test")
+            return translate_corpus(system, lines(), tmp_path / "made", known="source")
+
+        made = again()
+        moved = shutil.copy(adapter, tmp_path / "moved.safetensors")
+        assert again(adapter=str(moved)) == made
+        save_tiny_adapter(adapter, model, seed=3)
+        with pytest.raises(ConfigError, match=r"other settings \(system;"):
+            again()
+
+    @pytest.mark.parametrize("name", ["glossary", "keep"])
+    def test_with_other_terms_is_refused(self, model: Path, tmp_path: Path, name: str) -> None:
+        file = tmp_path / "terms.tsv"
+
+        def again(text: str, file: Path = file) -> SyntheticCorpus:
+            file.write_text(text)
+            terms = TermsConfig(glossary=file) if name == "glossary" else TermsConfig(keep=(file,))
+            system = TranslationSystem(models=(model,), device="cpu", terms=terms)
+            return translate_corpus(system, lines(4), tmp_path / "made", known="source")
+
+        one, other = ("a\tb\n", "a\tc\n") if name == "glossary" else ("a\n", "b\n")
+        assert again(one, tmp_path / "moved.tsv") == again(one)
+        with pytest.raises(ConfigError, match=r"other settings \(system;"):
+            again(other)
 
     def test_a_killed_process(self, model: Path, tmp_path: Path) -> None:
         """Sampled, too: the numbers of lines decide what is drawn, not where work resumed."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+from tiny_model import save_tiny_adapter
 
-from dragoman.core.config import read_yaml, to_yaml
+from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, build_model, load_model, read_config, save_model
@@ -19,7 +21,9 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
+from dragoman.translation.domains import DomainRouter
 from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.routing import Router
 from dragoman.translation.synthesis import GivenLine, translate_corpus
 from dragoman.translation.translator import Translator
 
@@ -143,6 +147,32 @@ def test_a_run_knows_its_context(tmp_path: Path) -> None:
     values = {"data": {"context": {"sentences": 2}}, "model": CONFIG.model_dump()}
     (tmp_path / "config.yaml").write_text(to_yaml(values))
     assert read_config(tmp_path / "config.yaml").context == ContextConfig(sentences=2)
+
+
+def test_lines_that_are_sorted_have_no_context(
+    tmp_path: Path, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each group of each buffer would be a document."""
+    known = SimpleNamespace(labels=["fr"])
+    monkeypatch.setattr("dragoman.translation.routing._labeller", lambda *_: known)
+    reading = save(tmp_path / "reading", vocabularies, ContextConfig())
+    alone = save(tmp_path / "alone", vocabularies, None)
+    adapter = save_tiny_adapter(tmp_path / "x.safetensors", reading)
+    with pytest.raises(ConfigError, match=r"reading: it reads context, .* one adapter for all"):
+        DomainRouter.load(reading, device="cpu", adapters={"x": str(adapter)})
+    for usual, french in ((alone, reading), (reading, alone)):
+        system = parse(
+            TranslationSystem,
+            {
+                "models": [str(usual)],
+                "device": "cpu",
+                "source_language": "auto",
+                "routes": {"fr": {"models": [str(french)]}},
+            },
+            "test",
+        )
+        with pytest.raises(ConfigError, match=r"reading: it reads context, .* source language for"):
+            Router.of(system)
 
 
 def test_systems_that_have_no_place_for_context(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -52,10 +52,10 @@ few = settings(
 )
 
 
-def make_vocabularies(seed: int = 1, tags: tuple[str, ...] = ()) -> Vocabularies:
+def make_vocabularies(seed: int = 1, **settings: Any) -> Vocabularies:
     chance = random.Random(seed)
     text = [" ".join(chance.choices(WORDS, k=6)) for _ in range(60)]
-    config = VocabularyConfig(size=60, tags=tags)
+    config = VocabularyConfig(size=60, **settings)
     return train_vocabularies(zip(text, text, strict=True), config, seed=1)
 
 
@@ -134,6 +134,18 @@ def test_an_empty_line_stays_empty(translator: Translator, nothing: str) -> None
     assert_same_translations(found[:1], translator.translate_nbest(["the house"], nbest=2))
     assert translator.translate([nothing]) == [""]
     assert translator.translate([]) == []
+
+
+@pytest.mark.parametrize("normalization", ["identity", "nmt_nfkc"])
+def test_an_empty_line_stays_empty_behind_tags(normalization: str) -> None:
+    """Also one that only normalisation makes so: tags alone would have a translation."""
+    tags = ("<2de>", "<x>")
+    vocabularies = make_vocabularies(tags=tags, normalization=normalization)
+    tagged = Translator([make_model(vocabularies).eval()], vocabularies, SEARCH, tags=tags)
+    lines = ["", " ", "\ufeff", "\x1a", "\x00 \x01", "\u2581", "\u3000"]
+    lines += [] if normalization == "identity" else ["\u200b"]
+    assert tagged.translate(lines) == [""] * len(lines)
+    assert all(tagged.translate(["the house", " ".join(tags)[:-1]]))
 
 
 def test_streaming_reads_no_further_than_its_buffer(translator: Translator) -> None:

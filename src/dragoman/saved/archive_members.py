@@ -6,6 +6,7 @@ devices, files that are there twice, and more than any model has are refused.
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import stat
 import tarfile
@@ -28,8 +29,11 @@ LARGEST = 2**36  # bytes, unpacked; 64 GiB
 _MOST_MEMBERS = 10_000
 _MOST_ENDS = 100
 
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
-"""What is raised for an archive that cannot be read."""
+_DAMAGE = (
+    *(tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError),
+    *(NotImplementedError, UnicodeDecodeError),  # a kind of compression, the name of a file
+)
+"""What is raised for an archive that cannot be read; for bzip2, an OSError without a number is."""
 
 
 class Member(NamedTuple):
@@ -160,7 +164,9 @@ def reading(archive: Path) -> Iterator[None]:
     """Turn errors of reading a damaged archive into :class:`DataError`."""
     try:
         yield
-    except _DAMAGE as error:
+    except (*_DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the operating system
+            raise
         raise DataError(f"{archive}: no archive, or truncated or corrupt: {error}") from error
     except RuntimeError as error:  # of zipfile, where a password is needed
         raise DataError(f"{archive}: cannot be read: {error}") from error

@@ -125,6 +125,7 @@ class _Step:
 
         each = min(self._beam + 1, scores.size(1))
         values, pieces = close_dead_ends(scores, *best(scores, each))  # (rows, each)
+        dead_ends = beams.scores + values[:, 0].view_as(beams.scores)
         values = values.masked_fill((pieces == EOS) & early.unsqueeze(1), _IMPOSSIBLE)
         # A word that a phrase ended with must have a continuation that does not spoil it.
         free, free_score = _likeliest_apart(table, progress, scores)  # (rows, 1) each
@@ -144,9 +145,9 @@ class _Step:
         useful[:, -1] = True
         values = values.masked_fill(~useful, _IMPOSSIBLE)
 
-        totals = beams.scores.view(-1, 1) + values
+        totals = beams.scores.unsqueeze(2) + values.view(self._sentences, self._beam, -1)
         # (sentences, candidates) each
-        self._totals = totals.view(self._sentences, -1)
+        self._totals = _or_ended(totals, dead_ends)
         self._pieces = pieces.view(self._sentences, -1)
         self._parents = (parents % self._beam).view(self._sentences, -1)
         ends = pieces == EOS
@@ -200,6 +201,19 @@ class _Step:
         )
 
 
+def _or_ended(totals: Tensor, dead_ends: Tensor) -> Tensor:
+    """Totals ``(sentences, candidates)``: a sentence that cannot go on ends without its phrases.
+
+    Args:
+        totals: of each hypothesis, ``(sentences, beam, candidates of each)``; where none of a
+            sentence is possible, the first are ends for want of anything else.
+        dead_ends: what these score if they may end without their phrases, ``(sentences, beam)``.
+    """
+    stuck = ~totals.flatten(1).isfinite().any(1, keepdim=True)
+    totals[:, :, 0] = torch.where(stuck, dead_ends, totals[:, :, 0])
+    return totals.flatten(1)
+
+
 def _likeliest_apart(
     table: PhraseTable, progress: PhraseProgress, scores: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -211,6 +225,8 @@ def _likeliest_apart(
     values = scores.new_full((len(scores), 1), _IMPOSSIBLE)
     rows = (progress.open_end != NONE).nonzero().flatten()
     if len(rows):
-        apart = scores[rows].masked_fill(table.edges.continues_word, _IMPOSSIBLE)
-        values[rows], pieces[rows] = best(apart, 1)
+        apart = scores[rows]
+        # NaN would rank first, be no hypothesis, and so leave none.
+        unusable = table.edges.continues_word | ~apart.isfinite()
+        values[rows], pieces[rows] = best(apart.masked_fill(unusable, _IMPOSSIBLE), 1)
     return pieces, values

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.text.tags import check_tags
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabulary import Vocabularies, is_empty
 
 _RANDOM_LINES = 1000  # that a context is drawn from
 
@@ -176,7 +176,7 @@ def lines_in_context(
     """
     window = ContextWindow(config)
     for text, number in lines:
-        if not text.strip():
+        if is_empty(text):
             window.end_document()
             yield text
             continue

@@ -8,6 +8,7 @@ et al. 2020 (arXiv:1910.13267) or sampled segmentations.
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,8 +19,11 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import storage_errors
-from dragoman.text.normalization import normalize
+from dragoman.text.normalization import CONTROLS, normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
+
+# What is neither white space nor removed.
+_KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:]}")
 
 SUFFIXES = (".model", ".pieces")
 """Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
@@ -344,6 +348,11 @@ class Vocabularies(NamedTuple):
 def prepare_line(text: str) -> str:
     """A text as the vocabulary is trained on it and splits it."""
     return normalize(text.replace(SPACE_SIGN, " ") if SPACE_SIGN in text else text)
+
+
+def is_empty(text: str) -> bool:
+    """Whether :func:`prepare_line` leaves nothing of a text, such as of a lone byte order mark."""
+    return _KEPT.search(text) is None  # nearly always ends at the first character
 
 
 def _file(directory: Path | str, side: str) -> Path:

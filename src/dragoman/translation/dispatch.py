@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from dragoman.core.arguments import check_function
+from dragoman.core.errors import ConfigError
+from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import numbered
@@ -16,6 +18,28 @@ from dragoman.translation.terms import read_glossary
 from dragoman.translation.translator import Translator
 
 DispatcherType = TypeVar("DispatcherType", bound="Dispatcher")
+
+
+def translator_apart(system: TranslationSystem, where: str, decided: str) -> Translator:
+    """Open a translator of lines that are taken from among others.
+
+    Args:
+        system: the description.
+        where: what errors call its section ``search``.
+        decided: what is decided line by line, such as "source language".
+
+    Raises:
+        ConfigError: its models read the lines before, which then are others.
+        DragomanError: the errors of :meth:`Translator.of`.
+    """
+    translator = Translator.of(system, where)
+    if translator.context is None:
+        return translator
+    translator.close()
+    raise ConfigError(
+        f"{system.models[0]}: it reads context, and where the {decided} is decided line by line, "
+        f"lines are translated apart from those before them; name one {decided} for all lines"
+    )
 
 
 class Dispatcher(ABC):

@@ -17,7 +17,7 @@ from dragoman.saved.model import WEIGHTS_FILE, home_of, model_directory, read_we
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.tags import TAG
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.translation.dispatch import Dispatcher
+from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
@@ -90,37 +90,41 @@ class DomainRouter(Dispatcher):
         domains: Iterable[str],
         usual: str | None = None,
     ) -> None:
-        self._only, self._weights, self._usual = translator, weights, usual
+        self._others, self._weights, self._usual = translator, weights, usual
         self._domains = frozenset(domains)
+        # Lines with a domain of their own are not of the usual one, whose tag they do not have.
+        self._own = translator.tagged([tag for tag in translator.tags if tag != f"<{usual}>"])
 
     @classmethod
     def of(cls, system: TranslationSystem, where: str = "search options") -> DomainRouter:
         """Build what a description with ``adapters`` specifies.
 
-        A tag of the system that is that of a domain makes this the domain of lines without one.
+        A tag of the system that is that of a domain makes this the domain of lines without one, the
+        last if there are several.
 
         Args:
             system: the description.
             where: what errors call its section ``search``.
 
         Raises:
-            DragomanError: the errors of :meth:`Translator.of`, or for an adapter those of
+            DragomanError: the errors of :func:`translator_apart`, or for an adapter those of
                 :func:`~dragoman.saved.adapter.read_adapter`.
         """
         (path,) = system.models
         adapters = {domain: read_adapter(file) for domain, file in system.adapters.items()}
         usual = None if system.adapter is None else read_adapter(system.adapter)
         known = Vocabularies.load(home_of(model_directory(path))).source
-        named = [tag[1:-1] for tag in system.tags if tag[1:-1] in adapters]
-        names = known.pieces(known.tags)
-        tags = tuple(tag for tag in system.tags if tag[1:-1] not in adapters or tag in names)
-        translator = Translator.of(system.model_copy(update={"adapters": {}, "tags": tags}), where)
+        named = [tag for tag in system.tags if tag[1:-1] in adapters]
+        read = {tag for tag in named[-1:] if tag in known.pieces(known.tags)}
+        tags = tuple(tag for tag in system.tags if tag not in named or tag in read)
+        alone = system.model_copy(update={"adapters": {}, "tags": tags})
+        translator = translator_apart(alone, where, "adapter")
         try:
             weights = ExchangedWeights(translator.models[0], model_directory(path), adapters, usual)
         except BaseException:
             translator.close()
             raise
-        return cls(translator, weights, adapters, named[-1] if named else None)
+        return cls(translator, weights, adapters, named[-1][1:-1] if named else None)
 
     @classmethod
     def load(cls, path: Path | str, **options: Any) -> DomainRouter:
@@ -137,18 +141,18 @@ class DomainRouter(Dispatcher):
         return cls.of(parse(TranslationSystem, values, "load options"))
 
     def _translators(self) -> Iterator[Translator]:
-        yield self._only
+        yield from (self._others, self._own)
 
     def _translator(self, group: str | None) -> Translator:
-        self._weights.put(group)
-        return self._only
+        self._weights.put(self._usual if group is None else group)
+        return self._others if group is None else self._own
 
     def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
-        source = self._only.vocabularies.source
+        source = self._others.vocabularies.source
         known = frozenset(source.pieces(source.tags))
         for line in lines:
             domain, text = split_domain(line.text, self._domains, known)
-            yield domain or self._usual, line._replace(text=text)
+            yield domain, line._replace(text=text)
 
 
 def split_domain(

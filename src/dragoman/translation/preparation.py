@@ -16,7 +16,7 @@ from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
 from dragoman.text.context import ContextConfig, ContextFitter, lines_in_context
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
-from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
+from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary, is_empty
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import EncodedLines, Line
 
@@ -90,7 +90,7 @@ def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
     """Sources with tags in front; an empty one stays empty."""
     if not tags:
         return texts
-    return [tagged(tags, text) if text.strip() else text for text in texts]
+    return [text if is_empty(text) else tagged(tags, text) for text in texts]
 
 
 def as_read(
@@ -163,6 +163,8 @@ class Preparation:
         self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
+        # Ids of a line that the vocabulary's own normalisation leaves nothing of.
+        self._empty = vocabularies.source.encode(" ".join(tags))
         self._fitter = context_fitter(context, vocabularies, config, positions)
         self._symbols = TreeSymbols.of(vocabularies) if config.grammar == "trees" else None
 
@@ -178,7 +180,7 @@ class Preparation:
         prefixes = self._prefixes(ids, lines)
         wanted = []
         for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
-            if not source and self._reads_source:
+            if self._reads_source and (not source or source == self._empty):
                 continue  # an empty line stays empty, whatever its prefix
             reason = self._refusal(source, line, [] if prefixes is None else prefixes[place])
             if reason is None:

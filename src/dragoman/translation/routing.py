@@ -13,7 +13,7 @@ from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_con
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
-from dragoman.translation.dispatch import Dispatcher
+from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
@@ -52,8 +52,8 @@ class Router(Dispatcher):
             where: what errors call its section ``search``.
 
         Raises:
-            DragomanError: the errors of :meth:`Translator.of` for one of the translators; or what
-                decides the languages cannot be opened, or knows none of the routes.
+            DragomanError: the errors of :func:`translator_apart` for one of the translators; or
+                what decides the languages cannot be opened, or knows none of the routes.
         """
         config = system.identifier or IdentifierConfig()
         labeller = _labeller(system, config)
@@ -66,7 +66,7 @@ class Router(Dispatcher):
         opened: list[Translator] = []
         try:
             for one in (None, *languages):
-                opened.append(Translator.of(system.route(one), where))
+                opened.append(translator_apart(system.route(one), where, "source language"))
         except BaseException:
             for translator in opened:
                 translator.close()

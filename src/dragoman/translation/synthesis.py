@@ -19,28 +19,21 @@ from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from dragoman.core.claims import claimed
 from dragoman.core.config import parse
 from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.core.files import content_digest
 from dragoman.core.runners import Runner
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.similarity import Similarity
-from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
-from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import SearchConfig
 from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
-from dragoman.translation.bayes_risk import sampling_settings
+from dragoman.translation.corpus_origin import Known, settings_of
 from dragoman.translation.outputs import Translation
 from dragoman.translation.shards import Counts, Shards
 from dragoman.translation.translator import Translator
-
-Known = Literal["source", "target"]
-"""The side that the given text is; its translation becomes the other."""
 
 Progress = Callable[[int, int], AbstractContextManager[Callable[[int], object]]]
 """From the number of lines done before and that of all lines to a context manager, in which the
@@ -49,10 +42,6 @@ function that it gives is called with the number done so far."""
 SHARD_LINES = 2000
 _LOCK = ".lock"
 _MODEL_DIGITS = 12
-# They decide where and how fast a line is translated, but not into what; search is compared whole.
-_NOT_COMPARED = {"device", "workers", "search"}
-# Settings that older corpora do not name.
-_CAME_LATER = ("constrained_beam", "grammar", "unknown", "mbr")
 
 
 class GivenLine(NamedTuple):
@@ -171,7 +160,7 @@ def translate_corpus(
                 f"{system.models[0]}: it reads context, and a corpus is translated in shards of "
                 "single lines; use 'dragoman translate', which reads documents in order"
             )
-        settings = _settings(system, translator, known, closest, shard_lines)
+        settings = settings_of(system, translator, known, closest, shard_lines)
         origin = {**settings, "input": {"lines": total, "sha256": digest}}
         if (finished := shards.begin(origin)) is None:
             row = _Rows(known, _models(origin), origin["method"], choose)
@@ -212,90 +201,9 @@ def _measure(text: Iterable[GivenLine]) -> tuple[int, str]:
     return total, content.hexdigest()
 
 
-def _settings(
-    system: TranslationSystem,
-    translator: Translator,
-    known: Known,
-    closest: Similarity | None,
-    shard_lines: int,
-) -> dict[str, Any]:
-    """What the corpus depends on, apart from the text."""
-    if closest is not None and translator.search.nbest == 1:
-        raise ConfigError("the closest of several translations needs nbest above 1")
-    digests: list[str] = []
-    described = _with_digests(system.plain(), digests)
-    if system.shortlist:
-        described["shortlist"] = [content_digest(shortlist_path(leg)) for leg in system.legs()]
-    search = translator.search.model_dump(mode="json")
-    for name in _CAME_LATER:  # so that older corpora go on
-        if search[name] == SearchConfig.model_fields[name].default:
-            del search[name]
-    if search["sampling"] is not None and search["sampling"]["epsilon"] is None:
-        del search["sampling"]["epsilon"]
-    return {
-        "known": known,
-        "method": method_of(translator.search, closest),
-        "models": digests,
-        "system": {name: described[name] for name in described if name not in _NOT_COMPARED},
-        "tags": list(translator.tags),
-        "search": search,
-        "shard_lines": shard_lines,
-    }
-
-
-def _with_digests(values: Mapping[str, Any], digests: list[str]) -> dict[str, Any]:
-    """A description with digests, which are also added to a list, in place of models' paths."""
-
-    def digest_of(path: str) -> str:
-        digests.append(model_digest(Path(path)))
-        return digests[-1]
-
-    changed = dict(values)
-    for name, value in values.items():
-        if name == "models" and value is not None:
-            changed[name] = [digest_of(path) for path in value]
-        elif name == "path":
-            changed[name] = digest_of(value)
-        elif isinstance(value, Mapping) and name != "search":
-            changed[name] = _with_digests(value, digests)
-    return changed
-
-
-def model_digest(path: Path) -> str:
-    """A digest of the weights of a model, run or checkpoint.
-
-    Raises:
-        SavedError: it is missing or damaged.
-    """
-    directory = model_directory(path)
-    found = weights_digest(directory)
-    # A model of an old release may lack a digest.
-    return content_digest(directory / WEIGHTS_FILE) if found == "None" else found
-
-
 def _models(origin: Mapping[str, Any]) -> str:
     """The first digits of the digests of all models."""
     return "+".join(one[:_MODEL_DIGITS] for one in origin["models"])
-
-
-def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
-    """How translations are found, in a few words, such as "sampling, top-k 10, seed 1"."""
-    drawn, words = search.sampling, ["sampling"]
-    if (mbr := search.mbr) is not None:
-        drawn = sampling_settings(search).sampling
-        words = [f"minimum Bayes risk of {mbr.samples} samples by {mbr.utility}"]
-        words += [] if mbr.candidates == "samples" else [f"candidates {mbr.candidates}"]
-    if drawn is None:
-        words = ["greedy" if search.beam == 1 else f"beam {search.beam}"]
-    else:
-        words += [f"temperature {drawn.temperature:g}"] if drawn.temperature != 1 else []
-        words += [f"top-k {drawn.top_k}"] if drawn.top_k is not None else []
-        words += [f"top-p {drawn.top_p:g}"] if drawn.top_p != 1 else []
-        words += [f"epsilon {drawn.epsilon:g}"] if drawn.epsilon else []
-        words.append(f"seed {drawn.seed}")
-    if closest is not None:
-        words.append(f"closest of {search.nbest} by {closest}")
-    return ", ".join(words)
 
 
 class _Piece(NamedTuple):

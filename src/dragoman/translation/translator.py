@@ -8,6 +8,7 @@ lines or their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,16 @@ class Translator:
     def tags(self) -> tuple[str, ...]:
         """Those that are put in front of each source."""
         return self._tags
+
+    def tagged(self, tags: Sequence[str]) -> Translator:
+        """This with other tags in front of each source; either shares all else with the other.
+
+        Args:
+            tags: that the models know.
+        """
+        other = copy(self)
+        other._tags = tuple(tags)
+        return other
 
     @property
     def has_confidence(self) -> bool:

@@ -230,6 +230,31 @@ def zip_with_a_link(model: Path) -> bytes:
     return packed.getvalue()
 
 
+def damaged_zip(method: int) -> Callable[[Path], bytes]:
+    """A model whose weights are compressed, and not what was compressed."""
+
+    def packed(model: Path) -> bytes:
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w", method) as archive:
+            for name, content in contents(model).items():
+                archive.writestr(name, content)
+            info = archive.getinfo("model.safetensors")
+        damaged = bytearray(whole.getvalue())
+        middle = info.header_offset + info.compress_size // 2
+        damaged[middle : middle + 200] = bytes(200)
+        return bytes(damaged)
+
+    return packed
+
+
+def zip_with_a_damaged_name(model: Path) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in contents(model).items():
+            archive.writestr(f"modèle/{name}", content)
+    return packed.getvalue().replace("è".encode(), b"\xc3\xc3")
+
+
 def zip_that_begins_elsewhere(model: Path) -> bytes:
     """A zip file whose directory is said to begin so late that its files begin before it does."""
     packed = io.BytesIO()
@@ -281,6 +306,10 @@ BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
     (".zip", zip_that_begins_elsewhere, "is outside of the archive"),
     (".zip", zip_without_a_name, "truncated or corrupt: a file in it has no name"),
     (".zip", lambda model: b"PK\x03\x04<html>", "no archive, or truncated or corrupt"),
+    (".zip", damaged_zip(zipfile.ZIP_DEFLATED), "truncated or corrupt"),
+    (".zip", damaged_zip(zipfile.ZIP_BZIP2), "truncated or corrupt"),
+    (".zip", damaged_zip(zipfile.ZIP_LZMA), "truncated or corrupt"),
+    (".zip", zip_with_a_damaged_name, "truncated or corrupt"),
     (".tar", lambda model: b"", "no archive|has no model|empty"),
     (
         ".tar",

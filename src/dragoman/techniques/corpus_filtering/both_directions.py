@@ -12,7 +12,7 @@ from dragoman.saved.model import CONFIG_FILE, SavedConfig, home_of, model_direct
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.corpus_filtering.pair_scorer import ScoringModels
 from dragoman.text.examples import Direction
-from dragoman.translation.synthesis import model_digest
+from dragoman.translation.corpus_origin import model_digest
 
 _UNNAMED = {"source", "target"}
 

@@ -28,8 +28,8 @@ from dragoman.techniques.corpus_filtering.pair_scorer import (
 from dragoman.techniques.host import ShowCount
 from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
 from dragoman.text.formats import Pair
+from dragoman.translation.corpus_origin import model_digest
 from dragoman.translation.shards import Made, Shards
-from dragoman.translation.synthesis import model_digest
 
 SHARD_LINES = 4000
 _LOCK = ".lock"

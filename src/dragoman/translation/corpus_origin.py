@@ -1,0 +1,134 @@
+"""What a synthetic corpus was made with: all that decides its lines, by content and not by path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import content_digest
+from dragoman.evaluation.similarity import Similarity
+from dragoman.saved.adapter import read_adapter
+from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
+from dragoman.saved.shortlist import shortlist_path
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import SearchConfig
+from dragoman.translation.bayes_risk import sampling_settings
+from dragoman.translation.translator import Translator
+
+Known = Literal["source", "target"]
+"""The side that the given text is; its translation becomes the other."""
+
+# They decide where and how fast a line is translated, but not into what; search is compared whole.
+_NOT_COMPARED = {"device", "workers", "search"}
+# Settings that older corpora do not name.
+_CAME_LATER = ("constrained_beam", "grammar", "unknown", "mbr")
+
+
+def settings_of(
+    system: TranslationSystem,
+    translator: Translator,
+    known: Known,
+    closest: Similarity | None,
+    shard_lines: int,
+) -> dict[str, Any]:
+    """What a corpus depends on, apart from the text.
+
+    Args:
+        system: what translates.
+        translator: opened from it.
+        known: which side the text is.
+        closest: what chooses among several translations.
+        shard_lines: lines per shard.
+
+    Raises:
+        ConfigError: there is one translation, and nothing to choose.
+        SavedError: a model or the adapter is missing or damaged.
+    """
+    if closest is not None and translator.search.nbest == 1:
+        raise ConfigError("the closest of several translations needs nbest above 1")
+    digests: list[str] = []
+    described = _with_digests(system.plain(), digests)
+    described.update(_files_of(system, described))
+    search = translator.search.model_dump(mode="json")
+    for name in _CAME_LATER:  # so that older corpora go on
+        if search[name] == SearchConfig.model_fields[name].default:
+            del search[name]
+    if search["sampling"] is not None and search["sampling"]["epsilon"] is None:
+        del search["sampling"]["epsilon"]
+    return {
+        "known": known,
+        "method": method_of(translator.search, closest),
+        "models": digests,
+        "system": {name: described[name] for name in described if name not in _NOT_COMPARED},
+        "tags": list(translator.tags),
+        "search": search,
+        "shard_lines": shard_lines,
+    }
+
+
+def _files_of(system: TranslationSystem, described: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that name files other than models, with digests in place of paths."""
+    found: dict[str, Any] = {}
+    if system.shortlist:
+        found["shortlist"] = [content_digest(shortlist_path(leg)) for leg in system.legs()]
+    if system.adapter is not None:
+        found["adapter"] = content_digest(read_adapter(system.adapter).path)
+    if (terms := system.terms) is not None:
+        found["terms"] = dict(described["terms"])
+        if terms.glossary is not None:
+            found["terms"]["glossary"] = content_digest(terms.glossary)
+        if terms.keep:
+            found["terms"]["keep"] = [content_digest(file) for file in terms.keep]
+    return found
+
+
+def _with_digests(values: Mapping[str, Any], digests: list[str]) -> dict[str, Any]:
+    """A description with digests, which are also added to a list, in place of models' paths."""
+
+    def digest_of(path: str) -> str:
+        digests.append(model_digest(Path(path)))
+        return digests[-1]
+
+    changed = dict(values)
+    for name, value in values.items():
+        if name == "models" and value is not None:
+            changed[name] = [digest_of(path) for path in value]
+        elif name == "path":
+            changed[name] = digest_of(value)
+        elif isinstance(value, Mapping) and name != "search":
+            changed[name] = _with_digests(value, digests)
+    return changed
+
+
+def model_digest(path: Path) -> str:
+    """A digest of the weights of a model, run or checkpoint.
+
+    Raises:
+        SavedError: it is missing or damaged.
+    """
+    directory = model_directory(path)
+    found = weights_digest(directory)
+    # A model of an old release may lack a digest.
+    return content_digest(directory / WEIGHTS_FILE) if found == "None" else found
+
+
+def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
+    """How translations are found, in a few words, such as "sampling, top-k 10, seed 1"."""
+    drawn, words = search.sampling, ["sampling"]
+    if (mbr := search.mbr) is not None:
+        drawn = sampling_settings(search).sampling
+        words = [f"minimum Bayes risk of {mbr.samples} samples by {mbr.utility}"]
+        words += [] if mbr.candidates == "samples" else [f"candidates {mbr.candidates}"]
+    if drawn is None:
+        words = ["greedy" if search.beam == 1 else f"beam {search.beam}"]
+    else:
+        words += [f"temperature {drawn.temperature:g}"] if drawn.temperature != 1 else []
+        words += [f"top-k {drawn.top_k}"] if drawn.top_k is not None else []
+        words += [f"top-p {drawn.top_p:g}"] if drawn.top_p != 1 else []
+        words += [f"epsilon {drawn.epsilon:g}"] if drawn.epsilon else []
+        words.append(f"seed {drawn.seed}")
+    if closest is not None:
+        words.append(f"closest of {search.nbest} by {closest}")
+    return ", ".join(words)
