@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 from dragoman.core.errors import DataError
 from dragoman.core.files import storage_errors
@@ -143,7 +143,10 @@ class _Ending:
 
 @contextmanager
 def _opened_tar(archive: Path) -> Iterator[tarfile.TarFile]:
-    with open_bytes(archive) as stream, tarfile.open(fileobj=_Ending(stream), mode="r|") as tar:
+    with (
+        open_bytes(archive) as stream,
+        tarfile.open(fileobj=cast("IO[bytes]", _Ending(stream)), mode="r|") as tar,
+    ):
         yield tar
 
 
