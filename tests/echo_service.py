@@ -37,6 +37,9 @@ class EchoService:
     def directions(self) -> list[Pairing]:
         return list(self._pairs)
 
+    def is_ready(self) -> bool:
+        return True
+
     def tags(self, direction: Pairing) -> tuple[str, ...]:
         return ("<formal>", "<informal>") if direction.target == "de" else ()
 
