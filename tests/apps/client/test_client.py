@@ -275,6 +275,24 @@ def test_a_stream_that_is_cut_off() -> None:
     assert caught.value.kind == "cut_off"
 
 
+def test_a_stream_whose_connection_breaks_is_cut_off() -> None:
+    async def lines() -> AsyncIterator[str]:
+        yield '{"kind": "start"}\n'
+        raise RuntimeError("the server ends")
+
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            async for _ in client.stream("a", target="de"):
+                pass
+
+    with (
+        answering(lambda number: StreamingResponse(lines())) as (address, _),
+        pytest.raises(ServiceError, match="ended before the text was translated; try") as caught,
+    ):
+        asyncio.run(call(address))
+    assert caught.value.kind == "cut_off"
+
+
 @pytest.mark.parametrize(
     "line", ["<html>", "[]", "{}", '{"kind": "sentence"}', '{"kind": "error", "error": "no"}']
 )
