@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
 _LATER = (429, 502, 503, 504)  # a later try may succeed
+_FOR_THE_MONTH = "quota_exceeded"  # also with 429
 
 
 class Sending(NamedTuple):
@@ -147,7 +148,9 @@ class Connection:
             return None, self._failure(error), False
         except self._broken as error:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
-        return None, _refusal(response, self.url), response.status_code in _LATER
+        refusal = _refusal(response, self.url)
+        passing = response.status_code in _LATER and refusal.kind != _FOR_THE_MONTH
+        return None, refusal, passing
 
     def _built(self, sending: Sending) -> httpx.Request:
         """A request as it is sent.
