@@ -66,6 +66,7 @@ class PlainDoor:
             async def each() -> AsyncIterator[str]:
                 while True:
                     yield "x" * 100_000
+                    await asyncio.sleep(0)
 
             return StreamingResponse(each(), media_type="text/plain")
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dragoman.core.errors import DragomanError, NoWorkersError
 from dragoman.core.processes import WorkerPool
@@ -30,7 +31,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 """Seconds before processes that could not be started are tried again; doubled from try to try."""
 
 
-class _Submitted(NamedTuple, Generic[Item, Result]):
+@dataclass(frozen=True)
+class _Submitted(Generic[Item, Result]):
     """A task, and where it was submitted."""
 
     item: Item
