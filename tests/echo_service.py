@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncIterator, Sequence
 
@@ -37,6 +38,9 @@ class EchoService:
     def directions(self) -> list[Pairing]:
         return list(self._pairs)
 
+    def is_ready(self) -> bool:
+        return True
+
     def tags(self, direction: Pairing) -> tuple[str, ...]:
         return ("<formal>", "<informal>") if direction.target == "de" else ()
 
@@ -50,8 +54,12 @@ class EchoService:
     async def stream(
         self, request: TextRequest, *, seconds: float | None = None
     ) -> AsyncIterator[TranslatedSentence]:
+        left = math.inf if seconds is None else seconds
         for sentence in self._translated(request).sentences:
-            await asyncio.sleep(self._seconds)
+            await asyncio.sleep(min(self._seconds, left))
+            left -= self._seconds
+            if left < 0:
+                raise RefusedError("timed_out", "the translation was not ready")
             yield sentence
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:

@@ -57,6 +57,19 @@ class PlainDoor:
 
             return StreamingResponse(each(), media_type="text/plain")
 
+        @router.get("/much/{size}")
+        async def much(size: int) -> Response:
+            return PlainTextResponse("x" * size)
+
+        @router.get("/flood")
+        async def flood() -> Response:
+            async def each() -> AsyncIterator[str]:
+                while True:
+                    yield "x" * 100_000
+                    await asyncio.sleep(0)
+
+            return StreamingResponse(each(), media_type="text/plain")
+
         @router.get("/broken")
         async def broken() -> Response:
             raise RuntimeError("a secret of the inside")

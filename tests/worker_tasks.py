@@ -53,3 +53,30 @@ def then_die_while_sending(number: int) -> int:
 
 def fail(number: int) -> int:
     raise TimeoutError(f"of task {number}")
+
+
+def die_unless_marked(given: tuple[str, int]) -> int:
+    """Number 2 kills its worker, but only the first time, of which it leaves a file."""
+    path, number = given
+    if number == 2 and not os.path.exists(path):
+        with open(path, "w", encoding="utf-8"):
+            pass
+        die(number)
+    return number
+
+
+def begin_once(path: str) -> None:
+    """Leaves a file, and is killed where there is one."""
+    if os.path.exists(path):
+        die(0)
+    with open(path, "w", encoding="utf-8"):
+        pass
+    begin(7)
+
+
+def begin_slowly(path: str) -> None:
+    """Leaves a file before it takes its time."""
+    with open(path, "w", encoding="utf-8"):
+        pass
+    time.sleep(0.3)
+    begin(7)

@@ -17,7 +17,7 @@ from planted_calibration import calibration_of
 from tiny_model import save_tiny_model
 
 from dragoman.core import device
-from dragoman.core.errors import UsageError, WorkerError
+from dragoman.core.errors import UsageError
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation import building
 from dragoman.translation.confidence import ConfidentEngine
@@ -66,22 +66,26 @@ def test_auto_is_decided_once_for_all_processes(
     assert handed == ["bfloat16"]
 
 
-def test_a_worker_that_was_ended_is_told(model: Path) -> None:
-    others = set(multiprocessing.active_children())
-    translator = Translator.load(model, device="cpu", workers=1)
-    assert translator.translate(["a"])
-    (worker,) = set(multiprocessing.active_children()) - others
-    worker.kill()
-    worker.join()
-    with pytest.raises(WorkerError, match="fewer workers"):
-        translator.translate(["a"])
-
-
 def workers_of(load: Callable[[], Translator]) -> tuple[Translator, set[Any]]:
     others = set(multiprocessing.active_children())
     translator = load()
     assert translator.translate(["a"])
     return translator, set(multiprocessing.active_children()) - others
+
+
+def test_a_translator_goes_on_when_a_worker_was_killed(model: Path) -> None:
+    translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
+    confident = ConfidentEngine.__new__(ConfidentEngine)
+    confident._engine = translator._engine
+    assert translator.is_ready
+    assert confident.is_ready
+    worker.kill()
+    worker.join()
+    assert not translator.is_ready
+    assert not confident.is_ready
+    assert len(translator.translate(["a", "b c"])) == 2
+    assert translator.is_ready
+    translator.close()
 
 
 def test_workers_of_a_forgotten_translator_end(model: Path) -> None:

@@ -99,6 +99,13 @@ class WorkerError(DragomanError):
             self.exit_code = exit_code
 
 
+class NoWorkersError(WorkerError):
+    """Processes that share the work were killed, and others could not be started in their place.
+
+    They are tried again later, so that a later request may succeed.
+    """
+
+
 class BusyError(DragomanError):
     """Too many requests are waiting; a later one may succeed.  No command ends with it."""
 

@@ -32,6 +32,7 @@ _hidden = threading.Lock()
 
 _WATCH_SECONDS = 1.0
 """How often a process that waits for a result checks whether the workers are alive."""
+_AWAKE_SECONDS = 0.02
 _failure: Exception | None = None
 """In a worker: why it could not start."""
 
@@ -96,7 +97,7 @@ class WorkerPool:
         """Start all processes now; otherwise each starts when a task finds no idle one."""
         with suppress(BrokenProcessPool):  # which the first task will find too
             for _ in range(self._processes):
-                self._submit(_nothing)
+                self.submit(_nothing)
 
     def in_order(
         self, task: Callable[[Item], Result], items: Iterable[Item], *, ahead: int
@@ -115,47 +116,71 @@ class WorkerPool:
         pending: deque[Future[Result]] = deque()
         try:
             for item in items:
-                pending.append(self._submit(task, item))
+                pending.append(self.submit(task, item))
                 if len(pending) >= ahead:
-                    yield self._result(pending.popleft())
+                    yield self.result(pending.popleft())
             while pending:
-                yield self._result(pending.popleft())
+                yield self.result(pending.popleft())
         except BrokenProcessPool as error:
             # The executor ends the remaining tasks; cancelling one would also end its thread in
             # Python before 3.12.1.
             pending.clear()
             self._let_end()
-            raise WorkerError(
-                f"a process that {self._work} was killed, perhaps for lack of memory; "
-                f"{self._remedy}"
-            ) from error
+            raise self.killed("was killed") from error
         except CancelledError as error:  # by another thread
-            raise self._ended() from error
+            raise self.ended() from error
 
     def close(self) -> None:
         """End the processes after their current tasks; closing twice does no harm."""
         self._closed = True
         self._break_if_a_worker_is_gone()
+        if self.is_broken:
+            self._let_end()
         self._executor.shutdown(cancel_futures=True)
 
-    def _submit(self, task: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    @property
+    def is_broken(self) -> bool:
+        """Whether a worker was killed, so that the others end as well."""
+        executor: Any = self._executor
+        return bool(executor._broken) or not all(one.is_alive() for one in self._workers())
+
+    def begin(self) -> None:
+        """Start all processes, and wait until each is ready for tasks.
+
+        Raises:
+            BrokenProcessPool: one was killed.
+            Exception: whatever ``begin`` raises in one of them.
+        """
+        begun: set[int | None] = set()
+        while not begun or not begun.issuperset(one.pid for one in self._workers()):
+            waiting = [self.submit(_awake) for _ in range(self._processes)]
+            begun.update(self.result(one) for one in waiting)
+
+    def submit(self, task: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Submit a task, for which the executor may start a process.
 
         The new process inherits the blocked signals: Ctrl-C, which reaches every process of a
         terminal, would otherwise print a traceback for each process that is still importing.
+
+        Raises:
+            BrokenProcessPool: a worker was killed.
+            WorkerError: the pool is closed.
         """
         if self._closed:
-            raise self._ended()
+            raise self.ended()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return self._executor.submit(_carry_out, task, *arguments)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _ended(self) -> WorkerError:
-        return WorkerError(f"what {self._work} in several processes was closed meanwhile")
+    def result(self, future: Future[Result]) -> Result:
+        """What a task that was submitted returns, or the error that it raises.
 
-    def _result(self, future: Future[Result]) -> Result:
+        Raises:
+            BrokenProcessPool: a worker was killed before the task was done.
+            CancelledError: the pool was closed before it began.
+        """
         while True:
             try:
                 return future.result(timeout=_WATCH_SECONDS)
@@ -164,6 +189,20 @@ class WorkerPool:
                     return future.result()
                 self._break_if_a_worker_is_gone()
 
+    def killed(self, what: str) -> WorkerError:
+        """The error for a worker that was killed; ``what`` says so."""
+        return WorkerError(
+            f"a process that {self._work} {what}, perhaps for lack of memory; {self._remedy}"
+        )
+
+    def ended(self) -> WorkerError:
+        """The error for tasks of a closed pool."""
+        return WorkerError(f"what {self._work} in several processes was closed meanwhile")
+
+    def _workers(self) -> list[SpawnProcess]:
+        executor: Any = self._executor  # no public attribute has them
+        return list((executor._processes or {}).values())
+
     def _break_if_a_worker_is_gone(self) -> None:
         """Make the executor notice a worker that was killed while it sent a result.
 
@@ -171,7 +210,7 @@ class WorkerPool:
         which cannot come; but the pipe does not end while this process also holds an end of it.
         """
         executor: Any = self._executor  # no public attribute provides what is needed here
-        workers = list((executor._processes or {}).values())
+        workers = self._workers()
         if executor._broken or all(worker.is_alive() for worker in workers):
             return
         time.sleep(_WATCH_SECONDS)  # it may be about to notice, and must then not be disturbed
@@ -229,3 +268,9 @@ def _end_with_parent() -> None:
 
 def _nothing() -> None:
     """A task that only makes a worker start."""
+
+
+def _awake() -> int:
+    """A task that says which worker has begun, and leaves time for the others to do so."""
+    time.sleep(_AWAKE_SECONDS)
+    return os.getpid()

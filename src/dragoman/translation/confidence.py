@@ -37,7 +37,7 @@ from dragoman.saved.calibration import (
 )
 from dragoman.saved.model import model_directory, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.engine import Engine, MayBeAway, SourceBatch
 from dragoman.translation.opening import OpenSystem
 
 log = logging.getLogger(__name__)
@@ -128,6 +128,11 @@ class ConfidentEngine:
                 [replace(one, confidence=self._confidence(one, len(source))) for one in hypotheses]
                 for source, hypotheses in zip(batch.sources, found, strict=True)
             ]
+
+    @property
+    def is_ready(self) -> bool:
+        """See :class:`dragoman.translation.engine.MayBeAway`."""
+        return not isinstance(self._engine, MayBeAway) or self._engine.is_ready
 
     def close(self) -> None:
         """Close the engine."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -89,6 +89,15 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release what the engine holds, for good; closing it again does nothing."""
+
+
+@runtime_checkable
+class MayBeAway(Protocol):
+    """An engine that cannot search for a while, such as after its processes were killed."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a search begins at once; one may begin, or fail, before it does."""
 
 
 class TorchEngine:

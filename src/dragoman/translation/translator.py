@@ -32,7 +32,7 @@ from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
 from dragoman.translation.confidence import ConfidentEngine
-from dragoman.translation.engine import Engine, TorchEngine
+from dragoman.translation.engine import Engine, MayBeAway, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.opening import (
     OpenSystem,
@@ -272,6 +272,17 @@ class Translator:
     def has_confidence(self) -> bool:
         """Whether translations have a calibrated confidence."""
         return isinstance(self._engine, ConfidentEngine)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a call is worked on at once.
+
+        It is not while processes of ``workers`` are to be started in place of those that were
+        killed, which a call does.
+        """
+        if isinstance(self._engine, MayBeAway) and not self._engine.is_ready:
+            return False
+        return self._pivot is None or self._pivot.is_ready
 
     @property
     def context(self) -> ContextConfig | None:

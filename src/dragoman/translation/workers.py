@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
-from dragoman.core.processes import WorkerPool
+from dragoman.core.lasting_pool import LastingPool
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engine import SourceBatch, TorchEngine
@@ -23,6 +23,9 @@ _engine: TorchEngine | None = None  # in a worker: the engine it searches with
 class WorkerEngine:
     """Searches in several processes, each with the models and one thread.
 
+    When one of them is killed, such as for lack of memory, others are started in place of all, and
+    search again what was lost.
+
     Args:
         system: what each worker opens for itself; its precision must be decided already.
         workers: number of processes.
@@ -30,7 +33,7 @@ class WorkerEngine:
 
     def __init__(self, system: TranslationSystem, workers: int) -> None:
         self._ahead = workers * _AHEAD
-        self._pool = WorkerPool(
+        self._pool = LastingPool(
             workers, _begin, (system,), work="translates", remedy="repeat with fewer workers"
         )
         self._pool.start()
@@ -41,10 +44,16 @@ class WorkerEngine:
         """See :meth:`dragoman.translation.engine.Engine.search`.
 
         Raises:
-            WorkerError: a worker was terminated from outside.
+            NoWorkersError: a worker was killed, and others cannot be started.
+            WorkerError: a batch was lost twice with its worker, or this was closed meanwhile.
         """
         tasks = ((batch, config) for batch in batches)
         yield from self._pool.in_order(_search, tasks, ahead=self._ahead)
+
+    @property
+    def is_ready(self) -> bool:
+        """See :class:`dragoman.translation.engine.MayBeAway`."""
+        return self._pool.is_ready
 
     def close(self) -> None:
         """End the processes once they have finished their current batches."""

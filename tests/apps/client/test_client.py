@@ -210,12 +210,23 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
 
 
 def test_who_must_wait_too_long_is_told_at_once() -> None:
-    error = {"kind": "quota_exceeded", "message": "no characters are left", "retry_after": 1000.0}
+    error = {"kind": "too_many_requests", "message": "one per hour", "retry_after": 1000.0}
     answer = Response(json.dumps({"error": error}), 429, {"Retry-After": "1000"})
     with answering(lambda number: answer) as (address, asked):
-        with pytest.raises(ServiceError, match="no characters are left") as caught:
+        with pytest.raises(ServiceError, match="one per hour") as caught:
             translated(address)
-        assert (caught.value.kind, caught.value.retry_after) == ("quota_exceeded", 1000)
+        assert (caught.value.kind, caught.value.retry_after) == ("too_many_requests", 1000)
+        assert asked == [1]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_whose_characters_are_used_up_is_told_at_once() -> None:
+    error = {"kind": "quota_exceeded", "message": "no characters are left", "retry_after": None}
+    answer = Response(json.dumps({"error": error}), 429)
+    with answering(lambda number: answer) as (address, asked):
+        with pytest.raises(ServiceError, match="no characters are left") as caught:
+            translated(address, timeout=2)
+        assert (caught.value.kind, caught.value.retry_after) == ("quota_exceeded", None)
         assert asked == [1]
 
 
@@ -270,6 +281,24 @@ def test_a_stream_that_is_cut_off() -> None:
     with (
         answering(lambda number: StreamingResponse(lines())) as (address, _),
         pytest.raises(ServiceError, match="ended before the text was translated") as caught,
+    ):
+        asyncio.run(call(address))
+    assert caught.value.kind == "cut_off"
+
+
+def test_a_stream_whose_connection_breaks_is_cut_off() -> None:
+    async def lines() -> AsyncIterator[str]:
+        yield '{"kind": "start"}\n'
+        raise RuntimeError("the server ends")
+
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            async for _ in client.stream("a", target="de"):
+                pass
+
+    with (
+        answering(lambda number: StreamingResponse(lines())) as (address, _),
+        pytest.raises(ServiceError, match="ended before the text was translated; try") as caught,
     ):
         asyncio.run(call(address))
     assert caught.value.kind == "cut_off"

@@ -52,9 +52,14 @@ def address() -> Iterator[str]:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[socket.socket]:
+def connected(address: str, buffer: int | None = None) -> Iterator[socket.socket]:
+    """A connection, with so many bytes for what is not read yet."""
     parts = urlsplit(address)
-    with closing(socket.create_connection((parts.hostname, parts.port or 80), 10)) as connection:
+    with closing(socket.socket()) as connection:
+        connection.settimeout(10)
+        if buffer is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        connection.connect((parts.hostname, parts.port or 80))
         yield connection
 
 
@@ -268,6 +273,37 @@ def test_a_stream_that_takes_too_long_is_cut_off() -> None:
         pytest.raises(httpx.RemoteProtocolError, match="without sending complete"),
     ):
         httpx.get(f"{address}/plain/drops/100")
+
+
+UNREAD = b"GET /plain/much/8000000 HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        UNREAD + b"\r\n",
+        UNREAD + b"Connection: close\r\n\r\n",
+        2 * (UNREAD + b"\r\n"),
+        b"GET /plain/flood HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+    ids=["kept open", "closed", "two at once", "without end"],
+)
+def test_a_client_that_does_not_read_is_left(
+    question: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "FLUSH_SECONDS", 0.2)
+    limits = LimitsConfig(seconds=0.4)
+    config = ServerConfig(systems=SYSTEMS, limits=limits)
+    app = create_app([PlainDoor().door], limits)
+    server = StoppableServer(app, config)
+    with running(app, server) as address, connected(address, buffer=4096) as connection:
+        connection.sendall(question)
+        while not server.server_state.connections:
+            time.sleep(0.01)
+        end = time.monotonic() + 20
+        while server.server_state.connections or server.server_state.tasks:
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
 def test_streams_arrive_piece_by_piece(address: str) -> None:

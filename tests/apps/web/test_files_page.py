@@ -69,6 +69,15 @@ def test_a_file_waits_for_a_busy_server(own_page: Page, site: Site) -> None:
     expect(page.get_by_role("button", name="Download")).to_be_visible()
 
 
+def test_a_file_for_which_no_characters_are_left_is_given_up(page: Page, site: Site) -> None:
+    body = '{"error": {"kind": "quota_exceeded", "message": "no characters are left"}}'
+    page.route("**/v1/documents", lambda route: route.fulfill(status=429, body=body))
+    visit(page, site)
+    page.get_by_role("tab", name="Files").click()
+    upload(page, "letter.txt")
+    expect(page.get_by_role("listitem")).to_contain_text("no characters are left")
+
+
 def test_terms_go_with_a_file_whose_language_is_chosen(page: Page, site: Site) -> None:
     visit(page, site)
     page.get_by_role("button", name="Glossary").click()

@@ -322,6 +322,14 @@ def test_the_theme_is_the_systems_unless_one_is_chosen(browser: Browser, site: S
         assert page.evaluate(ground) == light
 
 
+def test_used_up_characters_are_told_and_not_asked_for_again(page: Page, site: Site) -> None:
+    visit(page, site)
+    body = '{"error": {"kind": "quota_exceeded", "message": "no characters are left"}}'
+    page.route("**/v1/translate", lambda route: route.fulfill(status=429, body=body))
+    page.fill("#source", "It rains.")
+    expect(page.locator("#notice-text")).to_have_text("no characters are left")
+
+
 def test_a_busy_server_is_asked_again(own_page: Page, site: Site) -> None:
     page = own_page
     page.clock.install()

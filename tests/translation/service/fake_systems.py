@@ -39,6 +39,7 @@ class FakeTranslator:
     gate: threading.Event = field(default_factory=threading.Event)
     """Calls wait until it is set."""
     closed: bool = False
+    is_ready: bool = True
     context: None = None
 
     def __post_init__(self) -> None:
@@ -85,6 +86,9 @@ class FakeSystem:
 
     def styles(self, pair: Pairing) -> list[str]:
         return ["<ui>"]
+
+    def warm_up(self) -> None:
+        self.translator.translate_nbest(["<2de> a"], nbest=1)
 
     def line(self, text: str, tags: Sequence[str], before: Sequence[str] = ()) -> str:
         return " ".join([*tags, text])

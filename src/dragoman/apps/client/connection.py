@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
 _LATER = (429, 502, 503, 504)  # a later try may succeed
+_FOR_THE_MONTH = "quota_exceeded"  # also with 429
 
 
 class Sending(NamedTuple):
@@ -72,6 +73,7 @@ class Connection:
         self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
         self.url, self._timeout = url.rstrip("/"), timeout
         self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
+        self._cut = httpx.RemoteProtocolError, httpx.ReadError
         self._unsent = httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout
 
     async def close(self) -> None:
@@ -92,7 +94,8 @@ class Connection:
         """The lines of an answer, as they come.
 
         Raises:
-            ServiceError: as for :meth:`send`; also while lines are read.
+            ServiceError: as for :meth:`send`; also while lines are read: ``cut_off``, if the
+                connection ends before they do.
         """
         async with self._answered(sending, streamed=True) as response:
             yield self._read_lines(response)
@@ -101,6 +104,8 @@ class Connection:
         try:
             async for line in response.aiter_lines():
                 yield line
+        except self._cut as error:
+            raise cut_off(self.url) from error
         except self._broken as error:
             raise self._failure(error) from error
 
@@ -143,7 +148,9 @@ class Connection:
             return None, self._failure(error), False
         except self._broken as error:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
-        return None, _refusal(response, self.url), response.status_code in _LATER
+        refusal = _refusal(response, self.url)
+        passing = response.status_code in _LATER and refusal.kind != _FOR_THE_MONTH
+        return None, refusal, passing
 
     def _built(self, sending: Sending) -> httpx.Request:
         """A request as it is sent.
@@ -190,6 +197,13 @@ def _refusal(response: httpx.Response, url: str) -> ServiceError:
     header = response.headers.get("Retry-After", "")
     retry_after = float(header) if header.isascii() and header.isdecimal() else None
     return ServiceError(message, kind, status=status, retry_after=retry_after)
+
+
+def cut_off(url: str) -> ServiceError:
+    """The error for a stream that ends early."""
+    return ServiceError(
+        f"{url}: the connection ended before the text was translated; try again", "cut_off"
+    )
 
 
 def foreign_answer(url: str, error: Exception) -> ServiceError:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from dragoman.apps.client.calls import Calls
-from dragoman.apps.client.connection import Connection, Sending
+from dragoman.apps.client.connection import Connection, Sending, cut_off
 from dragoman.apps.client.values import (
     LanguageOffer,
     detection_of,
@@ -197,11 +197,7 @@ class TextCalls(Calls):
                     yield found
                 elif found is not None:
                     raise found
-        raise ServiceError(
-            f"{self._connection.url}: the connection ended before the text was translated; "
-            "try again",
-            "cut_off",
-        )
+        raise cut_off(self._connection.url)
 
     @overload
     async def detect(self, text: str) -> list[Detection]: ...

@@ -25,7 +25,10 @@ log = logging.getLogger(__name__)
 HEADER_SECONDS = 15.0
 """How long a client may take to send the head of a request."""
 FLUSH_SECONDS = 60.0
-"""How long a client may take to fetch the end of an answer, once the connection is to be closed."""
+"""How often to look whether a client fetches what it is sent: if it does not, it is left at the
+second look."""
+FLUSH_BYTES = 1 << 16
+"""What a client must fetch of it from look to look."""
 BACKLOG = 2048
 
 
@@ -33,15 +36,19 @@ class PatientProtocol(H11Protocol):
     """Uvicorn's protocol for clients that never finish: they are left after some seconds.
 
     Its own bound is for the pause after an answer only: a client that connects and says nothing, or
-    a byte from time to time, would be waited for without end.
+    a byte from time to time, would be waited for without end.  So would one that does not read its
+    answer, whose connection closes only when the last byte is sent.
     """
 
     _head: asyncio.TimerHandle | None = None
+    _look: asyncio.TimerHandle | None = None
+    _unsent: int | None = None  # bytes at the last look, if they were waiting to be fetched
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""
         super().connection_made(transport)
         self._await_head()
+        self._look_later()
 
     def data_received(self, data: bytes) -> None:
         """A client has sent something."""
@@ -60,12 +67,27 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """A client has left."""
         self._forget_head()
+        if self._look is not None:
+            self._look.cancel()
         super().connection_lost(exc)
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection, even if its client does not read what it is still sent."""
-        super().timeout_keep_alive_handler()
-        self.loop.call_later(FLUSH_SECONDS, self.transport.abort)
+    def resume_writing(self) -> None:
+        """A client has fetched nearly all that it was sent so far."""
+        self._unsent = None
+        super().resume_writing()
+
+    def _look_later(self) -> None:
+        self._look = self.loop.call_later(FLUSH_SECONDS, self._leave_if_unread)
+
+    def _leave_if_unread(self) -> None:
+        """Leave a client that has fetched next to nothing since the last look."""
+        before, self._unsent = self._unsent, None
+        if self.flow.write_paused or self.transport.is_closing():
+            self._unsent = self.transport.get_write_buffer_size()
+            if before is not None and before - self._unsent < FLUSH_BYTES:
+                self.transport.abort()
+                return
+        self._look_later()
 
     def _await_head(self) -> None:
         self._head = self.loop.call_later(HEADER_SECONDS, self.transport.abort)

@@ -25,7 +25,7 @@ def operations_router(
     """The routes ``/ready`` and ``/metrics``.
 
     Args:
-        service: is ready once it translates anything.
+        service: is ready once it translates anything, and while it does.
         monitoring: has the figures.
         metrics_token: what the figures must be asked with; None: nothing.
         readiness: of the server.
@@ -39,6 +39,8 @@ def operations_router(
             return JSONResponse({"status": "the server is about to end"}, 503)
         if not service.directions():
             return JSONResponse({"status": "no models are loaded"}, 503)
+        if not service.is_ready():
+            return JSONResponse({"status": "processes that translate are being started"}, 503)
         return JSONResponse({"status": "ok"})
 
     @router.get("/metrics")

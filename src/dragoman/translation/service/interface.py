@@ -200,6 +200,12 @@ class TranslationService(Protocol):
     def directions(self) -> list[Pairing]:
         """All pairs of languages, sorted: trained ones and those through a pivot."""
 
+    def is_ready(self) -> bool:
+        """Whether texts are translated at once in every direction, of which there is one.
+
+        If processes that translate were killed, others are started; asking begins that.
+        """
+
     def tags(self, direction: Pairing) -> tuple[str, ...]:
         """Tags that requests in a direction may ask for, sorted; none if there are none."""
 

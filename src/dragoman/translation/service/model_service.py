@@ -179,6 +179,10 @@ class ModelService:
         """See :meth:`TranslationService.directions`."""
         return sorted(self._table.routes)
 
+    def is_ready(self) -> bool:
+        """See :meth:`TranslationService.is_ready`."""
+        return bool(self._table.routes) and all(system.is_ready() for system in self._systems)
+
     def tags(self, direction: Pairing) -> tuple[str, ...]:
         """See :meth:`TranslationService.tags`.
 

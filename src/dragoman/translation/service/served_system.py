@@ -11,14 +11,16 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from dragoman.core.errors import BusyError
+from dragoman.core.errors import BusyError, DragomanError, NoWorkersError
 from dragoman.search import SearchConfig
 from dragoman.text.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
 from dragoman.translation.outputs import Translation
+from dragoman.translation.service.interface import RefusedError
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.translator import Translator
 
@@ -33,6 +35,8 @@ _SHARE = 4
 """A request has at most this part of the queue at a time, so that others find room."""
 _MEMORY = 0.9
 """Weight of what was before in the moving average of the speed."""
+_AWAY_SECONDS = 5.0
+"""When to try again where processes that translate were killed, and others cannot be started."""
 _REMEMBERED = 256
 """Settings of search that are kept."""
 
@@ -98,6 +102,7 @@ class ServedSystem:
         self.loaded, self._config, self._threads = loaded, batching, threads
         self.measured = MeasuredTranslator(loaded.translator)
         self._batcher = RequestBatcher(self.measured, batching, threads)
+        self._starting: asyncio.Task[None] | None = None
         self._users = 0
         self._unused = asyncio.Event()
         self._unused.set()
@@ -111,6 +116,14 @@ class ServedSystem:
         self._users -= 1
         if not self._users:
             self._unused.set()
+
+    def is_ready(self) -> bool:
+        """Whether lines are translated at once; if not, what was killed is started again."""
+        if self.loaded.translator.is_ready:
+            return True
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.ensure_future(self._start())
+        return False
 
     @property
     def waiting_lines(self) -> int:
@@ -141,6 +154,7 @@ class ServedSystem:
 
         Raises:
             BusyError: there is no room in the queue for the first of them.
+            RefusedError: ``busy``, while processes that translate cannot be started.
             DragomanError: the errors of :meth:`RequestBatcher.translate_nbest`.
         """
         given = list(zip(lines, prefixes or [""] * len(lines), strict=True))
@@ -153,7 +167,7 @@ class ServedSystem:
         for start in range(0, len(distinct), size):
             part = distinct[start : start + size]
             call = partial(
-                self._batcher.translate_nbest,
+                self._batched,
                 [line for line, _ in part],
                 prefix=None if prefixes is None else [prefix for _, prefix in part],
                 glossary=glossary,
@@ -173,6 +187,19 @@ class ServedSystem:
         await self._unused.wait()
         await self._batcher.close()
         self.loaded.translator.close()
+
+    async def _start(self) -> None:
+        """Start processes in place of those that were killed, unless that was just tried."""
+        with self, suppress(DragomanError):  # which the log has
+            await self.in_turn(self.loaded.warm_up)
+
+    async def _batched(self, lines: Sequence[str], **options: Any) -> list[list[Translation]]:
+        """What the batcher gives; busy, while the processes that translate cannot be started."""
+        try:
+            return await self._batcher.translate_nbest(lines, **options)
+        except NoWorkersError as error:
+            text = "what translates these languages is being started again; try again later"
+            raise RefusedError("busy", text, _AWAY_SECONDS) from error
 
     async def _insisting(self, call: Callable[[], Any]) -> Any:
         """Try again while there is no room: what was translated before would be lost."""

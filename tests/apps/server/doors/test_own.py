@@ -282,6 +282,17 @@ def test_a_stream_that_is_refused_has_a_status(http: httpx.Client) -> None:
     assert problem(http.post("/v1/stream", json={"text": ["a"], "target": "de"}), 400, "invalid")
 
 
+def test_a_stream_that_takes_too_long_ends_with_an_error(tmp_path: Path) -> None:
+    service, limits = EchoService(seconds=0.2), LimitsConfig(seconds=0.7)
+    body = {"text": "One. Two. Three. Four. Five.", "source": "en", "target": "de"}
+    with own_server(tmp_path, service, limits) as server:
+        start, *sentences, last = events(httpx.post(f"{server.address}/v1/stream", json=body))
+    assert start["kind"] == "start"
+    assert [one["kind"] for one in sentences] == ["sentence"] * len(sentences)
+    assert last["kind"] == "error"
+    assert last["error"]["kind"] == "timed_out"
+
+
 def test_a_stream_is_of_a_language_that_can_be_translated(tmp_path: Path) -> None:
     with own_server(tmp_path, EchoService(("de", "fr"), ("en", "de"))) as server:
         body = {"text": "Hello you.", "target": "fr"}  # English, from which nothing here leads

@@ -37,8 +37,10 @@ async function call(path, options = {}) {
 /** What an answer that is no success says; it may come from a proxy in front of the server. */
 function refusal({ status, headers }, body) {
   const problem = body?.error ?? {};
-  const passing = status === 429 || status >= 502;
-  const seconds = Number(headers.get("Retry-After") ?? problem.retry_after ?? (passing ? 5 : NaN));
+  const isUsedUp = problem.kind === "quota_exceeded"; // until the month ends
+  const passing = (status === 429 || status >= 502) && !isUsedUp;
+  const given = isUsedUp ? null : (headers.get("Retry-After") ?? problem.retry_after);
+  const seconds = Number(given ?? (passing ? 5 : NaN));
   return new Refusal(
     problem.kind ?? (passing ? "busy" : "invalid"),
     problem.message ?? `The server answered with an error (${status}).`,

@@ -1,0 +1,200 @@
+"""A pool of processes that goes on when one of them is killed.
+
+The executor underneath cannot: all its processes end with the one that was killed, and so does what
+they were working on.  Others are started in their place, and what was lost is done again, one task
+at a time: so a task that kills whatever carries it out is told from those that it took along.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import CancelledError, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from dragoman.core.errors import DragomanError, NoWorkersError
+from dragoman.core.processes import WorkerPool
+
+log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
+"""Seconds before processes that could not be started are tried again; doubled from try to try."""
+
+
+@dataclass(frozen=True)
+class _Submitted(Generic[Item, Result]):
+    """A task, and where it was submitted."""
+
+    item: Item
+    pool: WorkerPool
+    future: Future[Result]
+
+
+class LastingPool:
+    """Processes that carry out tasks, and are replaced when one of them is killed.
+
+    Several threads may use it at a time.
+
+    Args:
+        processes: as for :class:`~dragoman.core.processes.WorkerPool`.
+        begin: as there.
+        arguments: as there.
+        work: as there.
+        remedy: as there.
+    """
+
+    def __init__(
+        self,
+        processes: int,
+        begin: Callable[..., None],
+        arguments: tuple[Any, ...],
+        *,
+        work: str,
+        remedy: str,
+    ) -> None:
+        self._new = partial(WorkerPool, processes, begin, arguments, work=work, remedy=remedy)
+        self._work, self._remedy = work, remedy
+        self._pool, self._exchange = self._new(), threading.Lock()
+        self._turn = threading.Lock()  # whoever submits has it, or replaces the pool
+        self._waiting: set[Future[Any]] = set()
+        self._stands, self._closed = True, False
+        self._pause, self._not_before = _FIRST_PAUSE, 0.0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a task would be carried out at once, not only when others have been started."""
+        return self._stands and not self._pool.is_broken
+
+    def start(self) -> None:
+        """Start all processes now; otherwise each starts when a task finds no idle one."""
+        self._pool.start()
+
+    def close(self) -> None:
+        """End the processes after their current tasks; closing twice does no harm."""
+        with self._exchange:
+            self._closed = True
+            pool = self._pool
+        pool.close()
+
+    def in_order(
+        self, task: Callable[[Item], Result], items: Iterable[Item], *, ahead: int
+    ) -> Generator[Result, None, None]:
+        """The results of ``task`` in the order of ``items``.
+
+        A task whose process is killed is carried out once more, while no other is at work.
+
+        Args:
+            task: a function of a module; doing it twice must do no harm.
+            items: as for :meth:`~dragoman.core.processes.WorkerPool.in_order`.
+            ahead: as there.
+
+        Raises:
+            NoWorkersError: processes were killed, and others cannot be started.
+            WorkerError: a task was killed twice, or the pool was closed meanwhile.
+            Exception: whatever a task, or ``begin`` before it, raises.
+        """
+        pending: deque[_Submitted[Item, Result]] = deque()
+        for item in items:
+            pending.append(self._submitted(task, item))
+            if len(pending) >= ahead:
+                yield self._result(task, pending.popleft())
+        while pending:
+            yield self._result(task, pending.popleft())
+
+    def _submitted(self, task: Callable[[Item], Result], item: Item) -> _Submitted[Item, Result]:
+        with self._turn:
+            pool = self._standing()
+            try:
+                future = pool.submit(task, item)
+            except BrokenProcessPool as error:  # this very moment
+                future = Future()
+                future.set_exception(error)
+            self._waiting.add(future)
+            future.add_done_callback(self._waiting.discard)
+        return _Submitted(item, pool, future)
+
+    def _result(
+        self, task: Callable[[Item], Result], submitted: _Submitted[Item, Result]
+    ) -> Result:
+        try:
+            return submitted.pool.result(submitted.future)
+        except (BrokenProcessPool, CancelledError) as error:
+            if self._closed:
+                raise submitted.pool.ended() from error
+        return self._again(task, submitted.item)
+
+    def _again(self, task: Callable[[Item], Result], item: Item) -> Result:
+        """What a task returns that is carried out while no other is."""
+        with self._turn:
+            pool = self._standing()
+            for future in list(self._waiting):
+                with suppress(Exception):  # which whoever submitted it will see
+                    pool.result(future)
+            pool = self._standing()
+            try:
+                return pool.result(pool.submit(task, item))
+            except (BrokenProcessPool, CancelledError) as error:
+                if self._closed:
+                    raise pool.ended() from error
+                raise pool.killed("was killed twice at the same task") from error
+
+    def _standing(self) -> WorkerPool:
+        """A pool whose processes all live: others, if they do not.
+
+        Raises:
+            NoWorkersError: others cannot be started; for a while, that is not even tried.
+            WorkerError: the pool was closed.
+        """
+        if self._closed or self.is_ready:
+            return self._pool
+        if time.monotonic() < self._not_before:
+            raise self._away("this is tried again later")
+        log.warning(
+            "a process that %s was killed, perhaps for lack of memory; others are started, and do "
+            "again what it was doing",
+            self._work,
+        )
+        self._stands = False
+        self._pool.close()
+        with self._exchange:
+            if not self._closed:
+                self._pool = self._new()
+        self._begin(self._pool)
+        return self._pool
+
+    def _begin(self, pool: WorkerPool) -> None:
+        """Start the processes of a new pool.
+
+        Raises:
+            NoWorkersError: one of them cannot begin.
+            WorkerError: the pool was closed.
+        """
+        try:
+            pool.begin()
+        except (BrokenProcessPool, CancelledError, DragomanError, OSError) as error:
+            if self._closed:
+                raise pool.ended() from error
+            pool.close()
+            self._not_before = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+            killed = isinstance(error, BrokenProcessPool)
+            failure = self._away("they were killed, too" if killed else str(error))
+            log.error("%s", failure)
+            raise failure from error
+        self._stands, self._pause = True, _FIRST_PAUSE
+
+    def _away(self, reason: str) -> NoWorkersError:
+        return NoWorkersError(
+            f"a process that {self._work} was killed, and others cannot be started in its place "
+            f"({reason}); {self._remedy}"
+        )
