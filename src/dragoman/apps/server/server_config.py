@@ -16,6 +16,9 @@ from dragoman.core.files import absolute
 from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.translation.batching import BatchingConfig
 
+MOST_ITEMS = 65_536
+"""Texts of a request that any server may allow: their number is known before who sends them is."""
+
 
 class LimitsConfig(Config):
     """Bounds of what clients may ask for."""
@@ -24,7 +27,7 @@ class LimitsConfig(Config):
     """Maximum size of a request, such as an uploaded file."""
     characters: int = Field(100_000, ge=1)
     """Maximum characters of all texts of a request."""
-    items: int = Field(256, ge=1)
+    items: int = Field(256, ge=1, le=MOST_ITEMS)
     """Maximum number of texts of a request."""
     alternatives: int = Field(8, ge=0, le=100)
     """Maximum number of alternatives of a translation."""

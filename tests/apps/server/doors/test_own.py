@@ -167,6 +167,32 @@ BAD_BODIES: list[tuple[object, str]] = [
     ),
     ({"text": "a", "target": "xx"}, "no model translates from en to xx"),
 ]
+MANY_WRONG: list[tuple[dict[str, object], str]] = [
+    ({"text": ["a", *[1] * 5000]}, "text.1: Input should be a valid string, found 1"),
+    (
+        {"text": ["\ud800"] * 5000},
+        "text.0: character 1 is half of a surrogate pair; send the whole pair, found '\\ud800'",
+    ),
+    (
+        {"text": [""] * 65_537},
+        "text: there are 65537; send at most 65536, found ['', '', '', '', '', '', '', '', '', '', "
+        "'', '', '', '', '', '', '', '', '', '',",
+    ),
+    ({"text": "a", **{f"x{n}": 1 for n in range(5000)}}, "there are 5002 keys; send at most 100"),
+    (
+        {"text": "a", "tags": [1] * 5000},
+        "tags: there are 5000; send at most 16, found "
+        "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1",
+    ),
+    (
+        {"text": "a", "glossary": {str(n): 1 for n in range(5001)}},
+        "glossary: there are 5001; send at most 5000",
+    ),
+    (
+        {"text": "a", "glossary": {"a": [""] * 5000}},
+        "glossary.a.0: String should have at least 1 character, found ''",
+    ),
+]
 
 
 @pytest.mark.parametrize(("body", "message"), BAD_BODIES)
@@ -180,6 +206,17 @@ def test_a_bad_body_is_told(http: httpx.Client, body: object, message: str) -> N
     if "no glossary" in message:
         status, kind = 404, "not_found"
     assert problem(response, status, kind) == message
+
+
+@pytest.mark.parametrize(("body", "message"), MANY_WRONG)
+def test_one_of_many_wrong_values_is_told(
+    http: httpx.Client, body: dict[str, object], message: str
+) -> None:
+    """Each that is reported takes time and memory, and whoever sends them needs no key."""
+    content = json.dumps({**body, "target": "de"})
+    headers = {"Content-Type": "application/json"}
+    response = http.post("/v1/translate", content=content, headers=headers)
+    assert problem(response, 400, "invalid") == message
 
 
 @pytest.mark.parametrize(
