@@ -39,7 +39,7 @@ class FakeTranslator:
     gate: threading.Event = field(default_factory=threading.Event)
     """Calls wait until it is set."""
     closed: bool = False
-    context: None = None
+    context: Any = None
 
     def __post_init__(self) -> None:
         self.gate.set()

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -31,7 +31,14 @@ from dragoman.translation.service.own_thread import in_own_thread
 from dragoman.translation.service.reloading import Reloader, identity, keep_looking
 from dragoman.translation.service.served_system import ServedSystem, translating_threads
 from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
-from dragoman.translation.service.text_jobs import Joiner, TextJob, Unit, joined, sizes
+from dragoman.translation.service.text_jobs import (
+    Joiner,
+    TextJob,
+    Unit,
+    joined,
+    last_sentences,
+    sizes,
+)
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
 
 Result = TypeVar("Result")
@@ -177,7 +184,7 @@ class ModelService:
 
     def directions(self) -> list[Pairing]:
         """See :meth:`TranslationService.directions`."""
-        return sorted(self._table.routes)
+        return list(self._table.directions)
 
     def tags(self, direction: Pairing) -> tuple[str, ...]:
         """See :meth:`TranslationService.tags`.
@@ -243,7 +250,7 @@ class ModelService:
             source = request.source if detection is None else detection.language
             pair = table.pair(source or "", request.target)
             jobs.append(TextJob(request, pair, detection))
-        if sum(len(job.request.text) for job in jobs) > _AT_ONCE:
+        if sum(len(job.request.text) + len(job.request.context) for job in jobs) > _AT_ONCE:
             await asyncio.to_thread(_plan, jobs, table)
         else:
             _plan(jobs, table)
@@ -359,13 +366,14 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
     """Divide texts into sentences."""
+    before = cache(last_sentences)  # texts of one request share their context
     for job in jobs:
         if job.pair.source == job.pair.target:
             if job.request.text.strip():
                 job.answer_whole(Rendering(job.request.text.strip()))
             continue
         context = table.routes[job.pair][0].system.loaded.translator.context
-        job.plan(0 if context is None else context.sentences)
+        job.plan(0 if context is None else context.sentences, before)
         if job.request.prefix and len(job.units) != 1:
             raise RefusedError(
                 "invalid",

@@ -14,6 +14,8 @@ import pytest
 from door_server import DoorServer, own_server
 from echo_service import EchoService
 
+from dragoman.apps.server.doors.own import caller, kept_routes
+from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (
     RefusedError,
@@ -436,6 +438,26 @@ def test_a_glossary_is_kept_used_replaced_and_deleted(
         problem(response, 404, "not_found")
     empty = http.post("/v1/glossaries", json={**body, "entries": {}})
     assert "at least 1 item" in problem(empty, 400, "invalid")
+
+
+def test_terms_are_prepared_beside_the_event_loop(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of them take seconds, in which nobody else would be answered."""
+    prepared = []
+
+    def beside(entries: Any) -> Any:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        prepared.append(list(entries))
+        return glossary_of(prepared[-1])
+
+    for module in (caller, kept_routes):
+        monkeypatch.setattr(module, "glossary_of", beside)
+    ok(http.post("/v1/translate", json={"text": "a", "target": "de", "glossary": {"a": "b"}}))
+    body = {"name": "n", "source": "en", "target": "de", "entries": {"a": "b"}}
+    ok(http.post("/v1/glossaries", json=body), 201)
+    assert prepared == [[("a", ("b",))], [("a", "b")]]
 
 
 def test_keys_are_told_apart(tmp_path: Path) -> None:
