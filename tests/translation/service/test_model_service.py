@@ -264,6 +264,22 @@ def test_a_memory_answers_sentences_and_whole_texts() -> None:
     ]
 
 
+def test_a_memory_that_knows_nothing_of_a_direction_is_not_asked() -> None:
+    asked = []
+
+    def remember(texts: Sequence[str], source: str, target: str) -> Mapping[str, str]:
+        asked.append((source, target))
+        return {}
+
+    translated(
+        to_german("Yes."),
+        TextRequest("Yes.", "fr", "en"),
+        remember=remember,
+        may_remember=lambda source, target: target == "fr",
+    )
+    assert asked == [("en", "fr")]
+
+
 def test_sentences_are_streamed_in_order_before_all_are_done() -> None:
     system = FakeSystem("en-de")
     text = " ".join(f"This is number{n}." for n in range(20))

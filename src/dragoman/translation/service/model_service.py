@@ -69,12 +69,13 @@ class ModelService:
         batching: BatchingConfig | None = None,
         seconds: float = 60.0,
         remember: Remember | None = None,
+        may_remember: Callable[[str, str], bool] = lambda source, target: True,
     ) -> None:
         self._batching, self._seconds = batching or BatchingConfig(), seconds
         self._threads = translating_threads(self._batching)
         self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
         self._pivots = tuple(pivots)
-        self._remember = remember
+        self._remember, self._may_remember = remember, may_remember
         self._reloaders: list[Reloader] = []
         self._looking: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -92,6 +93,7 @@ class ModelService:
         seconds: float = 60.0,
         reload_seconds: float = 5.0,
         remember: Remember | None = None,
+        may_remember: Callable[[str, str], bool] = lambda source, target: True,
     ) -> ModelService:
         """Load systems, and serve them in the event loop that runs now.
 
@@ -104,6 +106,8 @@ class ModelService:
             reload_seconds: how often to look for changed models; 0: never.
             remember: known translations of texts, which are given instead of new ones.  It is
                 called in a thread, once for each direction of a request.
+            may_remember: from a language and another one to whether it is worth asking; never
+                blocks.
 
         Raises:
             DragomanError: the errors of :meth:`LoadedSystem.load`.
@@ -118,7 +122,14 @@ class ModelService:
             for one in loaded:
                 one.translator.close()
             raise
-        service = cls(loaded, pivots=pivots, batching=batching, seconds=seconds, remember=remember)
+        service = cls(
+            loaded,
+            pivots=pivots,
+            batching=batching,
+            seconds=seconds,
+            remember=remember,
+            may_remember=may_remember,
+        )
         for place, (system, before) in enumerate(zip(systems, files, strict=True)):
             exchange = partial(service._exchange, place)
             service._reloaders.append(Reloader(system, before, exchange))
@@ -280,6 +291,8 @@ class ModelService:
             if request.memory and not request.prefix and job.pair.source != job.pair.target:
                 by_pair.setdefault(job.pair, []).append(job)
         for pair, mine in by_pair.items():
+            if not self._may_remember(*pair):
+                continue
             wholes = [job.request.text.strip() for job in mine]
             texts = [*wholes, *(unit.source for job in mine for unit in job.units)]
             asked = [text for text in dict.fromkeys(texts) if text]
