@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +21,7 @@ from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 from soak.fuzzing.bombs import json_bombs, repeated
 from soak.fuzzing.mutations import with_other_value
-from soak.fuzzing.target import Hostile, Target, tokens
+from soak.fuzzing.target import Bounds, Hostile, Target, tokens
 
 
 class AnsweredError(Exception):
@@ -273,6 +273,22 @@ _HEADERS = tokens(
     ]
 )
 
+_MANY = 200_000
+# A door reads JSON, refuses and translates nothing: an event loop waits for it.
+_BOUNDS = Bounds(seconds=2.0, seconds_per_mebibyte=2.0, mebibytes_per_mebibyte=100.0)
+
+
+def _many_wrong(values: Mapping[str, object]) -> Iterator[object]:
+    """Good JSON with very many wrong items in one of its values, or very many unknown keys."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield {**values, key: dict.fromkeys(map(str, range(_MANY)), 1)}
+            yield {**values, key: {"a": [1] * _MANY}}
+        else:
+            yield {**values, key: [1] * _MANY}
+            yield {**values, key: ["\ud800"] * _MANY}
+    yield {**values, **dict.fromkeys(map(str, range(_MANY)), 1)}
+
 
 def _door(name: str) -> Callable[[Path], Target]:
     paths = _PATHS[name]
@@ -300,6 +316,8 @@ def _door(name: str) -> Callable[[Path], Target]:
         method, path, values = posted[0]
         key = next(iter(values))
         bombs += [_json(method, path, {**values, key: [text]}) for text in repeated(30_000)]
+        for method, path, values in posted:
+            bombs += [_json(method, path, wrong) for wrong in _many_wrong(values)]
         bombs.append(_form(path, [("a", "")] * 20_000))
         return Target(
             f"{name}-door",
@@ -309,6 +327,7 @@ def _door(name: str) -> Callable[[Path], Target]:
             tokens=_HEADERS,
             bombs=[Hostile("request", one) for one in bombs],
             made=other_values,
+            bounds=_BOUNDS,
             refused_seeds=True,
         )
 

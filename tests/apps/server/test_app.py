@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -198,6 +198,22 @@ def test_bodies_are_bounded(size: int, status: int, is_chunked: bool) -> None:
     else:
         text = "a request may have 500000 bytes; send less at once"
         assert response.json() == {"plain": text, "kind": "too_large"}
+
+
+@pytest.mark.parametrize("sent", [0, request_bounds.SMALL_BODY + 1])
+def test_slow_bodies_of_one_client_block_no_other(sent: int) -> None:
+    head = b"POST /plain/length HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n"
+    with served() as address, ExitStack() as slow:
+        for _ in range(2 * request_bounds.LARGE_BODIES):
+            slow.enter_context(connected(address)).sendall(head + b"x" * sent)
+        time.sleep(0.1)  # they arrive, and wait for the rest of their bodies
+        response = httpx.post(
+            f"{address}/plain/length",
+            content=b"x" * 500_000,
+            headers={"X-Forwarded-For": "203.0.113.9"},
+            timeout=5,
+        )
+    assert response.json() == 500_000
 
 
 def test_a_body_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,6 +164,7 @@ def test_all_that_is_asked_for_is_kept(
         split="flowing",
         tags=("<formal>",),
         context="Before.",
+        memory=False,
         glossary=Glossary(terms),
     )
 
@@ -177,6 +178,7 @@ def test_all_that_is_asked_for_is_kept(
     assert found.glossary is not None and found.glossary.terms == terms
     assert (found.source, found.target) == (None, "pt-br")
     assert (found.split, found.tags, found.context) == ("flowing", ("<formal>",), "Before.")
+    assert not found.memory
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from dragoman.apps.server.app import create_app
+from dragoman.apps.server.listening import StoppableServer
 from dragoman.apps.server.server_config import ServerConfig, read_server
 from dragoman.core.errors import ConfigError
 
@@ -72,6 +77,43 @@ def test_what_is_wrong_with_a_file_is_one_error(text: str, said: str, tmp_path: 
 def test_proxies_are_addresses_and_networks(given: tuple[str, ...]) -> None:
     read = read_server(None, {"systems": [{"models": ["a"]}], "trusted_proxies": given})
     assert read.trusted_proxies == given
+
+
+@pytest.mark.parametrize(
+    ("given", "client", "is_believed"),
+    [
+        (None, "127.0.0.1", True),
+        (None, "::1", True),
+        (None, "::ffff:127.0.0.1", True),
+        (None, "::ffff:127.0.0.2", False),
+        (("172.16.0.0/12",), "::ffff:172.17.0.1", True),
+        (("172.16.0.0/12",), "::ffff:172.32.0.1", False),
+        (("172.16.0.0/12",), "172.17.0.1", True),
+        (("172.16.0.0/12",), "127.0.0.1", False),
+        (("fd00::/8",), "fd00::1", True),
+        (("*",), "::ffff:203.0.113.9", True),
+        ((), "127.0.0.1", False),
+    ],
+)
+def test_a_proxy_is_known_by_whatever_socket_it_reaches(
+    given: tuple[str, ...] | None, client: str, is_believed: bool
+) -> None:
+    values: dict[str, Any] = {} if given is None else {"trusted_proxies": given}
+    config = read_server(None, {"systems": [{"models": ["a"]}], **values})
+    server = StoppableServer(create_app([]), config)
+    seen: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["client"][0])
+
+    server.config.load()
+    assert isinstance(server.config.loaded_app, ProxyHeadersMiddleware)
+    proxied: Any = server.config.loaded_app
+    proxied.app = app
+    headers = [(b"x-forwarded-for", b"198.51.100.7")]
+    scope = {"type": "http", "client": (client, 1), "headers": headers}
+    asyncio.run(proxied(scope, None, None))
+    assert seen == ["198.51.100.7" if is_believed else client]
 
 
 def test_a_resolved_configuration_can_be_read_again() -> None:

@@ -40,7 +40,7 @@ class FakeTranslator:
     """Calls wait until it is set."""
     closed: bool = False
     is_ready: bool = True
-    context: None = None
+    context: Any = None
 
     def __post_init__(self) -> None:
         self.gate.set()

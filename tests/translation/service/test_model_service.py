@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from translation.service.fake_systems import FakeSystem, known, service_of
 
 from dragoman.text.glossary import Glossary
+from dragoman.translation.service import model_service
 from dragoman.translation.service.interface import (
     Pairing,
     RefusedError,
@@ -20,7 +23,7 @@ from dragoman.translation.service.interface import (
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.model_service import ModelService
-from dragoman.translation.service.text_jobs import TextJob, Unit
+from dragoman.translation.service.text_jobs import TextJob, Unit, last_sentences
 
 
 def run(use: Callable[[ModelService], Awaitable[Any]], *systems: FakeSystem, **options: Any) -> Any:
@@ -55,6 +58,22 @@ def refusal(*requests: TextRequest, **options: Any) -> RefusedError:
 
 def to_german(text: str, **options: Any) -> TextRequest:
     return TextRequest(text, "de", "en", **options)
+
+
+def test_a_long_context_of_many_texts_is_divided_once_and_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    divided: list[tuple[str, bool]] = []
+
+    def divide(text: str, language: str, count: int) -> tuple[str, ...]:
+        divided.append((text, threading.current_thread() is threading.main_thread()))
+        return last_sentences(text, language, count)
+
+    monkeypatch.setattr(model_service, "last_sentences", divide)
+    system = FakeSystem("en-de", context=SimpleNamespace(sentences=2))
+    context = "One. Two. " * 1000
+    translated(*(to_german(f"Text {name}.", context=context) for name in "abc"), system=system)
+    assert divided == [(context, False)]
 
 
 def test_white_space_stays_and_places_are_right() -> None:
@@ -243,6 +262,22 @@ def test_a_memory_answers_sentences_and_whole_texts() -> None:
         "<2de> Yes.",
         "<2fr> Yes.",
     ]
+
+
+def test_a_memory_that_knows_nothing_of_a_direction_is_not_asked() -> None:
+    asked = []
+
+    def remember(texts: Sequence[str], source: str, target: str) -> Mapping[str, str]:
+        asked.append((source, target))
+        return {}
+
+    translated(
+        to_german("Yes."),
+        TextRequest("Yes.", "fr", "en"),
+        remember=remember,
+        may_remember=lambda source, target: target == "fr",
+    )
+    assert asked == [("en", "fr")]
 
 
 def test_sentences_are_streamed_in_order_before_all_are_done() -> None:

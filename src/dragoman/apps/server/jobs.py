@@ -307,6 +307,7 @@ def _options(request: TextRequest) -> Mapping[str, Any]:
         "split": request.split,
         "tags": list(request.tags),
         "context": request.context,
+        "memory": request.memory,
         "terms": [
             [one.source, list(one.targets), one.case_sensitive, one.do_not_translate]
             for one in terms
@@ -328,5 +329,6 @@ def _request(job: DocumentJob) -> TextRequest:
         split=options.get("split", "sentences"),
         tags=tuple(options.get("tags", ())),
         context=options.get("context", ""),
+        memory=options.get("memory", True),
         glossary=Glossary(terms) if terms else None,
     )

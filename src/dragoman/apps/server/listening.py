@@ -121,7 +121,7 @@ class StoppableServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,  # its lines have what follows a question mark, such as texts
                 server_header=False,
-                forwarded_allow_ips=list(config.trusted_proxies),
+                forwarded_allow_ips=config.believed_addresses,
                 timeout_keep_alive=max(1, round(config.limits.idle_seconds)),
                 timeout_graceful_shutdown=max(1, round(config.shutdown_seconds)),
                 backlog=BACKLOG,

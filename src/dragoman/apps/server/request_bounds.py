@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
+from weakref import WeakValueDictionary
 
 import anyio
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dragoman.apps.server.guard import network_of
 from dragoman.apps.server.request_log import request_number
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusedError
@@ -21,6 +23,8 @@ SMALL_BODY = 1 << 18
 """Bytes up to which a body is read at once; larger ones wait for one of few places."""
 LARGE_BODIES = 16
 """How many larger bodies are in memory at the same time."""
+LARGE_BODIES_OF_ONE = 8
+"""How many of them come from one network: who sends slowly keeps others from no place."""
 DRAIN_SECONDS = 2.0
 """How long the rest of a refused body is read, for its client to see the answer."""
 
@@ -48,6 +52,22 @@ class _TooSlowError(Exception):
     """The body is not complete after its time."""
 
 
+class _LargeBodies:
+    """Places for larger bodies; whoever finds none waits for one."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(LARGE_BODIES)
+        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def place(self, scope: Scope) -> AsyncIterator[None]:
+        """A place for the body of a request."""
+        network = network_of(scope["client"][0]) if scope.get("client") else ""
+        share = self._shares.setdefault(network, asyncio.Semaphore(LARGE_BODIES_OF_ONE))
+        async with share, self._places:
+            yield
+
+
 class RequestBounds:
     """Answers requests within bounds, and each with an answer.
 
@@ -68,7 +88,7 @@ class RequestBounds:
         self._app, self._limits, self._refuse = app, limits, refuse
         self._unbounded = frozenset(unbounded)
         self._active = 0
-        self._large = asyncio.Semaphore(LARGE_BODIES)
+        self._large = _LargeBodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -156,9 +176,6 @@ class _Exchange:
         length = int(_header(self._scope, b"content-length") or 0)
         if length > most:
             raise _TooLongError(is_read=False)
-        if length > SMALL_BODY:
-            await places.enter_async_context(self._bounds._large)
-            has_place = True
         with anyio.move_on_after(self._limits.upload_seconds):
             while True:
                 message = await self._receive()
@@ -170,8 +187,9 @@ class _Exchange:
                     raise _TooLongError(is_read=not message.get("more_body"))
                 if not message.get("more_body"):
                     return b"".join(parts)
+                # Once they have arrived, not once they are announced, which costs nothing.
                 if size > SMALL_BODY and not has_place:
-                    await places.enter_async_context(self._bounds._large)
+                    await places.enter_async_context(self._bounds._large.place(self._scope))
                     has_place = True
         raise _TooSlowError
 

@@ -16,6 +16,9 @@ from dragoman.core.files import absolute
 from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.translation.batching import BatchingConfig
 
+MOST_ITEMS = 65_536
+"""Texts of a request that any server may allow: their number is known before who sends them is."""
+
 
 class LimitsConfig(Config):
     """Bounds of what clients may ask for."""
@@ -24,7 +27,7 @@ class LimitsConfig(Config):
     """Maximum size of a request, such as an uploaded file."""
     characters: int = Field(100_000, ge=1)
     """Maximum characters of all texts of a request."""
-    items: int = Field(256, ge=1)
+    items: int = Field(256, ge=1, le=MOST_ITEMS)
     """Maximum number of texts of a request."""
     alternatives: int = Field(8, ge=0, le=100)
     """Maximum number of alternatives of a translation."""
@@ -88,8 +91,9 @@ class ServerConfig(Config):
     """Whether requests without a key are refused."""
     reload_seconds: float = Field(5, ge=0)
     """How often to look for changed model directories; 0: never."""
-    trusted_proxies: tuple[str, ...] = ("127.0.0.1",)
-    """Addresses or networks of proxies whose `X-Forwarded-For` is believed; `*` alone: all."""
+    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    """Addresses or networks of proxies whose `X-Forwarded-For` is believed; `*` alone: all. By
+    default, this machine."""
     allowed_origins: tuple[str, ...] = ("*",)
     """Origins of web pages that may call the server (CORS)."""
     web: bool = True
@@ -121,6 +125,18 @@ class ServerConfig(Config):
                     "172.16.0.0/12 or ::1"
                 ) from error
         return given
+
+    @property
+    def believed_addresses(self) -> list[str]:
+        """Those of trusted proxies, as any socket sees them.
+
+        One that listens at ``::`` sees IPv4 addresses as part of ``::ffff:0:0/96``.
+        """
+        mapped = []
+        for one in self.trusted_proxies:
+            if one != "*" and (found := ipaddress.ip_network(one)).version == 4:
+                mapped.append(f"::ffff:{found.network_address}/{96 + found.prefixlen}")
+        return [*self.trusted_proxies, *mapped]
 
 
 def read_server(

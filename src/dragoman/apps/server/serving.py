@@ -74,4 +74,5 @@ async def _open_service(config: ServerConfig, store: ServerStore) -> ModelServic
         seconds=config.limits.seconds,
         reload_seconds=config.reload_seconds,
         remember=store.remembered,
+        may_remember=store.may_remember,
     )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from dragoman.core.wording import shown
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, RefusedError
 from dragoman.translation.service.served_system import ServedSystem
+
+_REMEMBERED = 4096
+"""Pairs of codes whose direction is remembered."""
+_LONGEST_CODE = 35
+"""Characters of a code that is."""
 
 
 class Leg(NamedTuple):
@@ -31,6 +37,8 @@ class DirectionTable:
 
     def __init__(self, systems: Iterable[ServedSystem], pivots: Sequence[str] = ()) -> None:
         self.routes: dict[Pairing, tuple[Leg, ...]] = {}
+        """What translates in each direction; it never changes."""
+        self._meanings: dict[tuple[str, str], Pairing] = {}
         for system in systems:
             for pair in system.loaded.pairs:
                 self.routes.setdefault(pair, (Leg(system, pair),))
@@ -44,12 +52,17 @@ class DirectionTable:
                     if first and second:
                         self.routes.setdefault(Pairing(source, target), (*first, *second))
 
-    @property
+    @cached_property
+    def directions(self) -> list[Pairing]:
+        """All of them, sorted."""
+        return sorted(self.routes)
+
+    @cached_property
     def sources(self) -> list[str]:
         """The languages that are read, sorted."""
         return sorted({one.source for one in self.routes})
 
-    @property
+    @cached_property
     def targets(self) -> list[str]:
         """The languages that are written, sorted."""
         return sorted({one.target for one in self.routes})
@@ -69,6 +82,16 @@ class DirectionTable:
         Raises:
             RefusedError: ``unsupported``, if there is no such language or direction.
         """
+        found = self._meanings.get((source, target))
+        if found is None:
+            found = self._looked_up(source, target)
+            if max(len(source), len(target)) <= _LONGEST_CODE:
+                if len(self._meanings) == _REMEMBERED:
+                    self._meanings.clear()
+                self._meanings[source, target] = found
+        return found
+
+    def _looked_up(self, source: str, target: str) -> Pairing:
         known = sorted({*self.sources, *self.targets})
         into = self._meant(target, known, "into")
         origins = self._meant(source, known, "from")
@@ -80,7 +103,7 @@ class DirectionTable:
                 return pair
         if origins[0] in into:  # "pt" to "pt-BR" where no more than "pt" is known
             return Pairing(origins[0], origins[0])
-        others = [one.target for one in sorted(self.routes) if one.source == origins[0]]
+        others = [one.target for one in self.directions if one.source == origins[0]]
         raise RefusedError(
             "unsupported",
             f"nothing here translates from {origins[0]} into {into[0]}; from {origins[0]}, there "

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -31,7 +31,14 @@ from dragoman.translation.service.own_thread import in_own_thread
 from dragoman.translation.service.reloading import Reloader, identity, keep_looking
 from dragoman.translation.service.served_system import ServedSystem, translating_threads
 from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
-from dragoman.translation.service.text_jobs import Joiner, TextJob, Unit, joined, sizes
+from dragoman.translation.service.text_jobs import (
+    Joiner,
+    TextJob,
+    Unit,
+    joined,
+    last_sentences,
+    sizes,
+)
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
 
 Result = TypeVar("Result")
@@ -62,12 +69,13 @@ class ModelService:
         batching: BatchingConfig | None = None,
         seconds: float = 60.0,
         remember: Remember | None = None,
+        may_remember: Callable[[str, str], bool] = lambda source, target: True,
     ) -> None:
         self._batching, self._seconds = batching or BatchingConfig(), seconds
         self._threads = translating_threads(self._batching)
         self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
         self._pivots = tuple(pivots)
-        self._remember = remember
+        self._remember, self._may_remember = remember, may_remember
         self._reloaders: list[Reloader] = []
         self._looking: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -85,6 +93,7 @@ class ModelService:
         seconds: float = 60.0,
         reload_seconds: float = 5.0,
         remember: Remember | None = None,
+        may_remember: Callable[[str, str], bool] = lambda source, target: True,
     ) -> ModelService:
         """Load systems, and serve them in the event loop that runs now.
 
@@ -97,6 +106,8 @@ class ModelService:
             reload_seconds: how often to look for changed models; 0: never.
             remember: known translations of texts, which are given instead of new ones.  It is
                 called in a thread, once for each direction of a request.
+            may_remember: from a language and another one to whether it is worth asking; never
+                blocks.
 
         Raises:
             DragomanError: the errors of :meth:`LoadedSystem.load`.
@@ -111,7 +122,14 @@ class ModelService:
             for one in loaded:
                 one.translator.close()
             raise
-        service = cls(loaded, pivots=pivots, batching=batching, seconds=seconds, remember=remember)
+        service = cls(
+            loaded,
+            pivots=pivots,
+            batching=batching,
+            seconds=seconds,
+            remember=remember,
+            may_remember=may_remember,
+        )
         for place, (system, before) in enumerate(zip(systems, files, strict=True)):
             exchange = partial(service._exchange, place)
             service._reloaders.append(Reloader(system, before, exchange))
@@ -177,7 +195,7 @@ class ModelService:
 
     def directions(self) -> list[Pairing]:
         """See :meth:`TranslationService.directions`."""
-        return sorted(self._table.routes)
+        return list(self._table.directions)
 
     def is_ready(self) -> bool:
         """See :meth:`TranslationService.is_ready`."""
@@ -247,7 +265,7 @@ class ModelService:
             source = request.source if detection is None else detection.language
             pair = table.pair(source or "", request.target)
             jobs.append(TextJob(request, pair, detection))
-        if sum(len(job.request.text) for job in jobs) > _AT_ONCE:
+        if sum(len(job.request.text) + len(job.request.context) for job in jobs) > _AT_ONCE:
             await asyncio.to_thread(_plan, jobs, table)
         else:
             _plan(jobs, table)
@@ -277,6 +295,8 @@ class ModelService:
             if request.memory and not request.prefix and job.pair.source != job.pair.target:
                 by_pair.setdefault(job.pair, []).append(job)
         for pair, mine in by_pair.items():
+            if not self._may_remember(*pair):
+                continue
             wholes = [job.request.text.strip() for job in mine]
             texts = [*wholes, *(unit.source for job in mine for unit in job.units)]
             asked = [text for text in dict.fromkeys(texts) if text]
@@ -363,13 +383,14 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
     """Divide texts into sentences."""
+    before = cache(last_sentences)  # texts of one request share their context
     for job in jobs:
         if job.pair.source == job.pair.target:
             if job.request.text.strip():
                 job.answer_whole(Rendering(job.request.text.strip()))
             continue
         context = table.routes[job.pair][0].system.loaded.translator.context
-        job.plan(0 if context is None else context.sentences)
+        job.plan(0 if context is None else context.sentences, before)
         if job.request.prefix and len(job.units) != 1:
             raise RefusedError(
                 "invalid",

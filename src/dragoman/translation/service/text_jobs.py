@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from dragoman.text.inline_tags import TagSpan
@@ -98,17 +98,17 @@ class TextJob:
     detection: Detection | None
     units: list[Unit] = field(default_factory=list)
 
-    def plan(self, context: int) -> None:
+    def plan(self, context: int, before: Callable[[str, str, int], tuple[str, ...]]) -> None:
         """Divide the text; what has nothing to translate is its own translation.
 
         Args:
             context: how many sentences in front of each the model reads.
+            before: :func:`last_sentences`, which may remember those of other texts.
         """
         request, language = self.request, self.pair.source
         near: tuple[str, ...] = ()
         if context and not request.glossary:  # its terms would be looked for in the context, too
-            spans = planned(request.context, language, "sentences")[-context:]
-            near = tuple(normalize(request.context[slice(*span)]) for span in spans)
+            near = before(request.context, language, context)
         for span in planned(request.text, language, request.split):
             unit = Unit.of(request.text, span, near, request.marks)
             if not unit.text or (unit.is_copied and not request.prefix):
@@ -124,6 +124,12 @@ class TextJob:
         unit = Unit.of(self.request.text, span, marks=self.request.marks)
         unit.renderings = (translation,)
         self.units = [unit]
+
+
+def last_sentences(text: str, language: str, count: int) -> tuple[str, ...]:
+    """The last sentences of a text, normalised, at most ``count``, which is at least one."""
+    spans = planned(text, language, "sentences")[-count:]
+    return tuple(normalize(text[slice(*span)]) for span in spans)
 
 
 def marks_within(marks: tuple[TagSpan, ...], span: TextSpan) -> Iterator[tuple[int, TagSpan]]:

@@ -307,8 +307,10 @@ def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: Doo
 def test_the_first_of_several_glossaries_goes_first(
     client: deepl.DeepLClient, server: DoorServer
 ) -> None:
-    one = client.create_glossary("1", "EN", "DE", {"dog": "Hund", "cat": "Katze"})
-    other = client.create_glossary("2", "EN", "DE", {"dog": "Köter", "cow": "Kuh"})
+    one = client.create_glossary("1", "EN", "DE", {"dog": "Hund", "caf\u00e9": "Café"})
+    other = client.create_glossary(
+        "2", "EN", "DE", {"dog": "Köter", "cafe\u0301": "Kaffee", "cow": "Kuh"}
+    )
     client.translate_text(
         "a dog", source_lang="EN", target_lang="DE", glossary_ids=[one, other.glossary_id]
     )
@@ -316,7 +318,7 @@ def test_the_first_of_several_glossaries_goes_first(
     assert used is not None
     assert {term.source: term.targets[0] for term in used.terms} == {
         "dog": "Hund",
-        "cat": "Katze",
+        "caf\u00e9": "Café",
         "cow": "Kuh",
     }
 

@@ -14,6 +14,8 @@ import pytest
 from door_server import DoorServer, own_server
 from echo_service import EchoService
 
+from dragoman.apps.server.doors.own import caller, kept_routes
+from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (
     RefusedError,
@@ -167,6 +169,32 @@ BAD_BODIES: list[tuple[object, str]] = [
     ),
     ({"text": "a", "target": "xx"}, "no model translates from en to xx"),
 ]
+MANY_WRONG: list[tuple[dict[str, object], str]] = [
+    ({"text": ["a", *[1] * 5000]}, "text.1: Input should be a valid string, found 1"),
+    (
+        {"text": ["\ud800"] * 5000},
+        "text.0: character 1 is half of a surrogate pair; send the whole pair, found '\\ud800'",
+    ),
+    (
+        {"text": [""] * 65_537},
+        "text: there are 65537; send at most 65536, found ['', '', '', '', '', '', '', '', '', '', "
+        "'', '', '', '', '', '', '', '', '', '',",
+    ),
+    ({"text": "a", **{f"x{n}": 1 for n in range(5000)}}, "there are 5002 keys; send at most 100"),
+    (
+        {"text": "a", "tags": [1] * 5000},
+        "tags: there are 5000; send at most 16, found "
+        "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1",
+    ),
+    (
+        {"text": "a", "glossary": {str(n): 1 for n in range(5001)}},
+        "glossary: there are 5001; send at most 5000",
+    ),
+    (
+        {"text": "a", "glossary": {"a": [""] * 5000}},
+        "glossary.a.0: String should have at least 1 character, found ''",
+    ),
+]
 
 
 @pytest.mark.parametrize(("body", "message"), BAD_BODIES)
@@ -180,6 +208,17 @@ def test_a_bad_body_is_told(http: httpx.Client, body: object, message: str) -> N
     if "no glossary" in message:
         status, kind = 404, "not_found"
     assert problem(response, status, kind) == message
+
+
+@pytest.mark.parametrize(("body", "message"), MANY_WRONG)
+def test_one_of_many_wrong_values_is_told(
+    http: httpx.Client, body: dict[str, object], message: str
+) -> None:
+    """Each that is reported takes time and memory, and whoever sends them needs no key."""
+    content = json.dumps({**body, "target": "de"})
+    headers = {"Content-Type": "application/json"}
+    response = http.post("/v1/translate", content=content, headers=headers)
+    assert problem(response, 400, "invalid") == message
 
 
 @pytest.mark.parametrize(
@@ -410,6 +449,26 @@ def test_a_glossary_is_kept_used_replaced_and_deleted(
         problem(response, 404, "not_found")
     empty = http.post("/v1/glossaries", json={**body, "entries": {}})
     assert "at least 1 item" in problem(empty, 400, "invalid")
+
+
+def test_terms_are_prepared_beside_the_event_loop(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of them take seconds, in which nobody else would be answered."""
+    prepared = []
+
+    def beside(entries: Any) -> Any:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        prepared.append(list(entries))
+        return glossary_of(prepared[-1])
+
+    for module in (caller, kept_routes):
+        monkeypatch.setattr(module, "glossary_of", beside)
+    ok(http.post("/v1/translate", json={"text": "a", "target": "de", "glossary": {"a": "b"}}))
+    body = {"name": "n", "source": "en", "target": "de", "entries": {"a": "b"}}
+    ok(http.post("/v1/glossaries", json=body), 201)
+    assert prepared == [[("a", ("b",))], [("a", "b")]]
 
 
 def test_keys_are_told_apart(tmp_path: Path) -> None:

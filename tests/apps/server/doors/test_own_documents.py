@@ -116,7 +116,7 @@ def test_a_file_is_only_for_who_has_its_secret(http: httpx.Client) -> None:
             400,
             "split: Input should be 'sentences', 'flowing'",
         ),
-        ("a.txt", b"x", {"tags": ["a"] * 17}, 400, "tags: Tuple should have at most 16 items"),
+        ("a.txt", b"x", {"tags": ["a"] * 17}, 400, "tags: there are 17; send at most 16"),
     ],
 )
 def test_a_bad_form_is_told(

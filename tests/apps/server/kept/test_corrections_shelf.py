@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
+from dragoman.apps.server.kept import corrections_shelf
 from dragoman.apps.server.kept.database import Database
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.core.errors import DataError
@@ -39,6 +41,60 @@ def test_memory_looks_past_white_space_and_composition_but_not_case(store: Serve
     assert store.remembered([*same, *others], "en", "de") == dict.fromkeys(same, "x")
     assert store.remembered(same, "de", "en") == {}
     assert store.remembered(same, "en", "fr") == {}
+
+
+def test_a_direction_without_accepted_corrections_is_known_for_a_second(
+    store: ServerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(corrections_shelf, "monotonic", lambda: clock[0])
+
+    def worth_asking() -> list[bool]:
+        return [store.may_remember(*pair) for pair in (("en", "de"), ("EN", "pt_BR"))]
+
+    numbers = [propose(store, "a", "b"), store.add_correction("a", "b", "en", "pt-BR").id]
+    assert worth_asking() == [True, True]  # nobody has looked
+    assert store.remembered(["a"], "en", "de") == {}
+    assert worth_asking() == [False, False]
+    store.review_correction(numbers[1], "accepted")
+    assert worth_asking() == [True, True]
+    store.remembered(["a"], "en", "de")
+    assert worth_asking() == [False, True]
+    with store._database.writing() as connection:  # as another process does
+        connection.execute(text("UPDATE corrections SET state = 'accepted'"))
+    assert worth_asking() == [False, True]
+    assert store.remembered(["a"], "en", "de") == {"a": "b"}
+    clock[0] += 1
+    assert worth_asking() == [True, True]
+
+
+def test_of_very_many_accepted_corrections_not_all_are_looked_at(
+    store: ServerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corrections_shelf, "_MOST_LOOKED_AT", 2)
+    numbers = [propose(store, one, "x") for one in "ab"]
+    store.review_corrections(numbers, "accepted")
+    store.remembered(["a"], "en", "de")
+    assert store.may_remember("en", "fr")
+
+
+def test_what_is_looked_up_during_a_review_is_not_kept(
+    store: ServerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be from before the review."""
+    number = propose(store, "a", "b")
+    reading = store._database.reading
+
+    @contextmanager
+    def reviewed_afterwards() -> Iterator[Connection]:
+        with reading() as connection:
+            yield connection
+        monkeypatch.setattr(store._database, "reading", reading)
+        store.review_correction(number, "accepted")
+
+    monkeypatch.setattr(store._database, "reading", reviewed_afterwards)
+    store.remembered(["a"], "en", "de")
+    assert store.may_remember("en", "de")
 
 
 def test_many_sentences_are_remembered_at_once(store: ServerStore) -> None:

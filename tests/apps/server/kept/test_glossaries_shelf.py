@@ -7,6 +7,7 @@ import pytest
 
 from dragoman.apps.server.kept.records import KeptGlossary
 from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.translation.service.interface import RefusedError
 
 HOUSE = [("house", "Haus"), ("garden", "Garten")]
@@ -77,6 +78,16 @@ def test_entries_are_replaced_or_merged(store: ServerStore) -> None:
     assert again is not None
     seen = [one.revision for kept in (merged, replaced, added, again) for one in kept.dictionaries]
     assert len({first, *seen}) == 5  # the direction that was not changed is seen three times
+
+
+def test_merged_entries_do_not_contradict_one_another(store: ServerStore) -> None:
+    given = [("caf\u00e9", "A"), ("Polish", "polnisch"), ("tea  house", "T")]
+    made = store.create_glossary("g", {("fr", "de"): given})
+    others = [("cafe\u0301", "B"), ("polish", "polieren"), ("tea house", "U")]
+    store.put_dictionary(made.id, "fr", "de", others, merge=True)
+    entries = store.glossary_entries(made.id, "fr", "de")
+    assert entries == (others[0], given[1], others[2], others[1])
+    assert len(glossary_of(entries)) == 4
 
 
 def test_merging_loses_no_entry_under_threads(store: ServerStore) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from threading import Lock
+from time import monotonic
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
 
+from dragoman.apps.server.kept.database import Database
 from dragoman.apps.server.kept.records import Correction, CorrectionState
 from dragoman.apps.server.kept.shelf import Shelf, language, now, storable
+from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.apps.server.kept.tables import corrections
 from dragoman.core.errors import DataError
 from dragoman.text.normalization import normalize
@@ -19,6 +23,17 @@ from dragoman.translation.service.interface import RefusedError
 _AT_ONCE = 500  # values in a query; databases have a maximum
 _LATER_SECONDS = 3600
 _ADDRESS_CHARACTERS = 100
+_KNOWN_SECONDS = 1.0  # for which other processes may have accepted something unnoticed
+_MOST_LOOKED_AT = 1000
+
+
+class _Accepted(NamedTuple):
+    """In which directions there are accepted corrections."""
+
+    until: float
+    """When the database is to be asked again."""
+    directions: frozenset[tuple[str, str]] | None
+    """None: perhaps in any."""
 
 
 class CorrectionShelf(Shelf):
@@ -28,6 +43,12 @@ class CorrectionShelf(Shelf):
     (:func:`~dragoman.text.normalization.normalize`): white space and the composition of characters
     do not count, upper and lower case do.
     """
+
+    def __init__(self, database: Database, limits: StoreLimits) -> None:
+        super().__init__(database, limits)
+        self._accepted: _Accepted | None = None
+        self._reviews = 0
+        self._lock = Lock()
 
     def add_correction(
         self,
@@ -134,12 +155,26 @@ class CorrectionShelf(Shelf):
                     f"there is no correction {', '.join(missing[:10])}; nothing was changed; see "
                     "'dragoman corrections list --state all'"
                 )
+        with self._lock:
+            self._reviews, self._accepted = self._reviews + 1, None
         return [found[number] for number in chosen]
+
+    def may_remember(self, source_language: str, target_language: str) -> bool:
+        """Whether :meth:`remembered` may know anything in a direction; this never blocks.
+
+        What another process has accepted within the last second may be missed; what was accepted
+        here is not.
+        """
+        known = self._accepted
+        if known is None or known.directions is None or known.until <= monotonic():
+            return True
+        return (language(source_language), language(target_language)) in known.directions
 
     def remembered(
         self, sentences: Iterable[str], source_language: str, target_language: str
     ) -> dict[str, str]:
         """Accepted translations of exactly these sentences, that accepted last of each."""
+        self._look_for_directions()
         digests = {sentence: _digest(sentence) for sentence in sentences}
         found: dict[str, str] = {}
         with self._database.reading() as connection:
@@ -157,6 +192,26 @@ class CorrectionShelf(Shelf):
                 )
                 found.update((row.digest, row.target) for row in rows)
         return {sentence: found[digest] for sentence, digest in digests.items() if digest in found}
+
+    def _look_for_directions(self) -> None:
+        """Find out in which directions there are accepted corrections, if that is not known."""
+        known, reviews, moment = self._accepted, self._reviews, monotonic()
+        if known is not None and moment < known.until:
+            return
+        wanted = (
+            select(corrections.c.source_language, corrections.c.target_language)
+            .where(corrections.c.state == "accepted")
+            .limit(_MOST_LOOKED_AT)
+        )
+        with self._database.reading() as connection:
+            found = [
+                (row.source_language, row.target_language) for row in connection.execute(wanted)
+            ]
+        is_whole = len(found) < _MOST_LOOKED_AT
+        directions = frozenset(found) if is_whole else None
+        with self._lock:
+            if reviews == self._reviews:  # otherwise it may be from before the last one
+                self._accepted = _Accepted(moment + _KNOWN_SECONDS, directions)
 
     def memory(self) -> list[Correction]:
         """The corrections that the memory answers with, those accepted last at the end."""

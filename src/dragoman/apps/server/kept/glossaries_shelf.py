@@ -19,6 +19,7 @@ from dragoman.apps.server.kept.shelf import (
     storable,
 )
 from dragoman.apps.server.kept.tables import dictionaries, glossaries
+from dragoman.text.normalization import normalize
 from dragoman.translation.service.interface import RefusedError
 
 Direction = tuple[str, str]
@@ -151,7 +152,8 @@ class GlossaryShelf(Shelf):
             target_language: language code.
             entries: the new ones.
             key: whose it is.
-            merge: keep the old entries, too, but for those whose source has a new one.
+            merge: keep the old entries, too, but for those whose source has a new one, however it
+                is composed or spaced.
 
         Returns:
             The glossary as it is now; None if there is none.
@@ -172,8 +174,8 @@ class GlossaryShelf(Shelf):
                 return None
             old = connection.execute(select(dictionaries.c.entries).where(*this)).scalar()
             if merge and old is not None:
-                both = {**dict(json.loads(old)), **dict(entries)}
-                row = self._dictionary(identifier, direction, list(both.items()))
+                both = [*map(tuple, json.loads(old)), *entries]
+                row = self._dictionary(identifier, direction, one_of_each(both))
             # A new row, as its id is the revision.
             connection.execute(delete(dictionaries).where(*this))
             connection.execute(insert(dictionaries), row)
@@ -239,6 +241,14 @@ class GlossaryShelf(Shelf):
             "entry_count": len(kept),
             "entries": json.dumps(kept, ensure_ascii=False),
         }
+
+
+def one_of_each(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Entries of which none contradict one another: of those with the same source, the last.
+
+    Sources are the same if they are so once normalised, as translators compare them.
+    """
+    return list({normalize(entry[0]): entry for entry in entries}.values())
 
 
 def _direction(source_language: str, target_language: str) -> list[Any]:

@@ -16,6 +16,7 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
     invalid,
     unsupported_value,
 )
+from dragoman.apps.server.kept.glossaries_shelf import one_of_each
 from dragoman.apps.server.kept.records import KeptDictionary
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.threads import in_thread
@@ -108,14 +109,14 @@ async def _glossary(
     found = [await _dictionary(premises, one, source, target, key) for one in identifiers]
 
     def entries() -> list[tuple[str, str]]:
-        terms: dict[str, str] = {}
+        terms: list[tuple[str, str]] = []
         for identifier, dictionary in zip(identifiers, found, strict=True):
             kept = premises.store.glossary_entries(
                 identifier, dictionary.source_language, dictionary.target_language, key
             )
-            for term, translation in kept or ():
-                terms.setdefault(term, translation)  # the first glossary that has a term counts
-        return list(terms.items())
+            terms += kept or ()
+        # The first glossary that has a term counts.
+        return one_of_each(reversed(terms))
 
     revisions = tuple(one.revision for one in found)
     return await in_thread(premises.glossaries.get, revisions, entries)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from fastapi import APIRouter, Request, Security
+from fastapi import APIRouter, Request
 from fastapi.openapi.utils import get_openapi
-from fastapi.security import HTTPBearer
 from starlette.responses import HTMLResponse, Response
 
 import dragoman
@@ -35,6 +34,9 @@ _REFUSALS: dict[int | str, str] = {
     503: "Too much is waiting, or the time is up; `Retry-After` says when to try again.",
 }
 
+# As a dependency of each route, FastAPI would read the header with each request, for nobody.
+_SCHEME: dict[str, list[str]] = {"HTTPBearer": []}
+
 _PATHS = {405: "this path has other methods; see /v1/docs"}
 
 _ABOUT = """\
@@ -52,7 +54,6 @@ def own_door(premises: Premises) -> Door:
         prefix=PREFIX,
         route_class=StrictRoute,
         lifespan=premises.jobs.running,
-        dependencies=[Security(HTTPBearer(auto_error=False, description="A key of this server."))],
         responses={
             code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()
         },
@@ -115,10 +116,15 @@ def _spec(router: APIRouter, *, needs_key: bool) -> dict[str, Any]:
     for path, operations in found["paths"].items():
         for operation in operations.values():
             operation["responses"].pop("422", None)
-            if path == HEALTH:
-                del operation["security"]
-            elif not needs_key:
-                operation["security"].append({})  # or none
+            if path != HEALTH:
+                operation["security"] = [_SCHEME] if needs_key else [_SCHEME, {}]  # or none
     for name in ("HTTPValidationError", "ValidationError"):
         found["components"]["schemas"].pop(name, None)
+    found["components"]["securitySchemes"] = {
+        "HTTPBearer": {
+            "type": "http",
+            "description": "A key of this server.",
+            "scheme": "bearer",
+        }
+    }
     return found

@@ -16,10 +16,14 @@ from pydantic import (
     Field,
     StringConstraints,
     Tag,
+    TypeAdapter,
+    ValidationError,
     WithJsonSchema,
+    model_validator,
 )
 
 from dragoman.apps.server.parameters import half_character
+from dragoman.apps.server.server_config import MOST_ITEMS
 from dragoman.core.config import Config
 from dragoman.documents.content import ContentFormat
 from dragoman.text.glossary import Glossary
@@ -33,6 +37,39 @@ AUTO = "auto"
 _CONTEXT = 20_000  # characters
 _PREFIX = 2_000
 _ENTRIES = 5_000
+_TAGS = 16
+_KEYS = 100  # more than any body has
+
+
+def _in_bounds(most: int) -> BeforeValidator:
+    """Refuse more than ``most`` things at once; pydantic would report each that is wrong."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, (list, tuple, dict)) and len(value) > most:
+            raise ValueError(f"there are {len(value)}; send at most {most}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _until_wrong(items: TypeAdapter[Any]) -> BeforeValidator:
+    """Drop what follows the first wrong item of a list, which is the one that is reported.
+
+    A report of each of a million takes minutes and gigabytes.  pydantic has FailFast for this from
+    2.8 on.
+    """
+
+    def cut(value: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            return value
+        for place, one in enumerate(value):
+            try:
+                items.validate_python(one)
+            except ValidationError:
+                return value[: place + 1]
+        return value
+
+    return BeforeValidator(cut)
 
 
 def _writable(text: str) -> str:
@@ -76,7 +113,13 @@ _ONE_OR_SEVERAL = WithJsonSchema(
     {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 )
 Text = Annotated[str, AfterValidator(_writable)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_several), _ONE_OR_SEVERAL]
+Texts = Annotated[
+    tuple[Text, ...],
+    _until_wrong(TypeAdapter(Text)),
+    _in_bounds(MOST_ITEMS),
+    BeforeValidator(_as_several),
+    _ONE_OR_SEVERAL,
+]
 Code = Annotated[str, StringConstraints(min_length=1, max_length=35)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_writable)]
 Term = Annotated[
@@ -85,16 +128,31 @@ Term = Annotated[
     AfterValidator(_writable),
 ]
 Terms = Annotated[
-    tuple[Term, ...], AfterValidator(_any), BeforeValidator(_as_several), _ONE_OR_SEVERAL
+    tuple[Term, ...],
+    AfterValidator(_any),
+    _until_wrong(TypeAdapter(Term)),
+    BeforeValidator(_as_several),
+    _ONE_OR_SEVERAL,
 ]
 TermsOrName = Annotated[
-    Annotated[dict[Term, Terms], Field(max_length=_ENTRIES), Tag("terms")]
+    Annotated[dict[Term, Terms], Field(max_length=_ENTRIES), _in_bounds(_ENTRIES), Tag("terms")]
     | Annotated[Name, Tag("name")],
     Discriminator(lambda value: "name" if isinstance(value, str) else "terms"),
 ]
 
 
-class RequestOptions(Config):
+class Body(Config):
+    """Base of what clients send."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_many_keys(cls, values: Any) -> Any:
+        if isinstance(values, dict) and len(values) > _KEYS:
+            raise ValueError(f"there are {len(values)} keys; send at most {_KEYS}")
+        return values
+
+
+class RequestOptions(Body):
     """How texts and files are translated."""
 
     target: Code
@@ -105,7 +163,9 @@ class RequestOptions(Config):
     split: SplitMode = "sentences"
     """Where the text is divided: at the ends of `sentences` and lines, at those of sentences alone
     (`flowing`) or of lines alone (`paragraphs`), or not at all (`none`)."""
-    tags: tuple[Name, ...] = Field((), max_length=16)
+    tags: Annotated[tuple[Name, ...], _until_wrong(TypeAdapter(Name)), _in_bounds(_TAGS)] = Field(
+        (), max_length=_TAGS
+    )
     """Tags that the model knows, such as `<formal>`; `/v1/languages` lists them."""
     glossary: TermsOrName | None = None
     """Terms that must be used: their translations, such as `{"house": "Haus"}`, with a list where
@@ -179,7 +239,7 @@ class StreamBody(TextOptions):
     """A text of any length."""
 
 
-class DetectBody(Config):
+class DetectBody(Body):
     """Texts in unknown languages."""
 
     model_config = _example({"text": "Guten Morgen."})
@@ -188,7 +248,7 @@ class DetectBody(Config):
     """A text, or a list of texts."""
 
 
-class CorrectionBody(Config):
+class CorrectionBody(Body):
     """A better translation."""
 
     model_config = _example(
@@ -216,7 +276,7 @@ class CorrectionBody(Config):
                 yield f"{name}: there is nothing but white space"
 
 
-class GlossaryBody(Config):
+class GlossaryBody(Body):
     """Terms to keep for one direction."""
 
     model_config = _example(
@@ -229,7 +289,9 @@ class GlossaryBody(Config):
     """Language of the terms."""
     target: Code
     """Language of their translations."""
-    entries: Annotated[dict[Term, Term], Field(min_length=1, max_length=_ENTRIES)]
+    entries: Annotated[
+        dict[Term, Term], Field(min_length=1, max_length=_ENTRIES), _in_bounds(_ENTRIES)
+    ]
     """Terms and their translations, such as `{"house": "Haus"}`."""
 
 

@@ -65,7 +65,9 @@ async def wanted_glossary(
     """
     if isinstance(options.glossary, str):
         return await _read_glossary(premises, options.glossary, options, key)
-    return glossary_of(options.glossary.items()) if options.glossary else None
+    if not options.glossary:
+        return None
+    return await in_thread(glossary_of, options.glossary.items())  # thousands take seconds
 
 
 async def _read_glossary(

@@ -73,7 +73,7 @@ class KeptRoutes:
     async def create_glossary(self, request: Request, body: GlossaryBody) -> GlossaryAnswer:
         """Keep a glossary, which requests then name by its `id`."""
         key = await admitted(self._premises, request)
-        pair, entries = self._checked(body)
+        pair, entries = await self._checked(body)
         kept = await in_thread(
             self._premises.store.create_glossary, body.name, {pair: entries}, key_id(key)
         )
@@ -89,7 +89,7 @@ class KeptRoutes:
     ) -> GlossaryAnswer:
         """Replace the name of a glossary and its entries of one direction, or add a direction."""
         key = await admitted(self._premises, request)
-        pair, entries = self._checked(body)
+        pair, entries = await self._checked(body)
         await kept_glossary(self._premises, identifier, key)
         store, owner = self._premises.store, key_id(key)
         await in_thread(store.put_dictionary, identifier, *pair, entries, owner)
@@ -110,10 +110,10 @@ class KeptRoutes:
         limit = monthly_quota(key, self._premises.config.limits)
         return UsageAnswer(characters=used, characters_per_month=limit)
 
-    def _checked(self, body: GlossaryBody) -> tuple[Pairing, Entries]:
+    async def _checked(self, body: GlossaryBody) -> tuple[Pairing, Entries]:
         """The direction and the entries of a glossary, if translators can use them."""
         entries = tuple(body.entries.items())
-        glossary_of(entries)
+        await in_thread(glossary_of, entries)  # thousands take seconds
         return known_direction(self._premises.service, body.source, body.target), entries
 
     async def _shown(self, identifier: str, key: ApiKey | None) -> GlossaryAnswer:
