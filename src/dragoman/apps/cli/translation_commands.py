@@ -213,7 +213,7 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     beside = {name: options[name] for name in ("write_system", "alignment")}
-    _keep_texts(inputs, {"output": output, **beside})
+    keep_texts(inputs, {"output": output, **beside})
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
     uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
@@ -353,11 +353,11 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     return search
 
 
-def _keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
+def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
     """Refuse to overwrite an input, or one output with another.
 
     Args:
-        inputs: the files to translate.
+        inputs: the files to translate; none: standard input.
         written: by the name of its option, what is written where; the translations first.
 
     Raises:
