@@ -83,6 +83,12 @@ def test_bad_input(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     for option in ("--output", "--details"):
         refused = one_error(dragoman("terms", corpus, option, corpus), 2)
         assert f"{option} {corpus}: this is an input" in refused
+    output, link = tmp_path / "out.tsv", tmp_path / "link.tsv"
+    link.symlink_to(output)
+    for details in (output, link):
+        both = dragoman("terms", corpus, "--output", output, "--details", details)
+        assert f"--details {details}: this is the --output" in one_error(both, 2)
+        assert not output.exists()
     empty = tmp_path / "empty.tsv"
     empty.write_text("en\tde\n\t\n", encoding="utf-8")
     assert "no pair is left" in one_error(dragoman("terms", empty), 3)

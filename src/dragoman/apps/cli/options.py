@@ -236,3 +236,23 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
         )
+
+
+def check_apart(output: Path | None, other: Path | None, option: str) -> None:
+    """Refuse to write two things to one file.
+
+    Args:
+        output: file of ``--output``, if any.
+        other: the other file, if any.
+        option: names it.
+
+    Raises:
+        ConfigError: they are the same.
+    """
+    if output is None or other is None:
+        return
+    same = os.path.realpath(output) == os.path.realpath(other)
+    if same or (output.exists() and other.exists() and os.path.samefile(output, other)):
+        raise ConfigError(
+            f"{option} {other}: this is the --output, which would be overwritten; name another file"
+        )
