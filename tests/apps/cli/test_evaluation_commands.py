@@ -101,6 +101,14 @@ class TestByLength:
         assert [row["sentences"] for row in found["rows"]] == [30, 10]
         assert found["rows"][0]["scores"]["good"]["name"] == "chrF2"
 
+    def test_the_first_metric_may_read_the_source(
+        self, files: dict[str, Path], source: Path, dragoman: CommandLine
+    ) -> None:
+        arguments = ["evaluate", files["good"], files["reference"], "--source", source]
+        outcome = dragoman(*arguments, "--metric", "numbers", "--by-length", source)
+        assert outcome.code == 0, outcome.err
+        assert "| 4 | 30 | 100.0 |" in outcome.out
+
     def test_lengths_in_pieces_of_a_model(
         self, files: dict[str, Path], source: Path, tmp_path: Path, dragoman: CommandLine
     ) -> None:

@@ -164,7 +164,7 @@ def evaluate(
         other, systems = _read(baseline), {str(hypotheses): lines}
         comparisons = _compare(other, systems, sets, config, test, source=source)
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
-    by_length = _by_length({hypotheses: lines}, sets, config, options)
+    by_length = _by_length({hypotheses: lines}, sets, config, options, source)
     found = (scores, exact, comparisons, by_length)
     if as_json:
         print_json(_values(*found))
@@ -260,6 +260,7 @@ def _by_length(
     references: list[list[str]],
     config: EvaluationConfig,
     options: dict[str, Any],
+    source: SourceSide | None,
 ) -> LengthReport | None:
     """The report for --by-length, drawn if --picture is given."""
     if options["sources"] is None:
@@ -279,7 +280,8 @@ def _by_length(
     translations = translations | {path: _read(path) for path in options["beside"]}
     systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))
     lengths = source_lengths(list(read_lines(options["sources"])), options["vocabulary"])
-    buckets = score_by_length(lengths, systems, references, config, options["bounds"])
+    bounds = options["bounds"]
+    buckets = score_by_length(lengths, systems, references, config, bounds, source)
     report = LengthReport("pieces" if options["vocabulary"] else "words", buckets)
     if options["picture"]:
         report.draw(options["picture"])
