@@ -54,6 +54,7 @@ def score_by_length(
     references: Sequence[Sequence[str]],
     config: EvaluationConfig | None = None,
     bounds: Sequence[int] = (),
+    *,
     source: SourceSide | None = None,
 ) -> list[Bucket]:
     """Score sentences of similar length together, by the first of the metrics.

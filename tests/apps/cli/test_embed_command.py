@@ -74,9 +74,9 @@ def test_from_a_seed_dictionary_to_words(folder: Path) -> None:
 def test_what_is_read_is_never_overwritten(arguments: str) -> None:
     Path("in.txt").write_text("s3\n", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    output = arguments.split()[-1]
-    line = one_error(call("embed", *arguments.split()), 2)
-    assert f"--output {output}: this is an input" in line
+    words = arguments.split()
+    line = one_error(call("embed", *words), 2)
+    assert f"--output {words[-1]}: this is an input" in line
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 

@@ -168,6 +168,24 @@ def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: P
     assert "none" in line
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--baseline", "x"], ["--by-length", "x"], ["--picture", "x.svg"], ["--confidence", "9"]),
+        *(["--metric", "bleu"], ["--language", "de"], ["--glossary", "x"], ["--lowercase"]),
+        *(["--tokenize", "13a"], ["--test", "randomization"], ["--source", "x"]),
+    ],
+)
+def test_evalb_refuses_what_it_would_ignore(
+    option: list[str], tmp_path: Path, dragoman: CommandLine
+) -> None:
+    trees = tmp_path / "trees"
+    trees.write_text("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))\n", encoding="utf-8")
+    line = one_error(dragoman("evaluate", trees, trees, "--evalb", *option), 2)
+    assert f"{option[0]}: --evalb prints the table of EVALB" in line
+    assert dragoman("evaluate", trees, trees, "--evalb", "--json", "-q").code == 0
+
+
 def test_the_rate_of_lines_in_another_language(
     files: dict[str, Path], dragoman: CommandLine
 ) -> None:
