@@ -73,6 +73,8 @@ def test_a_clear_difference_is_more_than_chance(
     outcome = dragoman("evaluate", files["good"], files["reference"], *options)
     assert "more than chance" in outcome.out
     assert "no more" not in outcome.out
+    alone = dragoman("evaluate", files["good"], files["reference"], "--test", "bootstrap")
+    assert "--test is of the difference to a --baseline; name one" in one_error(alone, 2)
     same = dragoman("evaluate", files["bad"], files["reference"], *options, "--json")
     (comparison,) = json.loads(same.out)["comparisons"]
     assert comparison["difference"] == 0
@@ -173,7 +175,7 @@ def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: P
     [
         *(["--baseline", "x"], ["--by-length", "x"], ["--picture", "x.svg"], ["--confidence", "9"]),
         *(["--metric", "bleu"], ["--language", "de"], ["--glossary", "x"], ["--lowercase"]),
-        *(["--tokenize", "13a"], ["--test", "randomization"], ["--source", "x"]),
+        *(["--tokenize", "13a"], ["--source", "x"]),
     ],
 )
 def test_evalb_refuses_what_it_would_ignore(

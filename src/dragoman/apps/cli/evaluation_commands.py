@@ -160,6 +160,8 @@ def evaluate(
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
       dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
+    if baseline is None and _is_given("test"):
+        raise click.UsageError("--test is of the difference to a --baseline; name one")
     if options["evalb"]:
         _refuse_beside_evalb({*options, "baseline", "test"} - {"evalb"})
         _print_evalb(hypotheses, references, as_json)
@@ -186,6 +188,11 @@ def evaluate(
         click.echo(_as_text(*found))
 
 
+def _is_given(name: str) -> bool:
+    """Whether the command line has an option, even if with the value that is its default."""
+    return click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT
+
+
 def _refuse_beside_evalb(names: set[str]) -> None:
     """Refuse what EVALB's table would ignore.
 
@@ -195,10 +202,8 @@ def _refuse_beside_evalb(names: set[str]) -> None:
     Raises:
         UsageError: one of them was given.
     """
-    context = click.get_current_context()
-    for option in context.command.params:
-        is_given = context.get_parameter_source(option.name or "") != ParameterSource.DEFAULT
-        if option.name in names and is_given:
+    for option in click.get_current_context().command.params:
+        if option.name in names and _is_given(option.name):
             raise click.UsageError(
                 f"{option.opts[0]}: --evalb prints the table of EVALB, which has nothing of this; "
                 "leave one of them out"
