@@ -101,6 +101,15 @@ def test_files_and_lines_that_are_too_long(
     assert (tmp_path / "out").read_text(encoding="utf-8") == "en\n\nde\n"
 
 
+def test_the_text_is_never_overwritten(tmp_path: Path, dragoman: CommandLine) -> None:
+    """Whoever labels it, so this needs no model."""
+    text = tmp_path / "in.txt"
+    text.write_text("the dog\n", encoding="utf-8")
+    refused = dragoman("classify", "--py3langid", "de,en", "--input", text, "--output", text)
+    assert f"--output {text}: this is an input" in one_error(refused, 2)
+    assert text.read_text(encoding="utf-8") == "the dog\n"
+
+
 def test_scores_of_its_labels(run: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     (tmp_path / "found").write_text("en\nde\nde\n", encoding="utf-8")
     (tmp_path / "right").write_text("en\nde\nfr\n", encoding="utf-8")

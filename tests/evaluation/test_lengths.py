@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
 from dragoman.evaluation.lengths import even_bounds, score_by_length
-from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
+from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
+from dragoman.text.term_rate import counters
 
 BLEU = EvaluationConfig(metrics=("bleu", "chrf"), bleu_tokenize="none")
 
@@ -73,7 +74,25 @@ def test_intervals_and_plain_values() -> None:
     assert values["scores"]["a"]["name"] == "BLEU"
 
 
+def test_metrics_of_sources_see_the_sources_of_each_row() -> None:
+    sources = ["{a}", "see {b} and {c} there", "a {d}", "{e} is what there is"]
+    translations = ["{a}", "{b}", "{d}", "{e}"]
+    config = EvaluationConfig(metrics=("placeholders", "bleu"))
+    short, long = score_by_length(
+        [len(line.split()) for line in sources],
+        {"a": translations},
+        [["of no use"] * 4],
+        config,
+        bounds=[2],
+        source=SourceSide(sources, counters()),
+    )
+    assert (short.sentences, short.scores["a"].value) == (2, 100)
+    assert long.scores["a"].value == pytest.approx(200 / 3)
+
+
 def test_lines_that_do_not_belong_together_are_refused() -> None:
+    with pytest.raises(DataError, match="1 lines of source text, but 2 lengths"):
+        score_by_length([1, 2], {"a": ["x", "y"]}, [["x", "y"]], source=SourceSide(["x"], {}))
     with pytest.raises(DataError, match="a: 1 lines, but 2 sources"):
         score_by_length([1, 2], {"a": ["x"]}, [["x"]])
     with pytest.raises(DataError, match="b: 2 lines, but reference 1 has 1"):

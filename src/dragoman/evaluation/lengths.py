@@ -7,12 +7,18 @@ keeps up on long sentences does not show in the score of a whole test set.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from dragoman.core.errors import DataError
-from dragoman.evaluation.metrics import EvaluationConfig, Score, check_parallel, score_corpus
+from dragoman.evaluation.metrics import (
+    EvaluationConfig,
+    Score,
+    SourceSide,
+    check_parallel,
+    score_corpus,
+)
 
 _BUCKETS = 5
 
@@ -48,6 +54,8 @@ def score_by_length(
     references: Sequence[Sequence[str]],
     config: EvaluationConfig | None = None,
     bounds: Sequence[int] = (),
+    *,
+    source: SourceSide | None = None,
 ) -> list[Bucket]:
     """Score sentences of similar length together, by the first of the metrics.
 
@@ -60,6 +68,7 @@ def score_by_length(
         config: the metrics, of which the first counts; ``confidence_samples`` gives intervals.
         bounds: the maximum length of each bucket but the last, ascending; by default, those that
             come closest to five buckets with equal numbers of sentences.
+        source: what the translations are of, for metrics that read it.
 
     Returns:
         Buckets from short to long, without empty ones.
@@ -76,6 +85,11 @@ def score_by_length(
                 f"{name}: {len(hypotheses)} lines, but {len(lengths)} sources; "
                 "line n of one must translate line n of the other"
             )
+    if source is not None and len(source.lines) != len(lengths):
+        raise DataError(
+            f"{len(source.lines)} lines of source text, but {len(lengths)} lengths; line n of one "
+            "must belong to line n of the other"
+        )
     config = config.model_copy(update={"metrics": config.metrics[:1]})
     buckets = []
     for above, longest in pairwise([-1, *(bounds or even_bounds(lengths)), max(lengths)]):
@@ -83,8 +97,9 @@ def score_by_length(
         if not rows:
             continue
         chosen = [[lines[row] for row in rows] for lines in references]
+        read = source and replace(source, lines=[source.lines[row] for row in rows])
         scores = {
-            name: score_corpus([lines[row] for row in rows], chosen, config)[0]
+            name: score_corpus([lines[row] for row in rows], chosen, config, read)[0]
             for name, lines in systems.items()
         }
         found = [lengths[row] for row in rows]

@@ -23,6 +23,7 @@ from dragoman.saved.system import TranslationSystem
 
 FORMAT = 1
 """Newest format of calibrations; it rises when an older Dragoman could misread a newer one."""
+_LARGEST = 2**20  # bytes, hundreds of times what one has: weights need not be read to tell
 
 
 class Conditions(Config):
@@ -104,6 +105,17 @@ def read_calibration(path: Path) -> Calibration:
         return parse(Calibration, values, path)
     except ConfigError as error:
         raise SavedError(f"{error}; calibrate again") from error
+
+
+def is_calibration(path: Path) -> bool:
+    """Whether a file holds what :func:`write_calibration` wrote, and so may be replaced by it."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            return False
+        read_calibration(path)
+    except (ConfigError, SavedError, OSError):
+        return False
+    return True
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:

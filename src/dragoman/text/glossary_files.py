@@ -53,12 +53,17 @@ def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term
         DataError: the file is missing, not UTF-8, or not in the format; or TBX has no term in one
             of the languages.
     """
+    if is_tbx(path):
+        return _read_tbx(path, languages), "entry"
+    return list(_read_table(path)), "line"
+
+
+def is_tbx(path: Path) -> bool:
+    """Whether a glossary, compressed or not, is TBX by its suffix, and so has several languages."""
     suffixes = [one.lower() for one in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
-    if suffixes[-1:] == [".tbx"]:
-        return _read_tbx(path, languages), "entry"
-    return list(_read_table(path)), "line"
+    return suffixes[-1:] == [".tbx"]
 
 
 def read_kept(path: Path) -> Iterator[Term]:

@@ -53,4 +53,4 @@ def remedy(path: Path) -> str:
     """What to do about a missing file of text."""
     if (name := corpus_of(path)) is not None:
         return f"get it with 'dragoman corpora get {name}'"
-    return "check the path in the configuration"
+    return "check the path"

@@ -100,6 +100,22 @@ def test_an_ensemble_and_other_settings_have_a_file(
     assert "calibrated with other settings (early_end exact instead of quick)" in caplog.text
 
 
+def test_only_a_calibration_is_replaced(
+    folder: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    model = Path(shutil.copytree(folder / "model", tmp_path / "model"))
+    asked = ("calibrate", model, folder / "dev.en", folder / "dev.de", "--exact", "--output")
+    (tmp_path / "other.json").write_text('{"format": 1}', encoding="utf-8")
+    for file in (model / "model.safetensors", model / "config.yaml", tmp_path / "other.json"):
+        before = file.read_bytes()
+        line = one_error(dragoman(*asked, file), 2)
+        assert f"{file}: this file is no calibration, and would be lost; name another" in line
+        assert file.read_bytes() == before
+    shutil.copy(folder / "planted" / "confidence.json", tmp_path / "old.json")
+    assert dragoman(*asked, tmp_path / "old.json").code == 0
+    assert json.loads((tmp_path / "old.json").read_text(encoding="utf-8"))["lines"] == 110
+
+
 @pytest.mark.parametrize("option", ["--beam=2", "--unknown=copy", "--degenerate=keep"])
 def test_settings_are_those_of_translate(
     option: str, folder: Path, dragoman: CommandLine, caplog: pytest.LogCaptureFixture
@@ -179,6 +195,7 @@ def test_a_refused_line_is_flagged_and_has_no_confidence(
         (["--above", 100], "--above"),
         (["--dev-set", "dev"], "leave out SOURCE REFERENCE"),
         (["--output", "."], "this is a directory"),
+        (["--output", "a.svg", "--picture", "a.svg"], "--picture a.svg: this is the --output"),
         (["--check"], "confidence.json: no such file"),
         (["--via", "fr", "--to", "de"], "this system has several"),
         (["--adapter", "ui=runs/ui"], "these change by domain; name one"),

@@ -61,6 +61,26 @@ def test_from_a_seed_dictionary_to_words(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "translate s.vec t.vec.gz --input in.txt --output in.txt",
+        "translate s.vec t.vec.gz --input in.txt --output t.vec.gz",
+        "translate s.vec t.vec.gz --input in.txt --output s.vec",
+        "train other.txt in.txt --output in.txt",
+        "train other.txt --held-out in.txt --output in.txt",
+    ],
+)
+def test_what_is_read_is_never_overwritten(arguments: str) -> None:
+    Path("in.txt").write_text("s3\n", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    words = arguments.split()
+    line = one_error(call("embed", *words), 2)
+    assert f"--output {words[-1]}: this is an input" in line
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_dictionary_used_as_it_is(folder: Path) -> None:
     said = "embed map s.vec t.vec.gz --output m --seed-dictionary all.tsv --no-self-learning"
     outcome = call(*said.split(), "--words", "50", "--json")

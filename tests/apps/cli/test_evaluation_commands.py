@@ -73,6 +73,8 @@ def test_a_clear_difference_is_more_than_chance(
     outcome = dragoman("evaluate", files["good"], files["reference"], *options)
     assert "more than chance" in outcome.out
     assert "no more" not in outcome.out
+    alone = dragoman("evaluate", files["good"], files["reference"], "--test", "bootstrap")
+    assert "--test is of the difference to a --baseline; name one" in one_error(alone, 2)
     same = dragoman("evaluate", files["bad"], files["reference"], *options, "--json")
     (comparison,) = json.loads(same.out)["comparisons"]
     assert comparison["difference"] == 0
@@ -100,6 +102,14 @@ class TestByLength:
         found = json.loads(dragoman(*arguments, "--metric", "chrf", "--json").out)["by_length"]
         assert [row["sentences"] for row in found["rows"]] == [30, 10]
         assert found["rows"][0]["scores"]["good"]["name"] == "chrF2"
+
+    def test_the_first_metric_may_read_the_source(
+        self, files: dict[str, Path], source: Path, dragoman: CommandLine
+    ) -> None:
+        arguments = ["evaluate", files["good"], files["reference"], "--source", source]
+        outcome = dragoman(*arguments, "--metric", "numbers", "--by-length", source)
+        assert outcome.code == 0, outcome.err
+        assert "| 4 | 30 | 100.0 |" in outcome.out
 
     def test_lengths_in_pieces_of_a_model(
         self, files: dict[str, Path], source: Path, tmp_path: Path, dragoman: CommandLine
@@ -158,6 +168,24 @@ def test_unequal_lengths(files: dict[str, Path], dragoman: CommandLine, tmp_path
 def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: Path) -> None:
     line = one_error(dragoman("evaluate", tmp_path / "none", files["reference"]), 3)
     assert "none" in line
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--baseline", "x"], ["--by-length", "x"], ["--picture", "x.svg"], ["--confidence", "9"]),
+        *(["--metric", "bleu"], ["--language", "de"], ["--glossary", "x"], ["--lowercase"]),
+        *(["--tokenize", "13a"], ["--source", "x"]),
+    ],
+)
+def test_evalb_refuses_what_it_would_ignore(
+    option: list[str], tmp_path: Path, dragoman: CommandLine
+) -> None:
+    trees = tmp_path / "trees"
+    trees.write_text("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))\n", encoding="utf-8")
+    line = one_error(dragoman("evaluate", trees, trees, "--evalb", *option), 2)
+    assert f"{option[0]}: --evalb prints the table of EVALB" in line
+    assert dragoman("evaluate", trees, trees, "--evalb", "--json", "-q").code == 0
 
 
 def test_the_rate_of_lines_in_another_language(

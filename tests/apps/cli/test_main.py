@@ -28,6 +28,13 @@ def test_help_has_an_example(command: str, dragoman: CommandLine) -> None:
     assert re.search(r"Examples?:?.*\n +.*dragoman ", outcome.out)
 
 
+@pytest.mark.parametrize("name", ["", "bulk", "corpora", "corrections", "embed", "keys", "show"])
+def test_a_group_alone_prints_its_help(name: str, dragoman: CommandLine) -> None:
+    outcome = dragoman(*name.split())
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == dragoman(*name.split(), "--help").out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

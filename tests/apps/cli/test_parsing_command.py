@@ -74,6 +74,8 @@ def test_what_cannot_be_parsed_is_refused(parser: Path, tmp_path: Path) -> None:
     same = tmp_path / "same"
     same.write_text("a\n")
     assert "this is the input" in one_error(call("parse", parser, same, "--output", same), 2)
+    both = call("parse", parser, same, "--output", tmp_path / "a.svg", "--svg", tmp_path / "a.svg")
+    assert "a.svg: this is the --output" in one_error(both, 2)
 
 
 def test_a_parser_translates_into_symbols_and_needs_its_grammar(parser: Path) -> None:

@@ -83,12 +83,45 @@ def test_bad_input(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     for option in ("--output", "--details"):
         refused = one_error(dragoman("terms", corpus, option, corpus), 2)
         assert f"{option} {corpus}: this is an input" in refused
+    output, link = tmp_path / "out.tsv", tmp_path / "link.tsv"
+    link.symlink_to(output)
+    for details in (output, link):
+        both = dragoman("terms", corpus, "--output", output, "--details", details)
+        assert f"--details {details}: this is the --output" in one_error(both, 2)
+        assert not output.exists()
     empty = tmp_path / "empty.tsv"
     empty.write_text("en\tde\n\t\n", encoding="utf-8")
     assert "no pair is left" in one_error(dragoman("terms", empty), 3)
     broken = tmp_path / "broken.tsv"
     broken.write_text("one column\n", encoding="utf-8")
     assert "broken.tsv:1" in one_error(dragoman("terms", corpus, "--except", broken), 3)
+
+
+def test_the_rate_of_terms_in_tbx_needs_their_languages(
+    tmp_path: Path, dragoman: CommandLine
+) -> None:
+    glossary, text = tmp_path / "terms.tbx", tmp_path / "text"
+    entry = "<conceptEntry>{}</conceptEntry>".format(
+        "".join(
+            f'<langSec xml:lang="{language}"><termSec><term>{term}</term></termSec></langSec>'
+            for language, term in (("en", "device"), ("de", "Gerät"), ("fr", "appareil"))
+        )
+    )
+    glossary.write_text(f"<tbx><text><body>{entry}</body></text></tbx>", encoding="utf-8")
+    text.write_text("the device\n", encoding="utf-8")
+    (tmp_path / "new").write_text("das Gerät\n", encoding="utf-8")
+    asked = ("evaluate", tmp_path / "new", tmp_path / "new", "--source", text, "--metric", "terms")
+    for named in ((), ("--from", "en")):
+        line = one_error(dragoman(*asked, "--glossary", glossary, *named), 2)
+        assert "terms.tbx: TBX may have terms in many languages" in line
+        assert "--from en --to de" in line
+    for language, rate in (("de", 100), ("fr", 0)):
+        languages = ("--from", "en", "--to", language, "--json")
+        (score,) = json.loads(dragoman(*asked, "--glossary", glossary, *languages).out)["scores"]
+        assert score["value"] == rate
+    (tmp_path / "terms.tsv").write_text("device\tGerät\n", encoding="utf-8")
+    table = ("--glossary", tmp_path / "terms.tsv", "--to", "de")
+    assert "are of a --glossary in TBX" in one_error(dragoman(*asked, *table), 2)
 
 
 def test_the_rate_of_terms_is_reported(tmp_path: Path, dragoman: CommandLine) -> None:

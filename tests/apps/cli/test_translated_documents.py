@@ -84,6 +84,25 @@ def test_several_documents_go_into_a_directory(model: Path, document: Path) -> N
     assert (folder / "page.de.html").read_text(encoding="utf-8") == "<p>1</p>"
 
 
+def test_a_slash_says_that_a_new_output_is_a_directory(
+    model: Path, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(document.parent)
+    for name in ("report.txt", "report.md"):
+        Path(name).write_text("a b\n", encoding="utf-8")
+        outcome = call("translate", model, name, "--output", "new/translated/", "-q")
+        assert outcome.code == 0, outcome.err
+    found = sorted(path.name for path in Path("new/translated").iterdir())
+    assert found == ["report.de.md", "report.de.txt"]
+    assert call("translate", model, "report.md", "--output", "plain", "-q").code == 0
+    assert Path("plain").is_file()
+    refused = call("translate", model, "report.md", "--output", "plain/", "--force")
+    assert "--output plain/: there is a file of this name" in one_error(refused, 2)
+    lines = call("translate", model, "--output", "lines/", stdin=b"a\n")
+    assert "--output lines/: this names a directory; name a file" in one_error(lines, 2)
+    assert not Path("lines").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -91,6 +110,7 @@ def test_several_documents_go_into_a_directory(model: Path, document: Path) -> N
         (["report.txt", "--alignment", "a"], 2, "--alignment is for lines, not for documents"),
         (["report.txt", "--output", "report.txt", "--force"], 2, "this is an input"),
         (["report.txt", "--output", "report.html"], 2, "the translation of a .txt file is one"),
+        (["report.txt", "--mbr", "4", "--beam", "3"], 2, "--beam: --mbr chooses among samples"),
         (["report.txt", "--to", "fr"], 2, "no direction of the model fits"),
         (["missing.txt"], 3, "missing.txt: no such file"),
         (["notes.pdf"], 3, "neither a model, which is a directory, nor a document"),

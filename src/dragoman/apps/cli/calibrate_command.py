@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, check_no_input, dev_set_option, json_option
+from dragoman.apps.cli.options import (
+    PATH,
+    Number,
+    check_apart,
+    check_no_input,
+    dev_set_option,
+    json_option,
+)
 from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.cli.tuning_command import models_and_text
@@ -136,6 +143,7 @@ def _check_options(
         )
     if not check and options["calibration"] is not None:
         raise click.UsageError("--calibration is read with --check; --output names a new one")
+    check_apart(output, picture, "--picture")
     if picture is not None and picture.suffix != ".svg":
         raise click.UsageError(f"--picture {picture}: pictures are SVG; name it FILE.svg")
     if picture is not None:
@@ -164,16 +172,21 @@ def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ..
     """Where the calibration goes; refused now if it cannot be written at the end.
 
     Raises:
-        ConfigError: it is a directory or a text, or must be named.
+        ConfigError: it is a directory, a text or another file that is no calibration, or must be
+            named.
         StorageError: its directory cannot be made.
     """
-    from dragoman.saved.calibration import default_output
+    from dragoman.saved.calibration import default_output, is_calibration
 
     if output is None:
         return default_output(system)
     if output.is_dir():
         raise ConfigError(f"--output {output}: this is a directory; name a file, such as my.json")
     check_no_input(output, texts)
+    if output.is_file() and not is_calibration(output):
+        raise ConfigError(
+            f"--output {output}: this file is no calibration, and would be lost; name another file"
+        )
     make_directory(output.parent, output)
     return output
 

@@ -17,7 +17,7 @@ from dragoman.apps.cli.options import (
     output_option,
 )
 from dragoman.apps.cli.translated_lines import Remembered, write_lines
-from dragoman.apps.cli.translation_commands import lines_of, shown_progress
+from dragoman.apps.cli.translation_commands import keep_texts, lines_of, shown_progress
 from dragoman.apps.results import to_json
 from dragoman.core.errors import DataError
 
@@ -69,6 +69,7 @@ def classify(
     labels: bool = options["labels"]
     if as_json and labels:
         raise click.UsageError("--json includes the probabilities; leave out --labels")
+    keep_texts(inputs, {"output": output})
     classifier = _labeller(models, options["languages"], options["device"])
     with lines_of(inputs) as (lines, interactive), shown_progress(output, interactive) as progress:
         refused: list[str] = []

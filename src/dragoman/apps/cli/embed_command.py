@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, input_option, json_option, output_option
+from dragoman.apps.cli.options import (
+    PATH,
+    Number,
+    check_no_input,
+    input_option,
+    json_option,
+    output_option,
+)
 from dragoman.apps.cli.translated_lines import write_lines
-from dragoman.apps.cli.translation_commands import STANDARD_INPUT
+from dragoman.apps.cli.translation_commands import STANDARD_INPUT, keep_texts
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 
@@ -163,6 +170,7 @@ def train(
         )
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
+    check_no_input(output, [*texts, *held_out])
     from dragoman.core.config import parse
     from dragoman.techniques.embedding.learning import (
         LearningConfig,
@@ -394,6 +402,9 @@ def translate(
     from dragoman.text.word_vectors import read_vectors
     from dragoman.text.words import space_spans, word_spans
 
+    keep_texts(inputs, {"output": output})
+    if output is not None:
+        check_no_input(output, [source, target])
     tokens = read_origin(source).tokens
     if tokens == "pieces":
         raise DataError(

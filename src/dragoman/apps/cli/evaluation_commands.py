@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dragoman.apps.cli.options import PATH, json_option, rising_numbers
 from dragoman.apps.results import print_json
@@ -70,6 +71,18 @@ TESTS = ("bootstrap", "randomization")
     metavar="FILE",
     type=PATH,
     help="Also report the percentage of this glossary's terms in --source that HYPOTHESES use.",
+)
+@click.option(
+    "--from",
+    "glossary_from",
+    metavar="LANGUAGE",
+    help="Source language, such as en, of a --glossary in TBX.",
+)
+@click.option(
+    "--to",
+    "glossary_to",
+    metavar="LANGUAGE",
+    help="Target language, such as de, of a --glossary in TBX.",
 )
 @click.option(
     "--confidence",
@@ -147,7 +160,10 @@ def evaluate(
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
       dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
+    if baseline is None and _is_given("test"):
+        raise click.UsageError("--test is of the difference to a --baseline; name one")
     if options["evalb"]:
+        _refuse_beside_evalb({*options, "baseline", "test"} - {"evalb"})
         _print_evalb(hypotheses, references, as_json)
         return
     from dragoman.core.config import parse
@@ -164,12 +180,34 @@ def evaluate(
         other, systems = _read(baseline), {str(hypotheses): lines}
         comparisons = _compare(other, systems, sets, config, test, source=source)
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
-    by_length = _by_length({hypotheses: lines}, sets, config, options)
+    by_length = _by_length({hypotheses: lines}, sets, config, options, source)
     found = (scores, exact, comparisons, by_length)
     if as_json:
         print_json(_values(*found))
     else:
         click.echo(_as_text(*found))
+
+
+def _is_given(name: str) -> bool:
+    """Whether the command line has an option, even if with the value that is its default."""
+    return click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT
+
+
+def _refuse_beside_evalb(names: set[str]) -> None:
+    """Refuse what EVALB's table would ignore.
+
+    Args:
+        names: parameters of the command that it does not read.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    for option in click.get_current_context().command.params:
+        if option.name in names and _is_given(option.name):
+            raise click.UsageError(
+                f"{option.opts[0]}: --evalb prints the table of EVALB, which has nothing of this; "
+                "leave one of them out"
+            )
 
 
 def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
@@ -199,6 +237,7 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
         metrics = (*metrics, "terms")
     elif "terms" in metrics:
         raise click.UsageError("--metric terms needs --glossary, the terms that count; add it")
+    _check_glossary_languages(options)
     of_source = [name for name in metrics if name in {"terms", "placeholders", "numbers"}]
     if (options["source_text"] is None) == bool(of_source):
         raise click.UsageError(
@@ -220,6 +259,25 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _check_glossary_languages(options: dict[str, Any]) -> None:
+    """Check that a glossary has the languages that it needs, and no others are named.
+
+    Raises:
+        UsageError: they are missing, or nothing reads them.
+    """
+    from dragoman.text.glossary_files import is_tbx
+
+    glossary, named = options["glossary"], (options["glossary_from"], options["glossary_to"])
+    if glossary is not None and is_tbx(glossary):
+        if None in named:
+            raise click.UsageError(
+                f"--glossary {glossary}: TBX may have terms in many languages; name both of the "
+                "translations, such as --from en --to de"
+            )
+    elif any(named):
+        raise click.UsageError("--from and --to are of a --glossary in TBX; leave them out")
+
+
 def _source_side(options: dict[str, Any]) -> SourceSide | None:
     """What HYPOTHESES are translations of, where a metric reads it."""
     from dragoman.evaluation.metrics import SourceSide
@@ -227,7 +285,9 @@ def _source_side(options: dict[str, Any]) -> SourceSide | None:
 
     if options["source_text"] is None:
         return None
-    return SourceSide(_read(options["source_text"]), counters(options["glossary"]))
+    source, target = options["glossary_from"], options["glossary_to"]
+    counted = counters(options["glossary"], (source, target) if source and target else None)
+    return SourceSide(_read(options["source_text"]), counted)
 
 
 def _read(path: Path) -> list[str]:
@@ -260,6 +320,7 @@ def _by_length(
     references: list[list[str]],
     config: EvaluationConfig,
     options: dict[str, Any],
+    source: SourceSide | None,
 ) -> LengthReport | None:
     """The report for --by-length, drawn if --picture is given."""
     if options["sources"] is None:
@@ -279,7 +340,8 @@ def _by_length(
     translations = translations | {path: _read(path) for path in options["beside"]}
     systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))
     lengths = source_lengths(list(read_lines(options["sources"])), options["vocabulary"])
-    buckets = score_by_length(lengths, systems, references, config, options["bounds"])
+    bounds = options["bounds"]
+    buckets = score_by_length(lengths, systems, references, config, bounds, source=source)
     report = LengthReport("pieces" if options["vocabulary"] else "words", buckets)
     if options["picture"]:
         report.draw(options["picture"])

@@ -155,6 +155,9 @@ def _run(arguments: list[str], tell: Tell) -> int:
             return int(error.code or 0)
         discard(sys.stdout)  # click turns a BrokenPipeError into a SystemExit
         return BROKEN_PIPE
+    except click.exceptions.NoArgsIsHelpError as error:  # "dragoman keys" alone, as "dragoman"
+        click.echo(error.format_message())
+        return 0
     except (Exception, KeyboardInterrupt) as error:
         if session.debug:
             traceback.print_exc()

@@ -77,6 +77,15 @@ class _Path(click.Path):
         return Path(value)
 
 
+class _AsTyped(_Path):
+    """A path as text, which may end in a slash."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the text of an argument."""
+        super().convert(value, param, ctx)
+        return os.fsdecode(value)
+
+
 class _Recipe(_Path):
     """A configuration file, or the name of a bundled recipe."""
 
@@ -95,6 +104,8 @@ class _Model(_Path):
 
 PATH = _Path(path_type=Path)
 """A path to read or write; whatever opens it reports whether it exists."""
+PATH_AS_TYPED = _AsTyped()
+"""The same as text, for :func:`is_directory`: a :class:`Path` forgets a slash at its end."""
 RECIPE = _Recipe(path_type=Path)
 """A path to a configuration, or the name of a bundled recipe."""
 MODEL = _Model(path_type=Path)
@@ -221,6 +232,11 @@ output_option = click.option(
 )
 
 
+def is_directory(output: str) -> bool:
+    """Whether an output, as typed, is meant as a directory: it is one, or it ends in a slash."""
+    return output.endswith(("/", os.sep)) or os.path.isdir(output)
+
+
 def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output") -> None:
     """Refuse to overwrite what a command reads.
 
@@ -235,4 +251,24 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
     if any(one.exists() and output.exists() and os.path.samefile(output, one) for one in inputs):
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
+        )
+
+
+def check_apart(output: Path | None, other: Path | None, option: str) -> None:
+    """Refuse to write two things to one file.
+
+    Args:
+        output: file of ``--output``, if any.
+        other: the other file, if any.
+        option: names it.
+
+    Raises:
+        ConfigError: they are the same.
+    """
+    if output is None or other is None:
+        return
+    same = os.path.realpath(output) == os.path.realpath(other)
+    if same or (output.exists() and other.exists() and os.path.samefile(output, other)):
+        raise ConfigError(
+            f"{option} {other}: this is the --output, which would be overwritten; name another file"
         )

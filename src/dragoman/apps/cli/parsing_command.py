@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
+from dragoman.apps.cli.options import MODEL, PATH, check_apart, device_option, json_option
 from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.progress import counting
 from dragoman.apps.results import to_json
@@ -81,6 +81,7 @@ def parse(
 
     if file is not None and output is not None and output.exists() and output.samefile(file):
         raise ConfigError(f"--output {output}: this is the input; name another file")
+    check_apart(output, picture, "--svg")
     search = {"grammar": "trees", "beam": options["beam"], "nbest": options["nbest"]}
     given = {name: value for name, value in search.items() if value is not None}
     system = TranslationSystem(models=(model,), search=given, device=options["device"])

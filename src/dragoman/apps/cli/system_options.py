@@ -310,6 +310,27 @@ def described(
     return system
 
 
+def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -> None:
+    """Check that a system's search reads the options of search, before a model is loaded.
+
+    Args:
+        options: as for :func:`open_translator`.
+        system: as :func:`described`.
+        where: what errors call its settings of search.
+
+    Raises:
+        ConfigError: it does not read one.
+    """
+    from dragoman.core.config import parse
+    from dragoman.search import SearchConfig
+    from dragoman.translation.opening import changed_search
+
+    model = system.models[0]
+    saved = parse(SearchConfig, _saved_search(model), f"{model}: search")
+    if problem := _unread(options, changed_search(saved, system.search, where)):
+        raise ConfigError(problem)
+
+
 def _check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
     """Check that what chooses among samples has some.
 

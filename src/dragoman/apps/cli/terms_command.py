@@ -11,6 +11,7 @@ import click
 from dragoman.apps.cli.options import (
     PATH,
     Number,
+    check_apart,
     check_no_input,
     device_option,
     json_option,
@@ -126,6 +127,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     for option, written in (("--output", output), ("--details", options["details"])):
         if written is not None:
             check_no_input(written, read, option)
+    check_apart(output, options["details"], "--details")
     limits = TermLimits(
         options["minimum_count"],
         options["maximum_words"],

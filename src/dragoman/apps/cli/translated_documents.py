@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import check_no_input
-from dragoman.apps.cli.system_options import described
+from dragoman.apps.cli.options import check_no_input, is_directory
+from dragoman.apps.cli.system_options import check_read, described
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
@@ -110,7 +110,7 @@ def refuse_document_options(options: dict[str, Any]) -> None:
 def translate_documents(
     models: tuple[Path, ...],
     documents: tuple[Path, ...],
-    output: Path | None,
+    output: str | None,
     options: dict[str, Any],
     search: dict[str, Any],
     *,
@@ -121,7 +121,8 @@ def translate_documents(
     Args:
         models: as given.
         documents: files, or ``-``.
-        output: file or directory to write to, or ``-``; None: beside the documents.
+        output: file or directory to write to, which ends in a slash or exists, or ``-``; None:
+            beside the documents.
         options: those of the command.
         search: settings of search; None where not given.
         as_json: whether a summary is printed as JSON.
@@ -147,6 +148,7 @@ def translate_documents(
             "a document is translated by one system; name its MODEL, and at most one --adapter "
             "without DOMAIN"
         )
+    check_read(options, system, str(options["system_file"] or "search options"))
     _check_languages(system)
     if options["write_system"] is not None:
         check_no_input(options["write_system"], documents, "--write-system")
@@ -186,6 +188,12 @@ class _Done:
 class _Places:
     """Where documents come from, and where their translations go.
 
+    Args:
+        documents: files, or ``-``.
+        output: as of :func:`translate_documents`.
+        form: of ``--format``.
+        replaces: whether translations that exist are replaced.
+
     Raises:
         UsageError: they do not go together.
     """
@@ -193,20 +201,24 @@ class _Places:
     def __init__(
         self,
         documents: tuple[Path, ...],
-        output: Path | None,
+        output: str | None,
         form: str | None,
         *,
         replaces: bool,
     ) -> None:
-        self.documents, self._output, self._replaces = documents, output, replaces
+        self.documents, self._replaces = documents, replaces
+        self._output = path = None if output is None else Path(output)
+        self._fills_directory = len(documents) > 1 or (output is not None and is_directory(output))
         self._suffix = None if form is None else "." + form.lower().removeprefix(".")
         if STREAM in documents and form is None:
             raise click.UsageError("-: say by --format, such as md, what standard input is")
-        if len(documents) > 1 and (documents.count(STREAM) or output == STREAM):
+        if len(documents) > 1 and (documents.count(STREAM) or path == STREAM):
             raise click.UsageError("- is for one document at a time; name the others by themselves")
-        if len(documents) > 1 and output is not None and output.exists() and not output.is_dir():
-            raise click.UsageError(f"--output {output}: name a directory for several documents")
-        self.writes_stream = output == STREAM or (output is None and STREAM in documents)
+        if self._fills_directory and path is not None and path.exists() and not path.is_dir():
+            raise click.UsageError(
+                f"--output {output}: there is a file of this name; name a directory"
+            )
+        self.writes_stream = path == STREAM or (path is None and STREAM in documents)
 
     def name(self, document: Path) -> str:
         """What a document is called, with the suffix of its format."""
@@ -235,7 +247,7 @@ class _Places:
         name = f"{path.stem}.{target}{path.suffix}"
         if self._output is None:
             return document.with_name(name)
-        if len(self.documents) > 1 or self._output.is_dir():
+        if self._fills_directory:
             return self._output / name
         return self._output
 

@@ -21,9 +21,11 @@ from dragoman.apps.cli.filter_options import (
 from dragoman.apps.cli.options import (
     MODEL,
     PATH,
+    PATH_AS_TYPED,
     Number,
     device_option,
     input_option,
+    is_directory,
     json_option,
 )
 from dragoman.apps.cli.search_options import given_search, search_options
@@ -60,10 +62,11 @@ STANDARD_INPUT = "standard input"
 @input_option
 @click.option(
     "--output",
+    "place",
     metavar="FILE",
-    type=PATH,
+    type=PATH_AS_TYPED,
     help="Write to FILE, which appears once everything is done, instead of standard output; of "
-    "documents, a file, a directory, or - for standard output.",
+    "documents, a file, a directory, which ends in / if it is new, or - for standard output.",
 )
 @click.option(
     "--format",
@@ -166,7 +169,7 @@ STANDARD_INPUT = "standard input"
 def translate(
     paths: tuple[Path, ...],
     inputs: tuple[Path, ...],
-    output: Path | None,
+    place: str | None,
     scores: bool,
     as_json: bool,
     **options: Any,
@@ -207,13 +210,16 @@ def translate(
     models, documents = separated(paths, options["document_format"])
     if documents:
         options |= {"inputs": inputs, "scores": scores}
-        translate_documents(models, documents, output, options, search, as_json=as_json)
+        translate_documents(models, documents, place, options, search, as_json=as_json)
         return
     refuse_document_options(options)
+    output = None if place is None else Path(place)
+    if place is not None and is_directory(place) and not Path(place).is_dir():
+        raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     beside = {name: options[name] for name in ("write_system", "alignment")}
-    _keep_texts(inputs, {"output": output, **beside})
+    keep_texts(inputs, {"output": output, **beside})
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
     uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
@@ -353,11 +359,11 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     return search
 
 
-def _keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
+def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
     """Refuse to overwrite an input, or one output with another.
 
     Args:
-        inputs: the files to translate.
+        inputs: the files to translate; none: standard input.
         written: by the name of its option, what is written where; the translations first.
 
     Raises:
