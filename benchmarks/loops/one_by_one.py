@@ -18,7 +18,7 @@ import ctranslate2
 
 from dragoman.saved.model import model_directory
 from dragoman.text.vocabulary import EOS
-from dragoman.translation.ctranslate2 import convert
+from dragoman.translation.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator
 
 THREADS = 2

@@ -16,7 +16,7 @@ from dragoman.exchange.exporting import NOTE_FILE, export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_for_search, load_model, save_model, weights_of
 from dragoman.text.examples import Direction
-from dragoman.translation import ctranslate2
+from dragoman.translation import ctranslate2_conversion
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(model: Path, tmp_path: P
 def test_an_export_that_does_not_agree_is_not_written(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right: Callable[..., Any] = ctranslate2.specification
+    right: Callable[..., Any] = ctranslate2_conversion.specification
 
     def wrong(*arguments: Any) -> Any:
         spec = right(*arguments)

@@ -69,6 +69,7 @@ def test_what_other_programs_write(tmp_path: Path) -> None:
         ("2 0\n", r"some.vec:1: expected the number"),
         ("9999999999999999999999 2\n", r"some.vec:1: expected the number"),
         ("9" * 5000 + " 2\n", r"some.vec:1: expected the number"),
+        ("0" * 5000 + "1 2\n", r"some.vec:1: expected the number"),
         ("2 2\na 1 2\n", r"promises 2 vectors, found 1; copy the file again"),
         ("1 2\na 1\n", r"some.vec:2: expected a word and 2 numbers, found 'a 1'"),
         ("1 2\na 1 b\n", r"some.vec:2: could not convert"),

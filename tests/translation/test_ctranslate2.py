@@ -17,7 +17,7 @@ from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, load_model, save_model
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.translation.ctranslate2 import convert
+from dragoman.translation.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator
 
 WORDS = ["the", "a", "small", "large", "house", "tree", "stands", "by", "under", "near", "river"]

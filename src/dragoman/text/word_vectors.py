@@ -132,7 +132,7 @@ def write_vectors(path: Path, vectors: WordVectors) -> None:
 
 def _header(line: str, path: Path | str) -> tuple[int, int]:
     fields = line.split()
-    if len(fields) == 2 and all(re.fullmatch(r"0*[0-9]{1,10}", one) for one in fields):
+    if len(fields) == 2 and all(re.fullmatch("[0-9]{1,10}", one) for one in fields):
         count, dimension = map(int, fields)
         if 0 < dimension <= _LARGEST[0] and 0 < count <= _LARGEST[1]:
             return count, dimension
