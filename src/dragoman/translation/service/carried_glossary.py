@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from dragoman.text.glossary import Glossary, Match, Term
 from dragoman.text.normalization import normalize
@@ -39,17 +40,18 @@ def carried(
         texts: in the third language, normalised.
         sources: what each was translated from.
     """
+
+    @cache
+    def terms(source: str) -> list[Term]:
+        return [match.term for match in glossary.matches(source)]
+
     groups: list[tuple[dict[str, str], list[int]]] = []
     for place, (text, source) in enumerate(zip(texts, sources, strict=True)):
         for known, places in groups:
             other = known.setdefault(text, source)
-            if other == source or _terms(glossary, other) == _terms(glossary, source):
+            if other == source or terms(other) == terms(source):
                 places.append(place)
                 break
         else:
             groups.append(({text: source}, [place]))
     return [(CarriedGlossary(glossary, known), places) for known, places in groups]
-
-
-def _terms(glossary: Glossary, source: str) -> list[Term]:
-    return [match.term for match in glossary.matches(source)]
