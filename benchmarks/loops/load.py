@@ -52,6 +52,8 @@ class Connection:
 
     async def translate(self, line: str) -> tuple[int, dict[str, str], Any]:
         """The status, the headers and the body of the answer to a line."""
+        if self._streams is not None and self._streams[0].at_eof():
+            self.close()  # the server has closed it meanwhile, which any client looks at
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port)
         reader, writer = self._streams

@@ -18,7 +18,7 @@ from plain_door import PlainDoor
 from running_server import running
 from starlette.types import Message
 
-from dragoman.apps.server import listening, request_bounds
+from dragoman.apps.server import connections, request_bounds
 from dragoman.apps.server.app import create_app
 from dragoman.apps.server.listening import StoppableServer
 from dragoman.apps.server.monitoring import Monitoring
@@ -247,7 +247,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_client_that_does_not_finish_its_question_is_left(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listening, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.2)
     with served() as address:
         for question in (b"", b"GET /plain/items/1 HTTP/1.1\r\nHost: x\r\n\r\n"):
             with connected(address) as connection:
@@ -307,7 +307,7 @@ UNREAD = b"GET /plain/much/8000000 HTTP/1.1\r\nHost: x\r\n"
 def test_a_client_that_does_not_read_is_left(
     question: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listening, "FLUSH_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "FLUSH_SECONDS", 0.2)
     limits = LimitsConfig(seconds=0.4)
     config = ServerConfig(systems=SYSTEMS, limits=limits)
     app = create_app([PlainDoor().door], limits)

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import asyncio
 import signal
 import socket
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from uvicorn.protocols.http.flow_control import FlowControl
 
 from dragoman.apps.server import listening
 from dragoman.apps.server.app import create_app
-from dragoman.apps.server.listening import PatientProtocol, StoppableServer, address_of, bind
+from dragoman.apps.server.listening import StoppableServer, address_of, bind
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.errors import ConfigError
 from dragoman.saved.system import TranslationSystem
@@ -70,78 +65,19 @@ def test_a_port_that_is_not_permitted_is_an_error_with_its_remedy(
         listening.bind("127.0.0.1", 80)
 
 
-def test_many_connections_may_be_open() -> None:
+def test_many_connections_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 50)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (300, before[1]))
-        listening.allow_many_connections(100)
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 612
-        listening.allow_many_connections(1)
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 612  # never fewer
+        assert listening.allow_connections(100) == 150
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 406
+        assert listening.allow_connections(1) == 51
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 406  # never fewer
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (300, 1000))
+        monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+        assert listening.allow_connections(5000) == 744  # other files need the rest
     finally:
+        monkeypatch.undo()
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-class SlowClient:
-    """What a protocol sees of a client: how much it has not fetched yet, and when to look."""
-
-    def __init__(self, unsent: int, *, is_closing: bool) -> None:
-        self.unsent, self._is_closing, self.is_left = unsent, is_closing, False
-        self.protocol = PatientProtocol.__new__(PatientProtocol)
-        self.protocol.transport = self  # type: ignore[assignment]
-        self.protocol.loop = SimpleNamespace(call_later=self._call_later)  # type: ignore[assignment]
-        self.protocol._look_later()
-
-    def _call_later(self, seconds: float, look: Callable[[], None]) -> Any:
-        assert seconds == listening.FLUSH_SECONDS
-        self._look = look
-
-    def look(self, unsent: int) -> bool:
-        """Whether the client is left where so much is unsent now."""
-        self.unsent = unsent
-        self._look()
-        return self.is_left
-
-    def get_write_buffer_size(self) -> int:
-        return self.unsent
-
-    def is_closing(self) -> bool:
-        return self._is_closing
-
-    def abort(self) -> None:
-        self.is_left = True
-
-
-def slow_client(*, is_closing: bool, is_paused: bool) -> SlowClient:
-    client = SlowClient(0, is_closing=is_closing)
-    flow = client.protocol.flow = FlowControl(client)  # type: ignore[arg-type]
-    if is_paused:
-        flow.pause_writing()
-    return client
-
-
-@pytest.mark.parametrize(("is_closing", "is_paused"), [(True, False), (False, True)])
-def test_a_slow_client_gets_all_and_one_that_stops_is_left(
-    is_closing: bool, is_paused: bool
-) -> None:
-    async def looks() -> None:
-        client = slow_client(is_closing=is_closing, is_paused=is_paused)
-        sizes = [500_000, 400_000, 300_000, 299_000]
-        assert list(map(client.look, sizes)) == [False, False, False, True]
-
-    asyncio.run(looks())
-
-
-def test_a_client_that_has_fetched_all_meanwhile_is_kept() -> None:
-    async def looks() -> None:
-        client = slow_client(is_closing=False, is_paused=True)
-        assert not client.look(300_000)
-        client.protocol.resume_writing()
-        client.protocol.pause_writing()  # by the next answer, of the same size
-        assert not client.look(300_000)
-        assert client.look(300_000)
-        idle = slow_client(is_closing=False, is_paused=False)
-        assert [idle.look(0) for _ in range(4)] == [False] * 4
-
-    asyncio.run(looks())

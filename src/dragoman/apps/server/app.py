@@ -21,6 +21,7 @@ from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.apps.server.turnstile import Turnstile
 from dragoman.core.errors import SavedError, StorageError
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
@@ -76,12 +77,15 @@ def create_app(
         app.include_router(operations)
     for door in doors:
         app.include_router(door.router)
+    limits = limits or LimitsConfig()
+    monitoring = monitoring or Monitoring()
+    readiness = readiness or Readiness()
     refuse = _wording(doors)
     _word_errors(app, refuse)
+    turnstile = Turnstile(limits.connections, refuse, _UNBOUNDED, monitoring.count, readiness)
+    app.state.turnstile = turnstile  # for the server, which asks it before it parses a request
     # The last one added is the first to see a request.
-    app.add_middleware(
-        RequestBounds, limits=limits or LimitsConfig(), refuse=refuse, unbounded=_UNBOUNDED
-    )
+    app.add_middleware(RequestBounds, limits=limits, refuse=refuse, turnstile=turnstile)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(allowed_origins),
@@ -90,8 +94,6 @@ def create_app(
         expose_headers=["X-Request-ID", "Retry-After"],
         max_age=_PREFLIGHT_SECONDS,
     )
-    monitoring = monitoring or Monitoring()
-    readiness = readiness or Readiness()
     app.add_middleware(
         RequestLog,
         record=monitoring.record,

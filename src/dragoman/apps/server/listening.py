@@ -1,8 +1,7 @@
-"""The server process: sockets, signals, and clients that are slow to speak."""
+"""The server process: sockets and signals."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
 import signal
@@ -10,92 +9,26 @@ import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dragoman.apps.server.connections import OpenConnections, PatientProtocol
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-HEADER_SECONDS = 15.0
-"""How long a client may take to send the head of a request."""
-FLUSH_SECONDS = 60.0
-"""How often to look whether a client fetches what it is sent: if it does not, it is left at the
-second look."""
-FLUSH_BYTES = 1 << 16
-"""What a client must fetch of it from look to look."""
 BACKLOG = 2048
-
-
-class PatientProtocol(H11Protocol):
-    """Uvicorn's protocol for clients that never finish: they are left after some seconds.
-
-    Its own bound is for the pause after an answer only: a client that connects and says nothing, or
-    a byte from time to time, would be waited for without end.  So would one that does not read its
-    answer, whose connection closes only when the last byte is sent.
-    """
-
-    _head: asyncio.TimerHandle | None = None
-    _look: asyncio.TimerHandle | None = None
-    _unsent: int | None = None  # bytes at the last look, if they were waiting to be fetched
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has connected."""
-        super().connection_made(transport)
-        self._await_head()
-        self._look_later()
-
-    def data_received(self, data: bytes) -> None:
-        """A client has sent something."""
-        super().data_received(data)
-        is_answering = self.cycle is not None and not self.cycle.response_complete
-        if is_answering:
-            self._forget_head()
-        elif self._head is None and self.timeout_keep_alive_task is None:
-            self._await_head()
-
-    def on_response_complete(self) -> None:
-        """A client has its answer."""
-        self._forget_head()
-        super().on_response_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """A client has left."""
-        self._forget_head()
-        if self._look is not None:
-            self._look.cancel()
-        super().connection_lost(exc)
-
-    def resume_writing(self) -> None:
-        """A client has fetched nearly all that it was sent so far."""
-        self._unsent = None
-        super().resume_writing()
-
-    def _look_later(self) -> None:
-        self._look = self.loop.call_later(FLUSH_SECONDS, self._leave_if_unread)
-
-    def _leave_if_unread(self) -> None:
-        """Leave a client that has fetched next to nothing since the last look."""
-        before, self._unsent = self._unsent, None
-        if self.flow.write_paused or self.transport.is_closing():
-            self._unsent = self.transport.get_write_buffer_size()
-            if before is not None and before - self._unsent < FLUSH_BYTES:
-                self.transport.abort()
-                return
-        self._look_later()
-
-    def _await_head(self) -> None:
-        self._head = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
-
-    def _forget_head(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
+ACCEPTED_AT_ONCE = 256
+"""How many clients are accepted before what the earlier ones have sent is looked at."""
+SPARE_CONNECTIONS = 1000
+"""How many may be open beyond the requests at work: idle ones, and those that are being refused."""
+OTHER_FILES = 256
+"""How many files are open besides connections: models, database, logs, workers."""
 
 
 class StoppableServer(uvicorn.Server):
@@ -115,7 +48,11 @@ class StoppableServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=PatientProtocol,
+                http=partial(  # type: ignore[arg-type]  # only ever called
+                    PatientProtocol,
+                    turnstile=app.state.turnstile,
+                    all_open=OpenConnections(allow_connections(config.limits.connections)),
+                ),
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -124,9 +61,15 @@ class StoppableServer(uvicorn.Server):
                 forwarded_allow_ips=config.believed_addresses,
                 timeout_keep_alive=max(1, round(config.limits.idle_seconds)),
                 timeout_graceful_shutdown=max(1, round(config.shutdown_seconds)),
-                backlog=BACKLOG,
+                backlog=ACCEPTED_AT_ONCE,  # which is what asyncio takes it for, besides
             )
         )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer requests from now on."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(BACKLOG)  # the others wait
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -206,16 +149,28 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def allow_many_connections(wanted: int) -> None:
-    """Raise this process's limit of open files to what so many connections need, if permitted."""
+def allow_connections(places: int) -> int:
+    """How many connections may be open; this process's limit of open files is raised accordingly.
+
+    Args:
+        places: how many requests may be at work or waiting.
+
+    Returns:
+        As many, and :data:`SPARE_CONNECTIONS`; fewer, if this process may not open as many files.
+    """
+    wanted = places + SPARE_CONNECTIONS
     try:
         import resource
     except ImportError:  # Windows
-        return
+        return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + 512  # models, database, logs
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    needed = wanted + OTHER_FILES
     if hard != resource.RLIM_INFINITY:
         needed = min(needed, hard)
-    if soft != resource.RLIM_INFINITY and soft < needed:
+    if soft < needed:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+            soft = needed
+    return max(1, min(wanted, soft - OTHER_FILES))

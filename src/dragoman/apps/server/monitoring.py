@@ -94,6 +94,10 @@ class Monitoring:
     def record(self, request: AnsweredRequest) -> None:
         """Count a request that is over."""
         self._at_work.dec()
+        self.count(request)
+
+    def count(self, request: AnsweredRequest) -> None:
+        """Count a request that was never at work."""
         # Whatever clients may invent would make a series of its own.
         path = request.template or "other"
         method = request.method if request.method in _METHODS else "other"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from weakref import WeakValueDictionary
 
 import anyio
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.apps.server.guard import network_of
 from dragoman.apps.server.request_log import request_number
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.apps.server.turnstile import BUSY_STATUS, Refuse, Turnstile
 from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)
@@ -27,9 +27,6 @@ LARGE_BODIES_OF_ONE = 8
 """How many of them come from one network: who sends slowly keeps others from no place."""
 DRAIN_SECONDS = 2.0
 """How long the rest of a refused body is read, for its client to see the answer."""
-
-Refuse = Callable[[str, RefusedError, int], Response]
-"""Words a refusal with a status for a path."""
 
 
 class _GoneError(Exception):
@@ -79,15 +76,14 @@ class RequestBounds:
         app: what answers.
         limits: the bounds.
         refuse: words refusals.
-        unbounded: paths that are answered however many requests there are.
+        turnstile: has a place for each request, or none.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: LimitsConfig, refuse: Refuse, unbounded: Collection[str] = ()
+        self, app: ASGIApp, limits: LimitsConfig, refuse: Refuse, turnstile: Turnstile
     ) -> None:
         self._app, self._limits, self._refuse = app, limits, refuse
-        self._unbounded = frozenset(unbounded)
-        self._active = 0
+        self._turnstile = turnstile
         self._large = _LargeBodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,16 +91,11 @@ class RequestBounds:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limits = self._limits
-        if self._active >= limits.connections and scope["path"] not in self._unbounded:
-            text = f"{limits.connections} requests are at work or waiting already; try again later"
-            await self._reject(scope, receive, send, RefusedError("busy", text, 2), 503)
+        if not self._turnstile.admits(scope["path"]):
+            await self._reject(scope, receive, send, self._turnstile.error, BUSY_STATUS)
             return
-        self._active += 1
-        try:
+        with self._turnstile.inside():
             await _Exchange(scope, receive, send, self).run()
-        finally:
-            self._active -= 1
 
     async def _reject(
         self, scope: Scope, receive: Receive, send: Send, error: RefusedError, status: int

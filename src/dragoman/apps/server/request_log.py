@@ -11,7 +11,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -29,7 +29,7 @@ request_number: ContextVar[str] = ContextVar("request_number", default="")
 """The number of the request that is answered, as ``X-Request-ID`` tells the client."""
 
 _GIVEN_NUMBER = re.compile(r"[\w.:-]{1,64}", re.ASCII)
-_HEADERS = {
+COMMON_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -77,7 +77,7 @@ class RequestLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        number = _number(scope)
+        number = number_of_request(scope["headers"])
         token = request_number.set(number)
         method, path = scope["method"], scope["path"]
         if method == "HEAD":  # the server leaves out the body
@@ -92,7 +92,7 @@ class RequestLog:
                 headers["X-Request-ID"] = number
                 if self._is_ending():
                     headers["Connection"] = "close"
-                for name, value in _HEADERS.items():
+                for name, value in COMMON_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -113,9 +113,13 @@ class RequestLog:
             request_number.reset(token)
 
 
-def _number(scope: Scope) -> str:
-    """The number that a proxy gave a request, if it is one; or a new one."""
-    for name, value in scope["headers"]:
+def number_of_request(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The number that a proxy gave a request, if it is one; or a new one.
+
+    Args:
+        headers: of the request; their names in lower case.
+    """
+    for name, value in headers:
         if name == b"x-request-id" and _GIVEN_NUMBER.fullmatch(given := value.decode("latin-1")):
             return str(given)
     # Not from the system: while another thread translates, each system call may wait for it.

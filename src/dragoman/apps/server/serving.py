@@ -9,12 +9,7 @@ from contextlib import ExitStack
 
 from dragoman.apps.server.assembly import assemble
 from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.listening import (
-    StoppableServer,
-    address_of,
-    allow_many_connections,
-    bind,
-)
+from dragoman.apps.server.listening import StoppableServer, address_of, bind
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.translation.service.interface import Pairing
@@ -35,7 +30,6 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
         # The port first: that it is in use should not take a minute to find out.
         bound = opened.enter_context(bind(config.host, config.port))
         store = opened.enter_context(ServerStore(config.database, config.store))
-        allow_many_connections(config.limits.connections)
         asyncio.run(_serve(config, store, bound, ready))
 
 
