@@ -138,13 +138,14 @@ class Load:
             await self.ask(number, connection)
             idle.append(connection)
 
-        at_work: list[asyncio.Task[None]] = []
+        at_work: set[asyncio.Task[None]] = set()
         for number in count():
             if number == self._requests:
                 break
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(max(0.0, began + number / rate - clock()))
-            at_work.append(asyncio.create_task(one(number)))
+            at_work.add(task := asyncio.create_task(one(number)))
+            task.add_done_callback(at_work.discard)  # a million would hold up the collector
         await asyncio.gather(*at_work)
         for connection in idle:
             connection.close()

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import uvicorn
 
 from dragoman.apps.server import listening
 from dragoman.apps.server.app import create_app
@@ -81,3 +85,17 @@ def test_many_connections_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         monkeypatch.undo()
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_many_clients_may_wait_to_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asyncio's backlog is also how many it accepts at once, and it sets that of the socket."""
+    backlogs: list[int] = []
+    bound: Any = SimpleNamespace(listen=backlogs.append)
+
+    async def started(server: uvicorn.Server, sockets: list[Any]) -> None:
+        backlogs.append(server.config.backlog)
+
+    monkeypatch.setattr(uvicorn.Server, "startup", started)
+    config = ServerConfig(systems=(TranslationSystem(models=(Path("nowhere"),)),))
+    asyncio.run(StoppableServer(create_app([]), config).startup([bound]))
+    assert backlogs == [listening.ACCEPTED_AT_ONCE, listening.BACKLOG]

@@ -87,7 +87,7 @@ def test_a_proxy_finds_its_number_in_the_refusal() -> None:
         PLAIN.replace(b"POST", b"HEAD"),
         PLAIN.replace(b"POST", b"OPTIONS"),
         PLAIN.replace(b"Content-Length: 14", b"Content-Length: +14"),
-        PLAIN.replace(b"Content-Length: 14", b"Content-Length: 14\r\nContent-Length: 13"),
+        PLAIN.replace(b"Content-Length: 14", b"Content-Length: 13\r\nContent-Length: 14"),
         *(
             PLAIN.replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\n")
             for header in (
@@ -182,5 +182,5 @@ def test_refusals_are_counted_each_and_logged_together(
 
     asyncio.run(asked())
     assert record == [AnsweredRequest("POST", "/translate", None, 503, 0.0, "")] * 6
-    said = "3 more requests were refused in 0.01 s, since 1 were at work or waiting"
+    said = "3 more requests were refused in 0.01 s: all 1 places are taken"
     assert caplog.messages == [said, said]

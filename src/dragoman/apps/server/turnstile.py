@@ -122,7 +122,7 @@ class Turnstile:
 
     def _tell(self) -> None:
         refused, self._refused = self._refused, 0
-        text = "%d more requests were refused in %g s, since %d were at work or waiting"
+        text = "%d more requests were refused in %g s: all %d places are taken"
         log.warning(text, refused, SUMMARY_SECONDS, self.places)
 
 
