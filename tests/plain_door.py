@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ class PlainDoor:
 
     prefix: str = "/plain"
     events: list[str] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
+    """Until it is set, ``/held`` is not answered."""
 
     @property
     def door(self) -> Door:
@@ -47,6 +50,13 @@ class PlainDoor:
                 raise
             self.events.append("ended")
             return PlainTextResponse("slow\n")
+
+        @router.get("/held")
+        async def held() -> Response:
+            self.events.append("begun")
+            while not self.released.is_set():
+                await asyncio.sleep(0.01)
+            return PlainTextResponse("held\n")
 
         @router.get("/drops/{count}")
         async def drops(count: int) -> Response:

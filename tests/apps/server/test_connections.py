@@ -82,7 +82,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def test_a_refusal_by_bytes_is_the_ordinary_one_and_keeps_the_connection() -> None:
     plain, monitoring = PlainDoor(), Monitoring()
     with served(plain, 1, monitoring) as where, socket.create_connection(where, 10) as busy:
-        busy.sendall(asked("/plain/slow/1"))
+        busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
         with (
             socket.create_connection(where, 10) as early,
@@ -99,6 +99,7 @@ def test_a_refusal_by_bytes_is_the_ordinary_one_and_keeps_the_connection() -> No
             assert {name: value for name, value in by_bytes.headers.items() if name not in own} == {
                 name: value for name, value in in_order.headers.items() if name not in own
             }
+            plain.released.set()
             assert answer(busy).status_code == 200
             statuses = []
             while 200 not in statuses:  # its place is free soon after its answer
@@ -119,7 +120,7 @@ def test_in_a_crowd_a_refusal_is_the_last_answer_of_its_connection(
         busy, kept, last = (
             opened.enter_context(socket.create_connection(where, 10)) for _ in range(3)
         )
-        busy.sendall(asked("/plain/slow/1"))
+        busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
         # The last one was accepted after the others, or at the same time.
         last.sendall(asked("/plain/items/1"))
@@ -136,7 +137,7 @@ def test_in_a_crowd_a_refusal_is_the_last_answer_of_its_connection(
 def test_a_request_that_arrives_in_pieces_is_refused_as_well() -> None:
     plain = PlainDoor()
     with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
-        busy.sendall(asked("/plain/slow/1"))
+        busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
         with socket.create_connection(where, 10) as other:
             other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -159,7 +160,7 @@ def test_a_request_that_arrives_in_pieces_is_refused_as_well() -> None:
 def test_what_is_inside_of_a_request_is_not_a_request(begun: bytes) -> None:
     plain = PlainDoor()
     with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
-        busy.sendall(asked("/plain/slow/1"))
+        busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
         with socket.create_connection(where, 10) as other:
             other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -201,7 +202,7 @@ def test_with_too_many_connections_the_one_that_waits_longest_is_closed(
             return opened.enter_context(socket.create_connection(where, 10))
 
         busy = connect()
-        busy.sendall(asked("/plain/slow/1"))
+        busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
         stalled, idle, asking = connect(), connect(), connect()
         stalled.sendall(asked("/plain/items/1")[:10])
@@ -214,6 +215,7 @@ def test_with_too_many_connections_the_one_that_waits_longest_is_closed(
         assert is_closed(asking)  # its last request is longer ago than the other's
         idle.sendall(asked("/plain/items/1"))
         assert answer(idle).status_code == 200
+        plain.released.set()
         assert answer(busy).status_code == 200
 
 
@@ -258,10 +260,11 @@ def test_if_all_are_at_work_the_last_one_to_come_is_closed(monkeypatch: pytest.M
     monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 0)
     plain = PlainDoor()
     with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
-        busy.sendall(asked("/plain/slow/0.5"))
+        busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
         with socket.create_connection(where, 10) as late:
             assert is_closed(late)
+        plain.released.set()
         assert answer(busy).status_code == 200
 
 
