@@ -113,6 +113,8 @@ class ForeignWeights:
         check_tensor(name, tensor, self.where)
         if not tensor.is_floating_point():
             raise DataError(f"{self.where}: {name} holds {tensor.dtype}, expected real numbers")
+        if not tensor.dim():
+            raise DataError(f"{self.where}: {name} is one number, expected a vector or a matrix")
         self._taken.add(name)
         tensor = tensor.detach().float().contiguous()
         if not bool(torch.isfinite(tensor).all()):
