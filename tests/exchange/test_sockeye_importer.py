@@ -84,6 +84,7 @@ def text(name: str, content: str) -> Callable[[Path], None]:
         (setting("num_layers: 1", "num_layers: x"), DataError, "decoder_layers"),
         (setting("  model_size: 12\n", ""), DataError, "config_decoder.model_size is missing"),
         (setting("!ModelConfig", "!!python/object/apply:os.system"), DataError, "config:"),
+        (setting("use_glu: false", "use_glu: !!bool maybe"), DataError, "cannot be read as bool"),
         (text("config", "a: ["), DataError, "config:"),
         (text("config", "[" * 500), DataError, "config:"),
         (text("config", "a: 1"), DataError, "no configuration of Sockeye 3"),
@@ -111,6 +112,24 @@ def test_what_is_not_known_or_damaged_is_refused(
     with pytest.raises(error, match=message):
         import_model(folder, tmp_path / "ours", toolkit="sockeye")
     assert not (tmp_path / "ours").exists()
+
+
+def test_values_without_end_are_refused_before_they_are_shown(folder: Path) -> None:
+    """Eight lists of ten times the one before took 7 seconds and most of a gigabyte to be named."""
+    lists = [f"- &l{n} [{', '.join([f'*l{n - 1}' if n else 'ha'] * 10)}]\n" for n in range(8)]
+    setting("!ModelConfig\n", "!ModelConfig\nmore:\n" + "".join(lists))(folder)
+    setting("act_type: gelu", "act_type: *l7")(folder)
+    with pytest.raises(DataError, match="with aliases written out"):
+        import_model(folder, folder / "ours", toolkit="sockeye")
+    (folder / "config").write_text("a: [" + "1," * 2**19 + "1]")
+    with pytest.raises(DataError, match="too large for a configuration"):
+        import_model(folder, folder / "ours", toolkit="sockeye")
+
+
+def test_settings_that_early_versions_lack_are_off(folder: Path) -> None:
+    """Sockeye 3.0 has nothing about prepended text; its loader takes the default, too."""
+    setting("  block_prepended_cross_attention: false\n", "")(folder)
+    assert largest_difference("sockeye", folder) < 1e-4
 
 
 def test_parts_that_do_not_change_scores_are_left_out(folder: Path) -> None:

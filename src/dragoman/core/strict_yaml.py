@@ -31,7 +31,7 @@ def load_yaml(text: str) -> Any:
     Raises:
         yaml.YAMLError: not YAML, or refused; with the place of the problem, if there is one.
     """
-    return yaml.load(text, _StrictLoader)  # a safe loader: it makes plain values only
+    return yaml.load(text, StrictLoader)  # a safe loader: it makes plain values only
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
@@ -41,15 +41,18 @@ def compose_yaml(text: str) -> yaml.Node | None:
         yaml.YAMLError: not YAML, several documents, or refused, as by :func:`load_yaml`; but keys
             may occur twice.
     """
-    loader = _StrictLoader(text)
+    loader = StrictLoader(text)
     try:
         return loader.get_single_node()
     finally:
         loader.dispose()
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with bounds, in which a key occurs once in its mapping."""
+class StrictLoader(yaml.SafeLoader):
+    """PyYAML's safe loader with bounds, in which a key occurs once in its mapping.
+
+    Where files of other programs have tags of their own, a subclass says what they mean.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

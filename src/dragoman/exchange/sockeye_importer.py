@@ -17,6 +17,7 @@ import yaml
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.strict_yaml import StrictLoader
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state, read_text
 from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
@@ -36,6 +37,7 @@ _DECODERS = {"transformer": "self_attention", "ssru_transformer": "ssru"}
 # dropout, r: residual sum).
 _ORDERS = {("n", "dr"): "pre", ("", "drn"): "post"}
 _BEAM, _PENALTY = 5, 1.0  # of sockeye-translate
+_LARGEST_CONFIG = 2**20  # characters; a hundred times what one has
 
 
 class SockeyeImporter(Importer):
@@ -94,7 +96,7 @@ class SockeyeImporter(Importer):
         )
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(StrictLoader):
     """YAML whose tags only name the classes of Sockeye, of which nothing is made."""
 
 
@@ -124,10 +126,13 @@ class _Settings:
         """The settings of a model.
 
         Raises:
-            DataError: the file is missing or damaged, or of another program.
+            DataError: the file is missing, damaged or hostile, or of another program.
         """
+        text = read_text(file)
+        if len(text) > _LARGEST_CONFIG:
+            raise DataError(f"{file}: too large for a configuration; is it another file?")
         try:
-            found = yaml.load(read_text(file), _Loader)
+            found = yaml.load(text, _Loader)
         except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
             raise DataError(f"{file}: {' '.join(str(error).split()):.200}") from error
         if not isinstance(found, dict) or "config_encoder" not in found:
@@ -164,6 +169,8 @@ class _Settings:
     def check(self) -> None:
         """Refuse what a Transformer here lacks.
 
+        Early versions did not have all of these settings, which are off where they are missing.
+
         Raises:
             ConfigError: names it.
         """
@@ -178,7 +185,10 @@ class _Settings:
             (("config_decoder", "block_prepended_cross_attention"), False),
         )
         for path, value in known:
-            if (found := self.get(*path)) != value:
+            *sections, name = path
+            section = self.get(*sections)
+            found = section.get(name, value) if isinstance(section, dict) else section
+            if found != value:
                 raise ConfigError(
                     f"{self.where}: {'.'.join(path)}: {found!r:.80} is not known here, only {value}"
                 )

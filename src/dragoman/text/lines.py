@@ -21,7 +21,7 @@ from dragoman.text.public_corpora import remedy
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**17
-# Of a Zstandard file, decompressed at once: four of them may stand for 128 KiB, so that larger
+# How much of a Zstandard file is decompressed at once: 4 bytes may stand for 128 KiB, so that larger
 # chunks could fill the memory.
 _ZSTANDARD_BYTES = 2**10
 # A longer line is not text, and is rejected without being held in memory.
