@@ -268,6 +268,11 @@ NORM = "model__encoder__layers__0__final_layer_norm__bias"
             ConfigError,
             r"are not the sinusoids",
         ),
+        (
+            weights(model__encoder__embed_positions__weight=torch.ones(64, 1)),
+            DataError,
+            r"embed_positions.weight has the shape \[64, 1\], expected 16 columns",
+        ),
     ],
 )
 def test_what_is_refused(

@@ -93,6 +93,13 @@ def text(name: str, content: str) -> Callable[[Path], None]:
         (text("vocab.trg.0.json", json.dumps({"a": 0})), DataError, "has no <pad>"),
         (text("params.best", "nothing"), DataError, "params.best"),
         (weights(output_layer__bias=None), DataError, "output_layer.bias is missing"),
+        (weights(output_layer__bias=torch.ones(3)), DataError, r"output bias .* shape \[3\]"),
+        (weights(decoder__pos_embedding__weight=torch.ones(3)), DataError, r"shape \[3\], expected 12"),
+        (
+            weights(encoder__pos_embedding__weight=torch.ones(9, 1)),
+            DataError,
+            r"pos_embedding.weight has the shape \[9, 1\], expected 12 columns",
+        ),
         (weights(new=torch.ones(1)), ConfigError, "has the weight new"),
         (
             weights(decoder__layers__0__enc_attention__ff_kv__weight=torch.ones(7, 12)),

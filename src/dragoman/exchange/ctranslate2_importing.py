@@ -286,7 +286,7 @@ class CTranslate2Transformer:
         if not any(name in self._weights for name in names):  # those of tensor2tensor
             settings = {"timescales": "tensor2tensor", "first_position": 1}
             return settings, {}, sines_then_cosines(d_model)
-        tables = [self._weights.take(name).squeeze() for name in names]
+        tables = [self._weights.table(name, d_model) for name in names]
         for timescales, first in _SINUSOIDS:
             for order in _ORDERS:
                 if all(_is_sinusoids(table, timescales, first, order) for table in tables):
@@ -377,7 +377,7 @@ class CTranslate2Transformer:
 
 def _is_sinusoids(table: Tensor, timescales: Timescales, first: int, order: str) -> bool:
     """Whether a table holds sinusoids of this kind, all of it."""
-    if table.dim() != 2 or (timescales != "paper" and (table.shape[1] % 2 or table.shape[1] < 4)):
+    if timescales != "paper" and (table.shape[1] % 2 or table.shape[1] < 4):
         return False
     expected = sinusoids(len(table), table.shape[1], timescales, first).float()
     if order != _ORDERS[0]:

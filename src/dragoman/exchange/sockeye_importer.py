@@ -62,7 +62,7 @@ class SockeyeImporter(Importer):
         matrices = _matrices(theirs)
         matrices.check_rows((len(dictionaries[0]), len(dictionaries[1])), file)
         weights, found = matrices.ours(sides)
-        tables = _position_tables(theirs, settings)
+        tables = _position_tables(theirs, settings, matrices.source.shape[1])
         model = settings.model(found, len(tables[0]) if tables else None)
         for side, table in zip(("source", "target"), tables, strict=False):
             weights[f"{side}_embedding.positions.table"] = table / model.d_model**0.5
@@ -268,7 +268,7 @@ def _matrices(theirs: ForeignWeights) -> PieceMatrices:
     return PieceMatrices(source, target, output, theirs.take("output_layer.bias"))
 
 
-def _position_tables(theirs: ForeignWeights, settings: _Settings) -> list[Tensor]:
+def _position_tables(theirs: ForeignWeights, settings: _Settings, width: int) -> list[Tensor]:
     """Learned positions of both sides, equally many; none if they are fixed.
 
     The last one serves all targets that are longer, there too.
@@ -279,12 +279,9 @@ def _position_tables(theirs: ForeignWeights, settings: _Settings) -> list[Tensor
     if kind != "learned":
         theirs.ignore(names)  # computed here
         return []
-    tables = [theirs.take(name) for name in names]
+    tables = [theirs.table(name, width) for name in names]
     most = max(map(len, tables))
-    return [
-        torch.cat([table, table[-1:].expand(most - len(table), -1)]) if len(table) else table
-        for table in tables
-    ]
+    return [torch.cat([table, table[-1:].expand(most - len(table), -1)]) for table in tables]
 
 
 def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:
