@@ -404,7 +404,8 @@ def test_shapes_beyond_all_bounds_are_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "message"), [((30, 5), r"shape \[30, 5\], expected 12 columns"), ((30, 0), "is empty")]
+    ("shape", "message"),
+    [((30, 5), r"shape \[30, 5\], expected 12 columns"), ((30, 0), "is empty")],
 )
 def test_positions_of_another_width_are_refused(
     tmp_path: Path, shape: tuple[int, ...], message: str

@@ -74,7 +74,9 @@ def test_weights_are_taken_once_and_none_is_left() -> None:
     theirs.ignore(["extra"])
     theirs.check_all_taken()
     with pytest.raises(DataError, match=r"fc\.weight is one number, expected a vector"):
-        ForeignWeights({"fc.weight": torch.tensor(1.0)}, Path("file")).layer("fc", "ours", bias=True)
+        ForeignWeights({"fc.weight": torch.tensor(1.0)}, Path("file")).layer(
+            "fc", "ours", bias=True
+        )
 
 
 def test_files_that_are_too_large_or_no_text(tmp_path: Path) -> None:

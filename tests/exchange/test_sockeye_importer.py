@@ -94,7 +94,11 @@ def text(name: str, content: str) -> Callable[[Path], None]:
         (text("params.best", "nothing"), DataError, "params.best"),
         (weights(output_layer__bias=None), DataError, "output_layer.bias is missing"),
         (weights(output_layer__bias=torch.ones(3)), DataError, r"output bias .* shape \[3\]"),
-        (weights(decoder__pos_embedding__weight=torch.ones(3)), DataError, r"shape \[3\], expected 12"),
+        (
+            weights(decoder__pos_embedding__weight=torch.ones(3)),
+            DataError,
+            r"shape \[3\], expected 12",
+        ),
         (
             weights(encoder__pos_embedding__weight=torch.ones(9, 1)),
             DataError,
