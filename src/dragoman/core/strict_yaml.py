@@ -60,6 +60,7 @@ class StrictLoader(yaml.SafeLoader):
         self._sizes: dict[int, int] = {}  # values by the id of a node, with those of aliases
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node; refuses what has no end."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         alias, mark = isinstance(event, yaml.AliasEvent), event.start_mark
         self._depth += 1
@@ -78,6 +79,7 @@ class StrictLoader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node; what cannot be read as its kind is an error of YAML, too."""
         try:
             value = super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:
@@ -95,6 +97,7 @@ class StrictLoader(yaml.SafeLoader):
         return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping whose keys occur once."""
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:

@@ -21,8 +21,8 @@ from dragoman.text.public_corpora import remedy
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**17
-# How much of a Zstandard file is decompressed at once: 4 bytes may stand for 128 KiB, so that larger
-# chunks could fill the memory.
+# Of a Zstandard file at once: 4 bytes of one may stand for 128 KiB, so that larger chunks could
+# fill the memory.
 _ZSTANDARD_BYTES = 2**10
 # A longer line is not text, and is rejected without being held in memory.
 _LONGEST_LINE = 2**26  # bytes
