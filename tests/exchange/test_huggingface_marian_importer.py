@@ -251,6 +251,11 @@ NORM = "model__encoder__layers__0__final_layer_norm__bias"
             r"decoder_start_token_id: 99 is no piece",
         ),
         (edit("generation_config.json", num_beams="4"), DataError, r"num_beams: expected int"),
+        (
+            edit("generation_config.json", forced_bos_token_id=7),
+            ConfigError,
+            r"forced_bos_token_id: 7 begins every output, which is not known here",
+        ),
         (edit("vocab.json", **{"<unk>": 0}), DataError, r"ids are not 0, 1, 2"),
         (edit("vocab.json", **{"<unk>": "1"}), DataError, r"ids are not 0, 1, 2"),
         (write("source.spm", b"no model"), DataError, r"source.spm: not a sentencepiece model"),
@@ -284,6 +289,26 @@ def test_what_is_refused(
         import_model(copy, tmp_path / "m")
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "m").exists()
+
+
+def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None:
+    """Each of these changes texts, with beam 1, too."""
+    copy = copied(tmp_path, "shared")
+    edit(
+        "generation_config.json",
+        no_repeat_ngram_size=3,
+        repetition_penalty=1.3,
+        min_length=5,
+        suppress_tokens=[4],
+        num_beam_groups=1,
+    )(copy)
+    notes = import_model(copy, tmp_path / "m").notes
+    assert load_model(tmp_path / "m", "cpu").search["no_repeat_ngram"] == 3
+    (told,) = [note for note in notes if "not done here" in note]
+    assert told == (
+        "Other settings of generation_config.json are not done here: repetition_penalty: 1.3, "
+        "min_length: 5, suppress_tokens: [4]."
+    )
 
 
 def test_weights_are_needed(tmp_path: Path) -> None:
