@@ -111,6 +111,13 @@ def set_option(name: str, value: object) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def set_task(name: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(checkpoint: dict[str, Any]) -> None:
+        checkpoint["cfg"]["task"][name] = value
+
+    return change
+
+
 def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
     def change(checkpoint: dict[str, Any]) -> None:
         checkpoint["model"][name] = torch.zeros(12)
@@ -127,6 +134,12 @@ def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
         (set_option("encoder_layers", "two"), DataError, "encoder_layers: expected int, found"),
         (set_option("encoder_layers", 3), DataError, r"the weight encoder\.layers\.2\."),
         (set_option("encoder_layers", 1), ConfigError, r"has the weight encoder\.layers\.1\."),
+        (set_task("encoder_langtok", "src"), ConfigError, "encoder_langtok: 'src' cannot be imp"),
+        (set_task("decoder_langtok", True), ConfigError, "decoder_langtok: True cannot be imported"),
+        (set_task("prepend_bos", True), ConfigError, "prepend_bos: True cannot be imported"),
+        (set_task("source_lang", ["en"]), DataError, r"source_lang: expected str, found \['en'\]"),
+        (set_option("simul_type", "waitk"), ConfigError, "simul_type: 'waitk' cannot be imported"),
+        (set_option("activation_fn", torch.ones(2)), DataError, "activation_fn: a tensor is no opt"),
         (add_weight("encoder.layernorm_embedding.weight"), ConfigError, "layernorm_embedding"),
         (add_weight("encoder.layer_norm.weight"), ConfigError, "only one of encoder and decoder"),
         (lambda one: one.pop("model"), DataError, "no checkpoint of fairseq"),

@@ -54,6 +54,11 @@ _REQUIRED: dict[str, tuple[object, ...]] = {
     "base_layers": (0,),
     "encoder_xformers_att_config": (None, ""),
     "decoder_xformers_att_config": (None, ""),
+    "simul_type": (None, ""),
+    # Pieces that name a language, which a task puts in front of sources or outputs.
+    "encoder_langtok": (None, ""),
+    "decoder_langtok": (False,),
+    "prepend_bos": (False,),
 }
 _BEAM = 5  # of fairseq-generate, with a length penalty of 1
 
@@ -231,7 +236,7 @@ def _files_of(
     }
     found: list[Path] = []
     for place, side in enumerate(("source", "target")):
-        asked = [languages[place], options.get(f"{side}_lang", None)]
+        asked = [languages[place], options.of_type(f"{side}_lang", str, "")]
         if (name := next((one for one in asked if one in there), None)) is None and not any(asked):
             listed = ", ".join(there) or "none"
             raise DataError(
