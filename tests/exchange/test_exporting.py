@@ -4,8 +4,10 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import ctranslate2
 import pytest
 from command_line import call, one_error
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
@@ -77,6 +79,31 @@ def test_an_export_that_does_not_agree_is_not_written(
     with pytest.raises(ExportError, match=r"differ by up to .* from the model's"):
         export_model(model, "ctranslate2", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("quantisation", [None, "int8"])
+def test_an_export_that_gives_no_numbers_is_not_written(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quantisation: str | None
+) -> None:
+    """Of the longer sentences alone: the first of them is as it should be."""
+
+    class Broken(ctranslate2.Translator):  # type: ignore[misc]
+        def score_batch(self, *arguments: Any) -> list[Any]:
+            found = [list(one.log_probs) for one in super().score_batch(*arguments)]
+            wrong = [found[0], *([float("nan")] * len(one) for one in found[1:])]
+            return [SimpleNamespace(log_probs=one) for one in wrong]
+
+    def chosen(directory: str, **options: Any) -> Any:
+        nonlocal opened
+        opened += 1
+        kind = ctranslate2.Translator if quantisation and opened == 1 else Broken
+        return kind(directory, **options)
+
+    opened = 0
+    fake = SimpleNamespace(Translator=chosen, __version__=ctranslate2.__version__)
+    monkeypatch.setattr("dragoman.exchange.ctranslate2_exporter.ctranslate2", fake)
+    with pytest.raises(ExportError, match="differ by up to nan"):
+        export_model(model, "ctranslate2", tmp_path / "out", quantisation=quantisation)
 
 
 def test_an_adapter_is_merged_in(model: Path, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
         (
             set_task("decoder_langtok", True),
             ConfigError,
-            "decoder_langtok: True cannot be imported",
+            "decoder_langtok: True cannot be imp",
         ),
         (set_task("prepend_bos", True), ConfigError, "prepend_bos: True cannot be imported"),
         (set_task("source_lang", ["en"]), DataError, r"source_lang: expected str, found \['en'\]"),
@@ -146,7 +146,7 @@ def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
         (
             set_option("activation_fn", torch.ones(2)),
             DataError,
-            "activation_fn: a tensor is no opt",
+            "activation_fn: a tensor is no",
         ),
         (add_weight("encoder.layernorm_embedding.weight"), ConfigError, "layernorm_embedding"),
         (add_weight("encoder.layer_norm.weight"), ConfigError, "only one of encoder and decoder"),

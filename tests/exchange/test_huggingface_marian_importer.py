@@ -259,7 +259,7 @@ NORM = "model__encoder__layers__0__final_layer_norm__bias"
         (
             edit("generation_config.json", length_penalty=11.5),
             DataError,
-            r"less than or equal to 10",
+            r"equal to 10",
         ),
         (edit("generation_config.json", length_penalty=float("nan")), DataError, r"finite number"),
         (edit("generation_config.json", num_beams=2**63), DataError, r"beam: .* equal to 1000"),
