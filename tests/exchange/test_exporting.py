@@ -58,7 +58,10 @@ def test_an_earlier_export_is_replaced_and_nothing_else(model: Path, tmp_path: P
         export_model(model, "ctranslate2", output)
     with pytest.raises(StorageError, match="which Dragoman did not put there"):
         export_model(model, "ctranslate2", model)  # no export, though a README.md is in it
-    (output / "letter.txt").unlink()
+    (output / "letter.txt").rename(output / "model" / "letter.txt")
+    with pytest.raises(StorageError, match=r"out: holds model/letter\.txt, which Dragoman did not"):
+        export_model(model, "ctranslate2", output)
+    (output / "model" / "letter.txt").unlink()
     (output / NOTE_FILE).write_text('{"files": 3}')
     with pytest.raises(StorageError, match=f"{NOTE_FILE}: damaged"):
         export_model(model, "ctranslate2", output)
