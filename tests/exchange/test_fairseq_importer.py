@@ -18,6 +18,8 @@ from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.exchange.pickled import read_pickled
+from dragoman.text.listed_vocabulary import ListedVocabulary
+from dragoman.text.splitting import SubwordNmt
 
 pytest.importorskip("sacremoses")
 pytest.importorskip("subword_nmt")
@@ -182,6 +184,20 @@ def test_files_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
     (folder / "model.pt").unlink()
     with pytest.raises(DataError, match="no checkpoint of fairseq here"):
         read(folder)
+
+
+def test_a_merge_may_have_any_character_but_a_line_feed(tmp_path: Path) -> None:
+    """Text from the web has next lines and line separators within words, and so have its merges."""
+    folder = tmp_path / "model"
+    shutil.copytree(FAIRSEQ / "moses", folder)
+    with (folder / "bpecodes").open("a", encoding="utf-8", newline="") as stream:
+        stream.write("a \x85</w>\n\u2028 \x1c</w>\n")
+    source = read(folder).vocabularies.source
+    assert isinstance(source, ListedVocabulary)
+    assert isinstance(source.content.splitting, SubwordNmt)
+    codes = source.content.splitting.codes
+    assert codes is not None
+    assert codes[-2:] == ("a \x85</w>", "\u2028 \x1c</w>")
 
 
 def test_dictionaries_of_another_model_are_refused(tmp_path: Path) -> None:
