@@ -319,6 +319,18 @@ def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None
     )
 
 
+def test_ends_that_differ_are_refused(tmp_path: Path) -> None:
+    """And no setting says which is right."""
+    copy = copied(tmp_path, "separate")
+    table = json.loads((copy / "target_vocab.json").read_text(encoding="utf-8"))
+    other = next(piece for piece, number in table.items() if number == 5)
+    edit("target_vocab.json", **{"</s>": 5, other: table["</s>"]})(copy)
+    for name in ("config.json", "generation_config.json"):
+        edit(name, eos_token_id=None)(copy)
+    with pytest.raises(DataError, match=r"eos_token_id: None, but vocab.json has 0"):
+        import_model(copy, tmp_path / "m")
+
+
 def test_weights_are_needed(tmp_path: Path) -> None:
     copy = copied(tmp_path, "shared")
     (copy / "model.safetensors").unlink()

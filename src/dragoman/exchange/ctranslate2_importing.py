@@ -354,7 +354,9 @@ class CTranslate2Transformer:
                     f"{heads} heads of width {width}"
                 )
             for part, rows_of in zip(parts, tensor.split(sizes), strict=True):
-                whole = rows_of if part == "query" else repeat_heads(rows_of, read, heads // read)
+                whole = rows_of
+                if part != "query":
+                    whole = repeat_heads(rows_of, read, heads // read, self.where)
                 found[f"{ours}.{part}.{kind.removeprefix('joined.')}"] = whole
         return found
 

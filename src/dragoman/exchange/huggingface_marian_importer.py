@@ -218,7 +218,7 @@ def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
     ):
         if found != {settings.get(name, int, min(found))}:
             raise DataError(
-                f"{settings.path}: {name}: {settings.values[name]}, but {VOCABULARY_FILE} has "
+                f"{settings.path}: {name}: {settings.values.get(name)}, but {VOCABULARY_FILE} has "
                 f"{min(found)}; they do not belong together"
             )
     sides = []
