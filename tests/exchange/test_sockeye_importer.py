@@ -151,6 +151,7 @@ def test_parts_that_do_not_change_scores_are_left_out(folder: Path) -> None:
     )(folder)
     notes = importer_from("sockeye").read(folder, ("en", "de")).notes
     assert [note.split(":")[0] for note in notes][:2] == ["Left out", "Left out"]
+    assert any(note.startswith("Unknown pieces are put out there") for note in notes)
     assert largest_difference("sockeye", folder) < 1e-4
 
 

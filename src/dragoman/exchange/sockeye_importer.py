@@ -92,6 +92,7 @@ class SockeyeImporter(Importer):
                 f"Search: beam {_BEAM}. sockeye-translate divides a hypothesis' log-probability by "
                 f"|Y| by default, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016), so that "
                 "beam search may rank hypotheses otherwise; with beam 1 texts are the same.",
+                "Unknown pieces are put out there, and here if search.allow_unknown is set.",
             ),
         )
 
