@@ -96,14 +96,11 @@ def test_an_export_that_gives_no_numbers_is_not_written(
             wrong = [found[0], *([float("nan")] * len(one) for one in found[1:])]
             return [SimpleNamespace(log_probs=one) for one in wrong]
 
-    def chosen(directory: str, **options: Any) -> Any:
-        nonlocal opened
-        opened += 1
-        kind = ctranslate2.Translator if quantisation and opened == 1 else Broken
-        return kind(directory, **options)
-
-    opened = 0
-    fake = SimpleNamespace(Translator=chosen, __version__=ctranslate2.__version__)
+    kinds = [Broken] if quantisation is None else [ctranslate2.Translator, Broken]
+    fake = SimpleNamespace(
+        Translator=lambda path, **options: kinds.pop(0)(path, **options),
+        __version__=ctranslate2.__version__,
+    )
     monkeypatch.setattr("dragoman.exchange.ctranslate2_exporter.ctranslate2", fake)
     with pytest.raises(ExportError, match="differ by up to nan"):
         export_model(model, "ctranslate2", tmp_path / "out", quantisation=quantisation)

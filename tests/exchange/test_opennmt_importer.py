@@ -109,9 +109,7 @@ def test_weights_that_are_no_heads_are_refused(tmp_path: Path) -> None:
         found["model"][weight] = torch.ones(13, 12)
 
     folder = changed(tmp_path, change, "opennmt3/rotary")
-    with pytest.raises(
-        DataError, match=r"\.pt: a weight of the shape \[13, 12\] is not of 2"
-    ):
+    with pytest.raises(DataError, match=r"\.pt: a weight of the shape \[13, 12\] is not of 2"):
         import_model(folder, tmp_path / "ours", toolkit="opennmt")
 
 

@@ -75,7 +75,7 @@ class _Bounded:
         """Begin another part."""
         self._length = 0
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         """The next bytes, as of any stream."""
         found = self._stream.read(size)
         self._length += len(found)
