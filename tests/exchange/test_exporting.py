@@ -97,10 +97,11 @@ def test_an_export_that_gives_no_numbers_is_not_written(
             return [SimpleNamespace(log_probs=one) for one in wrong]
 
     kinds = [Broken] if quantisation is None else [ctranslate2.Translator, Broken]
-    fake = SimpleNamespace(
-        Translator=lambda path, **options: kinds.pop(0)(path, **options),
-        __version__=ctranslate2.__version__,
-    )
+
+    def opened(path: str, **options: Any) -> Any:
+        return kinds.pop(0)(path, **options)
+
+    fake = SimpleNamespace(Translator=opened, __version__=ctranslate2.__version__)
     monkeypatch.setattr("dragoman.exchange.ctranslate2_exporter.ctranslate2", fake)
     with pytest.raises(ExportError, match="differ by up to nan"):
         export_model(model, "ctranslate2", tmp_path / "out", quantisation=quantisation)

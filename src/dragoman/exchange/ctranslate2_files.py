@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named
 from dragoman.exchange.foreign_files import read_object, read_text
 
 BINARY_FILE, CONFIG_FILE = "model.bin", "config.json"
@@ -97,13 +98,15 @@ def read_binary(file: Path) -> Binary:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for _ in range(stream.number("I")):
         name = stream.text()
-        arrays[name] = _array(stream, version, f"{file}: {name[:200]}")
+        arrays[name] = _array(stream, version, f"{file}: {named([name])}")
     types = {_type_name(one) for name, one in arrays.items() if name.endswith("weight")}
     if version >= 3:
         for _ in range(stream.number("I")):
             alias, name = stream.text(), stream.text()
             if name not in arrays:
-                raise DataError(f"{file}: {alias[:200]} is said to be {name[:200]}, which is not")
+                raise DataError(
+                    f"{file}: {named([alias])} is said to be {named([name])}, which is not"
+                )
             arrays[alias] = arrays[name]
             if f"{name}_scale" in arrays:
                 arrays[f"{alias}_scale"] = arrays[f"{name}_scale"]
@@ -167,7 +170,7 @@ def _dequantised(
             continue
         key = id(array), id(scale)
         if key not in known:
-            known[key] = torch.from_numpy(_weight(array, scale, f"{file}: {name[:200]}"))
+            known[key] = torch.from_numpy(_weight(array, scale, f"{file}: {named([name])}"))
         *scope, last = place.split(".")
         tensors[".".join([*scope, _SUFFIXES.get(last, last)])] = known[key]
     return tensors, numbers

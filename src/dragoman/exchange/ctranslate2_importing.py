@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named
 from dragoman.exchange.ctranslate2_files import BINARY_FILE, Binary
 from dragoman.exchange.foreign_files import ForeignWeights
 from dragoman.exchange.piece_rows import PieceMatrices
@@ -110,7 +111,7 @@ _SIDES = ("encoder", "decoder")
 
 
 def _refuse(where: Path, name: str, value: float) -> NoReturn:
-    raise ConfigError(f"{where}: {name} ({value:g}) is not known here")
+    raise ConfigError(f"{where}: {named([name])} ({value:g}) is not known here")
 
 
 class CTranslate2Transformer:

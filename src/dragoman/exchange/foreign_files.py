@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named
 from dragoman.exchange.pickled import check_tensor, read_pickled, tensors_in
 
 _LARGEST_TEXT = 256 * 2**20
@@ -168,5 +169,6 @@ class ForeignWeights:
         if left := sorted(self._tensors.keys() - self._taken):
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             raise ConfigError(
-                f"{self.where}: has the weight {left[0]}{more}, which no family here can express"
+                f"{self.where}: has the weight {named(left[:1])}{more}, which no family here "
+                "can express"
             )
