@@ -210,6 +210,26 @@ def test_dictionaries_of_another_model_are_refused(tmp_path: Path) -> None:
         read(folder)
 
 
+def test_a_piece_that_is_overwritten_has_the_later_row(tmp_path: Path) -> None:
+    """As in fairseq: a line with the flag is a row of its own, and pieces after it keep theirs."""
+
+    def longer(checkpoint: dict[str, Any]) -> None:
+        weights = checkpoint["model"]
+        for name in weights:
+            if name.endswith(("embed_tokens.weight", "output_projection.weight")):
+                rows = torch.ones(2, 12) * torch.tensor([[2.0], [3.0]])
+                weights[name] = torch.cat([weights[name], rows])
+
+    folder = changed(tmp_path, longer)
+    for language in EN_DE:
+        with (folder / f"dict.{language}.txt").open("a", encoding="utf-8") as stream:
+            stream.write("the 9 #fairseq:overwrite\nafter 1\n")
+    found = read(folder)
+    table = found.weights["source_embedding.weight"]
+    the, after = found.vocabularies.source.ids(["the", "after"])
+    assert table[[the, after]].tolist() == [[2.0] * 12, [3.0] * 12]
+
+
 def test_of_several_checkpoints_one_must_be_named(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(FAIRSEQ / "moses", folder)
