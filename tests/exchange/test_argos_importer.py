@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from imported_models import MODELS, built, expected, logits
 
 import dragoman
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.ctranslate2_files import read_binary
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.text.vocabulary import EOS
@@ -364,6 +366,53 @@ def test_binary_that_announces_more_than_it_holds_takes_no_memory(tmp_path: Path
         head + struct.pack("<B2IBI", 2, huge, huge, 1, huge * huge) + b"\0" * 100
     )
     with pytest.raises(DataError, match="truncated or damaged"):
+        importer_from("argos").read(folder, (None, None))
+
+
+def binary(variables: list[tuple[str, tuple[int, ...], bytes]], aliases: list[str]) -> bytes:
+    """A model in float32, and further names of the first of its variables."""
+
+    def named(name: str) -> bytes:
+        return struct.pack("<H", len(name) + 1) + name.encode() + b"\0"
+
+    content = struct.pack("<I", 6) + named("TransformerSpec")
+    content += struct.pack("<II", 7, len(variables))
+    for name, shape, data in variables:
+        content += named(name) + struct.pack(f"<B{len(shape)}I", len(shape), *shape)
+        content += struct.pack("<BI", 0, len(data)) + data
+    first = named(variables[0][0])
+    return content + struct.pack("<I", len(aliases)) + b"".join(named(a) + first for a in aliases)
+
+
+def test_many_names_of_one_weight_take_its_memory_once(tmp_path: Path) -> None:
+    names = [f"encoder/layer_{n}/ffn/linear_0/weight" for n in range(100)]
+    file = tmp_path / "model.bin"
+    file.write_bytes(binary([("weight", (2**18,), bytes(2**20))], names))
+    tracemalloc.start()
+    assert len(read_binary(file).tensors) == 101
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert highest < 10 * 2**20
+
+
+def test_shapes_beyond_all_bounds_are_damage(tmp_path: Path) -> None:
+    """Nothing in them, so that their size is right."""
+    file = tmp_path / "model.bin"
+    file.write_bytes(binary([("weight", (0, *[2**32 - 1] * 7), b"")], []))
+    with pytest.raises(DataError, match=r"the shape \[0, 4294967295, .*: damaged"):
+        read_binary(file)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((30, 5), r"shape \[30, 5\], expected 12 columns"), ((30, 0), "is empty")],
+)
+def test_positions_of_another_width_are_refused(
+    tmp_path: Path, shape: tuple[int, ...], message: str
+) -> None:
+    """A table of a billion rows and no columns takes no space, but sinusoids to compare it with."""
+    folder = write_model(tmp_path / "model", encodings=np.ones(shape, np.float32))
+    with pytest.raises(DataError, match=rf"encodings.*{message}"):
         importer_from("argos").read(folder, (None, None))
 
 

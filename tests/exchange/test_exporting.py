@@ -4,8 +4,10 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import ctranslate2
 import pytest
 from command_line import call, one_error
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
@@ -56,7 +58,10 @@ def test_an_earlier_export_is_replaced_and_nothing_else(model: Path, tmp_path: P
         export_model(model, "ctranslate2", output)
     with pytest.raises(StorageError, match="which Dragoman did not put there"):
         export_model(model, "ctranslate2", model)  # no export, though a README.md is in it
-    (output / "letter.txt").unlink()
+    (output / "letter.txt").rename(output / "model" / "letter.txt")
+    with pytest.raises(StorageError, match=r"out: holds model/letter\.txt, which Dragoman did not"):
+        export_model(model, "ctranslate2", output)
+    (output / "model" / "letter.txt").unlink()
     (output / NOTE_FILE).write_text('{"files": 3}')
     with pytest.raises(StorageError, match=f"{NOTE_FILE}: damaged"):
         export_model(model, "ctranslate2", output)
@@ -77,6 +82,29 @@ def test_an_export_that_does_not_agree_is_not_written(
     with pytest.raises(ExportError, match=r"differ by up to .* from the model's"):
         export_model(model, "ctranslate2", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("quantisation", [None, "int8"])
+def test_an_export_that_gives_no_numbers_is_not_written(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quantisation: str | None
+) -> None:
+    """Of the longer sentences alone: the first of them is as it should be."""
+
+    class Broken(ctranslate2.Translator):  # type: ignore[misc]
+        def score_batch(self, *arguments: Any) -> list[Any]:
+            found = [list(one.log_probs) for one in super().score_batch(*arguments)]
+            wrong = [found[0], *([float("nan")] * len(one) for one in found[1:])]
+            return [SimpleNamespace(log_probs=one) for one in wrong]
+
+    kinds = [Broken] if quantisation is None else [ctranslate2.Translator, Broken]
+
+    def opened(path: str, **options: Any) -> Any:
+        return kinds.pop(0)(path, **options)
+
+    fake = SimpleNamespace(Translator=opened, __version__=ctranslate2.__version__)
+    monkeypatch.setattr("dragoman.exchange.ctranslate2_exporter.ctranslate2", fake)
+    with pytest.raises(ExportError, match="differ by up to nan"):
+        export_model(model, "ctranslate2", tmp_path / "out", quantisation=quantisation)
 
 
 def test_an_adapter_is_merged_in(model: Path, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.exchange.pickled import read_pickled
+from dragoman.text.listed_vocabulary import ListedVocabulary
+from dragoman.text.splitting import SubwordNmt
 
 pytest.importorskip("sacremoses")
 pytest.importorskip("subword_nmt")
@@ -111,6 +113,13 @@ def set_option(name: str, value: object) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def set_task(name: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(checkpoint: dict[str, Any]) -> None:
+        checkpoint["cfg"]["task"][name] = value
+
+    return change
+
+
 def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
     def change(checkpoint: dict[str, Any]) -> None:
         checkpoint["model"][name] = torch.zeros(12)
@@ -127,6 +136,20 @@ def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
         (set_option("encoder_layers", "two"), DataError, "encoder_layers: expected int, found"),
         (set_option("encoder_layers", 3), DataError, r"the weight encoder\.layers\.2\."),
         (set_option("encoder_layers", 1), ConfigError, r"has the weight encoder\.layers\.1\."),
+        (set_task("encoder_langtok", "src"), ConfigError, "encoder_langtok: 'src' cannot be imp"),
+        (
+            set_task("decoder_langtok", True),
+            ConfigError,
+            "decoder_langtok: True cannot be imp",
+        ),
+        (set_task("prepend_bos", True), ConfigError, "prepend_bos: True cannot be imported"),
+        (set_task("source_lang", ["en"]), DataError, r"source_lang: expected str, found \['en'\]"),
+        (set_option("simul_type", "waitk"), ConfigError, "simul_type: 'waitk' cannot be imported"),
+        (
+            set_option("activation_fn", torch.ones(2)),
+            DataError,
+            "activation_fn: a tensor is no",
+        ),
         (add_weight("encoder.layernorm_embedding.weight"), ConfigError, "layernorm_embedding"),
         (add_weight("encoder.layer_norm.weight"), ConfigError, "only one of encoder and decoder"),
         (lambda one: one.pop("model"), DataError, "no checkpoint of fairseq"),
@@ -163,6 +186,20 @@ def test_files_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
         read(folder)
 
 
+def test_a_merge_may_have_any_character_but_a_line_feed(tmp_path: Path) -> None:
+    """Text from the web has next lines and line separators within words, and so have its merges."""
+    folder = tmp_path / "model"
+    shutil.copytree(FAIRSEQ / "moses", folder)
+    with (folder / "bpecodes").open("a", encoding="utf-8", newline="") as stream:
+        stream.write("a \x85</w>\n\u2028 \x1c</w>\n")
+    source = read(folder).vocabularies.source
+    assert isinstance(source, ListedVocabulary)
+    assert isinstance(source.content.splitting, SubwordNmt)
+    codes = source.content.splitting.codes
+    assert codes is not None
+    assert codes[-2:] == ("a \x85</w>", "\u2028 \x1c</w>")
+
+
 def test_dictionaries_of_another_model_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(FAIRSEQ / "moses", folder)
@@ -171,6 +208,26 @@ def test_dictionaries_of_another_model_are_refused(tmp_path: Path) -> None:
         (folder / f"dict.{language}.txt").write_text("".join(lines[:-1]))
     with pytest.raises(DataError, match="its files do not belong together"):
         read(folder)
+
+
+def test_a_piece_that_is_overwritten_has_the_later_row(tmp_path: Path) -> None:
+    """As in fairseq: a line with the flag is a row of its own, and pieces after it keep theirs."""
+
+    def longer(checkpoint: dict[str, Any]) -> None:
+        weights = checkpoint["model"]
+        for name in weights:
+            if name.endswith(("embed_tokens.weight", "output_projection.weight")):
+                rows = torch.ones(2, 12) * torch.tensor([[2.0], [3.0]])
+                weights[name] = torch.cat([weights[name], rows])
+
+    folder = changed(tmp_path, longer)
+    for language in EN_DE:
+        with (folder / f"dict.{language}.txt").open("a", encoding="utf-8") as stream:
+            stream.write("the 9 #fairseq:overwrite\nafter 1\n")
+    found = read(folder)
+    table = found.weights["source_embedding.weight"]
+    the, after = found.vocabularies.source.ids(["the", "after"])
+    assert table[[the, after]].tolist() == [[2.0] * 12, [3.0] * 12]
 
 
 def test_of_several_checkpoints_one_must_be_named(tmp_path: Path) -> None:

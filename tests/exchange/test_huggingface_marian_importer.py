@@ -251,6 +251,19 @@ NORM = "model__encoder__layers__0__final_layer_norm__bias"
             r"decoder_start_token_id: 99 is no piece",
         ),
         (edit("generation_config.json", num_beams="4"), DataError, r"num_beams: expected int"),
+        (
+            edit("generation_config.json", forced_bos_token_id=7),
+            ConfigError,
+            r"forced_bos_token_id: 7 begins every output, which is not known here",
+        ),
+        (
+            edit("generation_config.json", length_penalty=11.5),
+            DataError,
+            r"equal to 10",
+        ),
+        (edit("generation_config.json", length_penalty=float("nan")), DataError, r"finite number"),
+        (edit("generation_config.json", num_beams=2**63), DataError, r"beam: .* equal to 1000"),
+        (edit("tokenizer_config.json", target_lang="\ud800"), DataError, r"U\+D800 is not a char"),
         (edit("vocab.json", **{"<unk>": 0}), DataError, r"ids are not 0, 1, 2"),
         (edit("vocab.json", **{"<unk>": "1"}), DataError, r"ids are not 0, 1, 2"),
         (write("source.spm", b"no model"), DataError, r"source.spm: not a sentencepiece model"),
@@ -268,6 +281,11 @@ NORM = "model__encoder__layers__0__final_layer_norm__bias"
             ConfigError,
             r"are not the sinusoids",
         ),
+        (
+            weights(model__encoder__embed_positions__weight=torch.ones(64, 1)),
+            DataError,
+            r"embed_positions.weight has the shape \[64, 1\], expected 16 columns",
+        ),
     ],
 )
 def test_what_is_refused(
@@ -279,6 +297,38 @@ def test_what_is_refused(
         import_model(copy, tmp_path / "m")
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "m").exists()
+
+
+def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None:
+    """Each of these changes texts, with beam 1, too."""
+    copy = copied(tmp_path, "shared")
+    edit(
+        "generation_config.json",
+        no_repeat_ngram_size=3,
+        repetition_penalty=1.3,
+        min_length=5,
+        suppress_tokens=[4],
+        num_beam_groups=1,
+    )(copy)
+    notes = import_model(copy, tmp_path / "m").notes
+    assert load_model(tmp_path / "m", "cpu").search["no_repeat_ngram"] == 3
+    (told,) = [note for note in notes if "not done here" in note]
+    assert told == (
+        "Other settings of generation_config.json are not done here: repetition_penalty: 1.3, "
+        "min_length: 5, suppress_tokens: [4]."
+    )
+
+
+def test_ends_that_differ_are_refused(tmp_path: Path) -> None:
+    """And no setting says which is right."""
+    copy = copied(tmp_path, "separate")
+    table = json.loads((copy / "target_vocab.json").read_text(encoding="utf-8"))
+    other = next(piece for piece, number in table.items() if number == 5)
+    edit("target_vocab.json", **{"</s>": 5, other: table["</s>"]})(copy)
+    for name in ("config.json", "generation_config.json"):
+        edit(name, eos_token_id=None)(copy)
+    with pytest.raises(DataError, match=r"eos_token_id: None, but vocab.json has 0"):
+        import_model(copy, tmp_path / "m")
 
 
 def test_weights_are_needed(tmp_path: Path) -> None:

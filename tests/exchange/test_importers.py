@@ -71,8 +71,15 @@ def test_weights_are_taken_once_and_none_is_left() -> None:
     assert set(theirs.layer("fc", "ours")) == {"ours.weight"}
     with pytest.raises(ConfigError, match="file: has the weight extra, which no family"):
         theirs.check_all_taken()
+    other = ForeignWeights({"extra\nline": bfloat}, Path("file"))
+    with pytest.raises(ConfigError, match="file: has the weight extra line, which no family"):
+        other.check_all_taken()
     theirs.ignore(["extra"])
     theirs.check_all_taken()
+    with pytest.raises(DataError, match=r"fc\.weight is one number, expected a vector"):
+        ForeignWeights({"fc.weight": torch.tensor(1.0)}, Path("file")).layer(
+            "fc", "ours", bias=True
+        )
 
 
 def test_files_that_are_too_large_or_no_text(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tiny_model import save_tiny_model
 from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.exporting import export_model
 from dragoman.exchange.marian_exporter import read_npz
+from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.models.families.transformer import TransformerConfig
 
 SIZES: dict[str, Any] = {
@@ -76,6 +77,18 @@ def test_what_marian_cannot_express_is_refused(
         export_model(save(tmp_path / "m", **values), "marian", tmp_path / "out")
     assert told in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_no_result_at_all_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN, which is neither more nor less than any other difference, of all sentences but one."""
+    told = MarianTransformer.log_probabilities
+
+    def some(self: MarianTransformer, source: list[int], target: list[int]) -> Any:
+        return told(self, source, target) * (1.0 if len(source) == 2 else np.nan)
+
+    monkeypatch.setattr(MarianTransformer, "log_probabilities", some)
+    with pytest.raises(ExportError, match=r"differ by up to nan"):
+        export_model(save(tmp_path / "m"), "marian", tmp_path / "out")
 
 
 def test_another_result_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

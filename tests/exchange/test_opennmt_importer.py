@@ -73,6 +73,12 @@ def option(**values: Any) -> Change:
         (option(num_kv=3), DataError, "num_kv: 3 does not divide 2"),
         (option(enc_layers=3), DataError, "encoder.transformer.2.self_attn"),
         (option(enc_layers=1), ConfigError, "which no family here can express"),
+        (option(num_kv=float("inf")), DataError, "num_kv: expected a number: inf"),
+        (
+            lambda found: found["vocab"]["src"].__setitem__(5, "\ud800"),
+            DataError,
+            r"'\\ud800' has half of a surrogate pair",
+        ),
         (lambda found: found.pop("opt"), DataError, "no checkpoint of OpenNMT-py"),
         (lambda found: found.update(opt={}), DataError, "'opt' holds a dict"),
         (lambda found: found["vocab"].update(src=3), DataError, "no list of the pieces of src"),
@@ -95,6 +101,16 @@ def test_what_is_not_known_or_damaged_is_refused(
     with pytest.raises(error, match=message):
         import_model(folder, tmp_path / "ours", toolkit="opennmt")
     assert not (tmp_path / "ours").exists()
+
+
+def test_weights_that_are_no_heads_are_refused(tmp_path: Path) -> None:
+    def change(found: dict[str, Any]) -> None:
+        weight = "encoder.transformer.0.self_attn.linear_query.weight"
+        found["model"][weight] = torch.ones(13, 12)
+
+    folder = changed(tmp_path, change, "opennmt3/rotary")
+    with pytest.raises(DataError, match=r"\.pt: a weight of the shape \[13, 12\] is not of 2"):
+        import_model(folder, tmp_path / "ours", toolkit="opennmt")
 
 
 class Malicious:

@@ -84,6 +84,7 @@ def text(name: str, content: str) -> Callable[[Path], None]:
         (setting("num_layers: 1", "num_layers: x"), DataError, "decoder_layers"),
         (setting("  model_size: 12\n", ""), DataError, "config_decoder.model_size is missing"),
         (setting("!ModelConfig", "!!python/object/apply:os.system"), DataError, "config:"),
+        (setting("use_glu: false", "use_glu: !!bool maybe"), DataError, "cannot be read as bool"),
         (text("config", "a: ["), DataError, "config:"),
         (text("config", "[" * 500), DataError, "config:"),
         (text("config", "a: 1"), DataError, "no configuration of Sockeye 3"),
@@ -92,6 +93,17 @@ def text(name: str, content: str) -> Callable[[Path], None]:
         (text("vocab.trg.0.json", json.dumps({"a": 0})), DataError, "has no <pad>"),
         (text("params.best", "nothing"), DataError, "params.best"),
         (weights(output_layer__bias=None), DataError, "output_layer.bias is missing"),
+        (weights(output_layer__bias=torch.ones(3)), DataError, r"output bias .* shape \[3\]"),
+        (
+            weights(decoder__pos_embedding__weight=torch.ones(3)),
+            DataError,
+            r"shape \[3\], expected 12",
+        ),
+        (
+            weights(encoder__pos_embedding__weight=torch.ones(9, 1)),
+            DataError,
+            r"pos_embedding.weight has the shape \[9, 1\], expected 12 columns",
+        ),
         (weights(new=torch.ones(1)), ConfigError, "has the weight new"),
         (
             weights(decoder__layers__0__enc_attention__ff_kv__weight=torch.ones(7, 12)),
@@ -113,6 +125,24 @@ def test_what_is_not_known_or_damaged_is_refused(
     assert not (tmp_path / "ours").exists()
 
 
+def test_values_without_end_are_refused_before_they_are_shown(folder: Path) -> None:
+    """Eight lists of ten times the one before took 7 seconds and most of a gigabyte to be named."""
+    lists = [f"- &l{n} [{', '.join([f'*l{n - 1}' if n else 'ha'] * 10)}]\n" for n in range(8)]
+    setting("!ModelConfig\n", "!ModelConfig\nmore:\n" + "".join(lists))(folder)
+    setting("act_type: gelu", "act_type: *l7")(folder)
+    with pytest.raises(DataError, match="with aliases written out"):
+        import_model(folder, folder / "ours", toolkit="sockeye")
+    (folder / "config").write_text("a: [" + "1," * 2**19 + "1]")
+    with pytest.raises(DataError, match="too large for a configuration"):
+        import_model(folder, folder / "ours", toolkit="sockeye")
+
+
+def test_settings_that_early_versions_lack_are_off(folder: Path) -> None:
+    """Sockeye 3.0 has nothing about prepended text; its loader takes the default, too."""
+    setting("  block_prepended_cross_attention: false\n", "")(folder)
+    assert largest_difference("sockeye", folder) < 1e-4
+
+
 def test_parts_that_do_not_change_scores_are_left_out(folder: Path) -> None:
     weights(
         length_ratio__0__weight=torch.ones(1),
@@ -121,6 +151,7 @@ def test_parts_that_do_not_change_scores_are_left_out(folder: Path) -> None:
     )(folder)
     notes = importer_from("sockeye").read(folder, ("en", "de")).notes
     assert [note.split(":")[0] for note in notes][:2] == ["Left out", "Left out"]
+    assert any(note.startswith("Unknown pieces are put out there") for note in notes)
     assert largest_difference("sockeye", folder) < 1e-4
 
 

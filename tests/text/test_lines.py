@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,17 @@ def test_a_missing_file_and_a_directory(tmp_path: Path, suffix: str) -> None:
 def test_zstandard_text_that_expands_a_thousandfold_takes_no_longer(tmp_path: Path) -> None:
     path = write(tmp_path, b"0123456789\n" * 500_000, ".zst")
     assert sum(1 for _ in read_lines(path)) == 500_000
+
+
+def test_a_small_zstandard_file_fills_no_memory(tmp_path: Path) -> None:
+    line = b"0" * 2**19 + b"\n"
+    path = write(tmp_path, line * 256, ".zst")
+    assert path.stat().st_size < 2**15
+    tracemalloc.start()
+    assert sum(1 for _ in read_lines(path)) == 256
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert highest < 2**26
 
 
 def test_a_zstandard_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:

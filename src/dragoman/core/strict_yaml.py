@@ -31,7 +31,7 @@ def load_yaml(text: str) -> Any:
     Raises:
         yaml.YAMLError: not YAML, or refused; with the place of the problem, if there is one.
     """
-    return yaml.load(text, _StrictLoader)  # a safe loader: it makes plain values only
+    return yaml.load(text, StrictLoader)  # a safe loader: it makes plain values only
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
@@ -41,15 +41,18 @@ def compose_yaml(text: str) -> yaml.Node | None:
         yaml.YAMLError: not YAML, several documents, or refused, as by :func:`load_yaml`; but keys
             may occur twice.
     """
-    loader = _StrictLoader(text)
+    loader = StrictLoader(text)
     try:
         return loader.get_single_node()
     finally:
         loader.dispose()
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with bounds, in which a key occurs once in its mapping."""
+class StrictLoader(yaml.SafeLoader):
+    """PyYAML's safe loader with bounds, in which a key occurs once in its mapping.
+
+    Where files of other programs have tags of their own, a subclass says what they mean.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -57,6 +60,7 @@ class _StrictLoader(yaml.SafeLoader):
         self._sizes: dict[int, int] = {}  # values by the id of a node, with those of aliases
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node; refuses what has no end."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         alias, mark = isinstance(event, yaml.AliasEvent), event.start_mark
         self._depth += 1
@@ -75,6 +79,7 @@ class _StrictLoader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node; what cannot be read as its kind is an error of YAML, too."""
         try:
             value = super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:
@@ -92,6 +97,7 @@ class _StrictLoader(yaml.SafeLoader):
         return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping whose keys occur once."""
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named
 from dragoman.exchange.foreign_files import read_object, read_text
 
 BINARY_FILE, CONFIG_FILE = "model.bin", "config.json"
@@ -97,13 +98,15 @@ def read_binary(file: Path) -> Binary:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for _ in range(stream.number("I")):
         name = stream.text()
-        arrays[name] = _array(stream, version, f"{file}: {name[:200]}")
+        arrays[name] = _array(stream, version, f"{file}: {named([name])}")
     types = {_type_name(one) for name, one in arrays.items() if name.endswith("weight")}
     if version >= 3:
         for _ in range(stream.number("I")):
             alias, name = stream.text(), stream.text()
             if name not in arrays:
-                raise DataError(f"{file}: {alias[:200]} is said to be {name[:200]}, which is not")
+                raise DataError(
+                    f"{file}: {named([alias])} is said to be {named([name])}, which is not"
+                )
             arrays[alias] = arrays[name]
             if f"{name}_scale" in arrays:
                 arrays[f"{alias}_scale"] = arrays[f"{name}_scale"]
@@ -138,7 +141,10 @@ def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:
         count *= length
     if size != count * dtype.itemsize:
         raise DataError(f"{where}: {size} bytes for the shape {list(shape)} in {name}: damaged")
-    return np.frombuffer(stream.bytes(size), dtype).reshape(shape)
+    try:
+        return np.frombuffer(stream.bytes(size), dtype).reshape(shape)
+    except ValueError as error:  # nothing in it, and other axes beyond all bounds
+        raise DataError(f"{where}: has the shape {list(shape)}: damaged") from error
 
 
 def _type_name(array: np.ndarray[Any, Any]) -> str:
@@ -148,30 +154,44 @@ def _type_name(array: np.ndarray[Any, Any]) -> str:
 def _dequantised(
     arrays: dict[str, np.ndarray[Any, Any]], file: Path
 ) -> tuple[dict[str, Tensor], dict[str, float]]:
-    """Weights in float32, and numbers; a quantised weight is divided by its scale, per row."""
+    """Weights in float32, and numbers; a quantised weight is divided by its scale, per row.
+
+    Names of the same weight share a tensor: there may be many in a small file.
+    """
     tensors: dict[str, Tensor] = {}
+    known: dict[tuple[int, int], Tensor] = {}  # by the identity of weight and scale
     numbers: dict[str, float] = {}
     for name, array in arrays.items():
         if name.endswith("weight_scale"):
             continue
-        place = name.replace("/", ".")
-        wide = _float32(array)
+        place, scale = name.replace("/", "."), arrays.get(f"{name}_scale")
         if not array.shape:
-            numbers[place] = float(wide)
+            numbers[place] = float(_float32(array))
             continue
-        if array.dtype in (np.int8, np.int16):
-            scale = arrays.get(f"{name}_scale")
-            if scale is None and array.dtype == np.int8:
-                raise DataError(f"{file}: {name[:200]} is quantised and has no scale: damaged")
-            factor = np.array(_INT16_SCALE, np.float32) if scale is None else _float32(scale)
-            if factor.shape not in ((), array.shape[:1]) or not np.all(factor > 0):
-                raise DataError(f"{file}: {name[:200]} has a scale that does not fit it: damaged")
-            wide = wide / (factor[:, None] if factor.shape else factor)
-        elif array.dtype == np.int32:
-            raise ConfigError(f"{file}: {name[:200]} is in int32, which is not known here")
+        key = id(array), id(scale)
+        if key not in known:
+            known[key] = torch.from_numpy(_weight(array, scale, f"{file}: {named([name])}"))
         *scope, last = place.split(".")
-        tensors[".".join([*scope, _SUFFIXES.get(last, last)])] = torch.from_numpy(wide.copy())
+        tensors[".".join([*scope, _SUFFIXES.get(last, last)])] = known[key]
     return tensors, numbers
+
+
+def _weight(
+    array: np.ndarray[Any, Any], scale: np.ndarray[Any, Any] | None, where: str
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """A weight in float32."""
+    wide = _float32(array)
+    if array.dtype == np.int32:
+        raise ConfigError(f"{where} is in int32, which is not known here")
+    if array.dtype not in (np.int8, np.int16):
+        return wide
+    if scale is None and array.dtype == np.int8:
+        raise DataError(f"{where} is quantised and has no scale: damaged")
+    factor = np.array(_INT16_SCALE, np.float32) if scale is None else _float32(scale)
+    if factor.shape not in ((), array.shape[:1]) or not np.all(factor > 0):
+        raise DataError(f"{where} has a scale that does not fit it: damaged")
+    rows = (-1, *[1] * (array.ndim - 1)) if factor.shape else ()
+    return np.asarray(wide / factor.reshape(rows), np.float32)
 
 
 def _float32(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float32]]:

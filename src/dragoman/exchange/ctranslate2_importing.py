@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named
 from dragoman.exchange.ctranslate2_files import BINARY_FILE, Binary
 from dragoman.exchange.foreign_files import ForeignWeights
 from dragoman.exchange.piece_rows import PieceMatrices
@@ -110,7 +111,7 @@ _SIDES = ("encoder", "decoder")
 
 
 def _refuse(where: Path, name: str, value: float) -> NoReturn:
-    raise ConfigError(f"{where}: {name} ({value:g}) is not known here")
+    raise ConfigError(f"{where}: {named([name])} ({value:g}) is not known here")
 
 
 class CTranslate2Transformer:
@@ -286,7 +287,7 @@ class CTranslate2Transformer:
         if not any(name in self._weights for name in names):  # those of tensor2tensor
             settings = {"timescales": "tensor2tensor", "first_position": 1}
             return settings, {}, sines_then_cosines(d_model)
-        tables = [self._weights.take(name).squeeze() for name in names]
+        tables = [self._weights.table(name, d_model) for name in names]
         for timescales, first in _SINUSOIDS:
             for order in _ORDERS:
                 if all(_is_sinusoids(table, timescales, first, order) for table in tables):
@@ -354,7 +355,9 @@ class CTranslate2Transformer:
                     f"{heads} heads of width {width}"
                 )
             for part, rows_of in zip(parts, tensor.split(sizes), strict=True):
-                whole = rows_of if part == "query" else repeat_heads(rows_of, read, heads // read)
+                whole = rows_of
+                if part != "query":
+                    whole = repeat_heads(rows_of, read, heads // read, self.where)
                 found[f"{ours}.{part}.{kind.removeprefix('joined.')}"] = whole
         return found
 
@@ -377,7 +380,7 @@ class CTranslate2Transformer:
 
 def _is_sinusoids(table: Tensor, timescales: Timescales, first: int, order: str) -> bool:
     """Whether a table holds sinusoids of this kind, all of it."""
-    if table.dim() != 2 or (timescales != "paper" and (table.shape[1] % 2 or table.shape[1] < 4)):
+    if timescales != "paper" and (table.shape[1] % 2 or table.shape[1] < 4):
         return False
     expected = sinusoids(len(table), table.shape[1], timescales, first).float()
     if order != _ORDERS[0]:

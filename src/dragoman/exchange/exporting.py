@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def export_model(
         files = tuple(sorted([*os.listdir(directory), NOTE_FILE]))
         report = replace(report, files=files)
         note: dict[str, Any] = {"to": target, "weights": weights_digest(saved.path)}
-        note |= {"files": files, "report": asdict(report)}
+        note |= {"files": files, "inside": _inside(directory, files), "report": asdict(report)}
         text = json.dumps(note, ensure_ascii=False, indent=2)
         (directory / NOTE_FILE).write_text(text + "\n", encoding="utf-8")
     return report
@@ -99,18 +99,33 @@ def _own_files(output: Path) -> set[str]:
     """The names that an earlier export left in a directory, none without its note.
 
     Raises:
-        StorageError: the note is damaged.
+        StorageError: the note is damaged, or a folder of that export holds something else.
     """
     note = output / NOTE_FILE
     if not note.is_file():
         return set()
     try:
-        return {NOTE_FILE, *map(str, read_json(note)["files"])}
+        told = read_json(note)
+        own, inside = {NOTE_FILE, *map(str, told["files"])}, {*map(str, told["inside"])}
+        strangers = sorted({*_inside(output, own)} - inside)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StorageError(
             f"{note}: damaged, so that it does not say which files are of an export; move "
             f"{output} away or choose another directory"
         ) from error
+    if strangers:
+        raise StorageError(
+            f"{output}: holds {strangers[0]}, which Dragoman did not put there; move it away or "
+            "choose another directory"
+        )
+    return own
+
+
+def _inside(directory: Path, names: Iterable[str]) -> list[str]:
+    """The files in those of some names that are folders, relative to their directory."""
+    folders = (directory / name for name in names if Path(name).name == name)
+    found = (path for folder in folders for path in folder.rglob("*") if not path.is_dir())
+    return sorted(path.relative_to(directory).as_posix() for path in found)
 
 
 def said(report: ExportReport) -> str:

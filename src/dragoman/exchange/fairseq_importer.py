@@ -54,6 +54,11 @@ _REQUIRED: dict[str, tuple[object, ...]] = {
     "base_layers": (0,),
     "encoder_xformers_att_config": (None, ""),
     "decoder_xformers_att_config": (None, ""),
+    "simul_type": (None, ""),
+    # Pieces that name a language, which a task puts in front of sources or outputs.
+    "encoder_langtok": (None, ""),
+    "decoder_langtok": (False,),
+    "prepend_bos": (False,),
 }
 _BEAM = 5  # of fairseq-generate, with a length penalty of 1
 
@@ -231,7 +236,7 @@ def _files_of(
     }
     found: list[Path] = []
     for place, side in enumerate(("source", "target")):
-        asked = [languages[place], options.get(f"{side}_lang", None)]
+        asked = [languages[place], options.of_type(f"{side}_lang", str, "")]
         if (name := next((one for one in asked if one in there), None)) is None and not any(asked):
             listed = ", ".join(there) or "none"
             raise DataError(
@@ -248,6 +253,9 @@ def _files_of(
 def _read_dictionary(path: Path) -> dict[str, int]:
     """Pieces and their numbers: a line for each, with its count.
 
+    A line with the flag of fairseq gives its piece a new row; the one before stays, as a piece that
+    no text has.  Special pieces keep theirs.
+
     Raises:
         DataError: a line is not of that form, or a piece is there twice.
     """
@@ -258,7 +266,12 @@ def _read_dictionary(path: Path) -> dict[str, int]:
             raise DataError(f"{path}: line {number}: {line[:60]!r} is no piece with its count")
         if piece in ids and not line.rstrip().endswith("#fairseq:overwrite"):
             raise DataError(f"{path}: line {number}: {piece[:60]!r} is there twice")
-        ids[piece] = len(ids) if piece not in ids else ids[piece]
+        row, before = len(ids), ids.get(piece)
+        if before is not None:
+            unused = row if piece in _FIRST else before
+            ids[f"overwritten{unused}"] = unused
+        if before is None or piece not in _FIRST:
+            ids[piece] = row
     return ids
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named
 from dragoman.exchange.pickled import check_tensor, read_pickled, tensors_in
 
 _LARGEST_TEXT = 256 * 2**20
@@ -113,11 +114,29 @@ class ForeignWeights:
         check_tensor(name, tensor, self.where)
         if not tensor.is_floating_point():
             raise DataError(f"{self.where}: {name} holds {tensor.dtype}, expected real numbers")
+        if not tensor.dim() or not tensor.numel():
+            found = "one number" if tensor.numel() else "empty"
+            raise DataError(f"{self.where}: {name} is {found}, expected a vector or a matrix")
         self._taken.add(name)
         tensor = tensor.detach().float().contiguous()
         if not bool(torch.isfinite(tensor).all()):
             raise DataError(f"{self.where}: {name} has NaN or infinite values")
         return tensor
+
+    def table(self, name: str, width: int) -> Tensor:
+        """A matrix of any number of rows, such as learned positions, ``(rows, width)``.
+
+        Raises:
+            DataError: as for :meth:`take`, or it has another shape.
+        """
+        found = self.take(name)
+        found = found[0] if found.dim() == 3 and len(found) == 1 else found
+        if found.dim() != 2 or found.shape[1] != width:
+            raise DataError(
+                f"{self.where}: {name} has the shape {list(found.shape)}, expected {width} "
+                "columns; its files do not belong together"
+            )
+        return found
 
     def layer(self, theirs: str, ours: str, *, bias: bool | None = None) -> dict[str, Tensor]:
         """The weight and bias of a linear layer or a normalisation, under our names.
@@ -150,5 +169,6 @@ class ForeignWeights:
         if left := sorted(self._tensors.keys() - self._taken):
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             raise ConfigError(
-                f"{self.where}: has the weight {left[0]}{more}, which no family here can express"
+                f"{self.where}: has the weight {named(left[:1])}{more}, which no family here "
+                "can express"
             )

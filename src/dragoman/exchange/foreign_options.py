@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from dragoman.core.errors import ConfigError, DataError
 
 
@@ -21,8 +23,14 @@ class ForeignOptions:
     """What is in front of a name in errors."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """An option; the default if it is missing or null."""
+        """An option; the default if it is missing or null.
+
+        Raises:
+            DataError: it is a tensor, which a pickle may hold anywhere.
+        """
         found = self.values.get(name)
+        if isinstance(found, Tensor):
+            raise DataError(f"{self.where}: {self.prefix}{name}: a tensor is no option")
         return default if found is None else found
 
     def of_type(self, name: str, kind: type, default: Any = None) -> Any:

@@ -27,7 +27,7 @@ from dragoman.exchange.huggingface_marian import (
     VOCABULARY_FILE,
     layers,
 )
-from dragoman.exchange.probes import Probe, batches, probes
+from dragoman.exchange.probes import Probe, batches, largest, probes
 from dragoman.exchange.weight_layout import inverse, permute_width, sines_then_cosines
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.directions import language_pairs
@@ -114,7 +114,7 @@ class HuggingfaceExporter(Exporter):
             found = MarianMTModel.from_pretrained(directory).eval()
             read = MarianTokenizer.from_pretrained(directory)
         asked = probes(saved)
-        gap = max(_difference(found, batch) for batch in batches(asked, _BATCH))
+        gap = largest(_difference(found, batch) for batch in batches(asked, _BATCH))
         if not gap <= _TOLERANCE:
             raise ExportError(
                 f"MarianMTModel gives log-probabilities that differ by up to {gap:.1e} from the "
@@ -303,7 +303,7 @@ def _difference(model: MarianMTModel, batch: Any) -> float:
         apart = np.abs(scores[: len(one.target)].numpy() - one.log_probabilities)
         # Of what is never put out, as a symbol that an imported model lacks, no digits are left.
         gaps.append(apart[one.log_probabilities > _IMPOSSIBLE].max())
-    return float(max(gaps))
+    return largest(gaps)
 
 
 def _padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:

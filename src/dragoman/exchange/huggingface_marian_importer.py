@@ -31,6 +31,7 @@ from dragoman.exchange.huggingface_marian import (
     layers,
     position_table,
 )
+from dragoman.exchange.huggingface_marian_search import search_of
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
@@ -66,7 +67,7 @@ class HuggingfaceMarianImporter(Importer):
         sides = _sides(path, settings)
         weights = _weights(path, settings, sides)
         found, notes = _languages(path, languages)
-        search, search_notes = _search(settings)
+        search, search_notes = search_of(settings)
         config = SavedConfig(
             source_language=found[0],
             target_language=found[1],
@@ -217,7 +218,7 @@ def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
     ):
         if found != {settings.get(name, int, min(found))}:
             raise DataError(
-                f"{settings.path}: {name}: {settings.values[name]}, but {VOCABULARY_FILE} has "
+                f"{settings.path}: {name}: {settings.values.get(name)}, but {VOCABULARY_FILE} has "
                 f"{min(found)}; they do not belong together"
             )
     sides = []
@@ -299,10 +300,9 @@ def _check_positions(theirs: ForeignWeights, d_model: int, file: Path) -> None:
         name = f"model.{side}.embed_positions.weight"
         if name not in theirs:
             continue
-        table = theirs.take(name)
+        table = theirs.table(name, d_model)
         expected = position_table(len(table), d_model)
-        same = table.shape == expected.shape
-        if not same or (table - expected).abs().max() > _POSITIONS_TOLERANCE:
+        if (table - expected).abs().max() > _POSITIONS_TOLERANCE:
             raise ConfigError(
                 f"{file}: {name} are not the sinusoids of Vaswani et al. 2017, which "
                 "MarianMTModel has"
@@ -367,27 +367,6 @@ def _directions(languages: list[str], vocabulary: Vocabulary) -> tuple[Direction
         Direction(source_language=languages[0], target_language=target, tags=asked)
         for target, asked in (into or {languages[1]: ()}).items()
     )
-
-
-def _search(settings: Settings) -> tuple[dict[str, Any], list[str]]:
-    """Settings of search, and how theirs differ."""
-    beam = settings.get("num_beams", int, 1)
-    penalty = settings.get("length_penalty", float, 1.0)
-    search: dict[str, Any] = {"beam": max(beam, 1), "length_penalty": max(penalty, 0.0)}
-    forced = settings.values.get("forced_eos_token_id") is not None
-    longest = settings.get("max_length", int, 0) - (2 if forced else 1)  # begin and end count
-    notes = [
-        f"Search: beam {search['beam']}. There a hypothesis' log-probability is divided by "
-        f"|Y|^{penalty:g}, here by ((5 + |Y|) / 6)^{search['length_penalty']:g} (Wu et al. 2016), "
-        "so that beam search may rank hypotheses otherwise; with beam 1 texts are the same.",
-        "Unknown pieces are not put out unless search.allow_unknown is set; there they are.",
-    ]
-    if longest > 0:
-        notes.append(
-            f"An output has at most {longest} pieces there; here at most 50 more than its "
-            "source (search.extra_length), and sources may be of any length."
-        )
-    return search, notes
 
 
 def _licence(path: Path) -> str | None:

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+import yaml
 
+from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.saved.directions import usage
 from dragoman.saved.model import SavedConfig, build_model, load_weights, save_model, weights_of
+from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
@@ -70,6 +74,7 @@ def import_model(
     tell(f"reading {path} as a model of {importer.name}")
     found = importer.read(path, languages)
     config = _with_direction(found.config)
+    _check_usable(config, path)
     weights = _checked(found, path)
     parameters = sum(tensor.numel() for tensor in weights.values())
     report = ImportReport(
@@ -93,6 +98,20 @@ def _with_direction(config: SavedConfig) -> SavedConfig:
         source_language=config.source_language, target_language=config.target_language
     )
     return config.model_copy(update={"directions": (direction,)})
+
+
+def _check_usable(config: SavedConfig, path: Path) -> None:
+    """Refuse what can be written into ``config.yaml`` and never be opened again.
+
+    Raises:
+        DataError: names it.
+    """
+    try:
+        parse(SearchConfig, config.search, "its settings of search")
+        load_yaml(to_yaml(config.model_dump()))
+    except (ConfigError, yaml.YAMLError) as error:
+        problem = getattr(error, "problem", None) or str(error)
+        raise DataError(f"{path}: cannot be kept: {problem}; correct its files") from error
 
 
 def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:

@@ -197,7 +197,7 @@ def _numbered(
     if kind == "subword-nmt":
         codes = _beside(directory, [details.get("codes")], "merges (tokenizer_cfg.codes)")
         splitting = subword_nmt(
-            read_text(codes).splitlines(),
+            read_text(codes).split("\n"),
             str(codes),
             separator=details.of_type("separator", str, "@@"),
             vocabulary=tuple(piece for piece in ids if piece not in special),

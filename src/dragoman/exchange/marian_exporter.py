@@ -20,7 +20,7 @@ from torch import Tensor
 from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.marian_formulas import MarianTransformer
-from dragoman.exchange.probes import probes
+from dragoman.exchange.probes import largest, probes
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
@@ -93,10 +93,8 @@ class MarianExporter(Exporter):
         decoder = yaml.safe_dump(_decoder(saved, names), sort_keys=False)
         (directory / DECODER_FILE).write_text(decoder, encoding="utf-8")
         read = MarianTransformer(*read_npz(directory / MODEL_FILE))
-        gap = max(
-            float(
-                np.abs(read.log_probabilities(one.source, one.target) - one.log_probabilities).max()
-            )
+        gap = largest(
+            np.abs(read.log_probabilities(one.source, one.target) - one.log_probabilities).max()
             for one in asked
         )
         if not gap <= _TOLERANCE:

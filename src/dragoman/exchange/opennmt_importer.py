@@ -11,6 +11,7 @@ import re
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ class _Options(ForeignOptions):
             found = self.get(name)
             if isinstance(found, list) and found:
                 found = found[0]  # one for each phase of training
-            if isinstance(found, (int, float)) and not isinstance(found, bool):
+            if isinstance(found, (int, float)) and not isinstance(found, bool) and isfinite(found):
                 return found
             if found is not None:
                 raise DataError(f"{self.where}: option {name}: expected a number: {found!r:.80}")
@@ -349,9 +350,9 @@ class _Attention:
             part = key.removeprefix(f"{ours}.").split(".")[0]
             if part in {"key", "value"}:
                 groups = self.heads // self.repeated
-                found[key] = repeat_heads(found[key], groups, self.repeated)
+                found[key] = repeat_heads(found[key], groups, self.repeated, theirs.where)
             if part in {"query", "key"} and within and self.halves:
-                found[key] = rotation_in_pairs(found[key], self.heads)
+                found[key] = rotation_in_pairs(found[key], self.heads, theirs.where)
         if within and self.relative:
             table = theirs.take(f"{name}.relative_positions_embeddings.weight")
             table = table[: self.relative + 1] if causal else table

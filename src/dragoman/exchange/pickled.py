@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import DataError
+from dragoman.core.wording import named
 
 ALLOWED: tuple[type, ...] = (Namespace,)
 """Classes that may be made beside those of PyTorch's restricted reader: a ``Namespace`` holds the
@@ -175,11 +176,11 @@ def check_tensor(name: str, tensor: Tensor, path: Path) -> None:
     """
     plain = tensor.layout == torch.strided and not tensor.is_quantized
     if not plain or tensor.is_meta:
-        raise DataError(f"{path}: {name} is no plain tensor; convert it to float32 first")
+        raise DataError(f"{path}: {named([name])} is no plain tensor; convert it to float32 first")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
         raise DataError(
-            f"{path}: {name} has the shape {list(tensor.shape)}, which is more than the file "
-            "holds; this is not a file to be trusted"
+            f"{path}: {named([name])} has the shape {list(tensor.shape)}, which is more than the "
+            "file holds; this is not a file to be trusted"
         )
 
 

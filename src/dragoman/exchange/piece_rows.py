@@ -37,6 +37,11 @@ class PieceMatrices:
                     f"{where}: the {name} embeddings have the shape {list(tensor.shape)}, but the "
                     f"dictionary has {size} pieces; its files do not belong together"
                 )
+        if self.bias is not None and self.bias.shape != (sizes[1],):
+            raise DataError(
+                f"{where}: the output bias has the shape {list(self.bias.shape)}, but the "
+                f"dictionary has {sizes[1]} pieces; its files do not belong together"
+            )
 
     def ours(
         self, sides: tuple[Numbered, Numbered], *, zero_start: bool = False

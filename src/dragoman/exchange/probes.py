@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,11 @@ def _scores(model: TranslationModel, source: Sequence[int], target: Sequence[int
         scores = model.logits(hidden)[0].float().log_softmax(-1)  # (target, target_vocabulary)
     found: Floats = scores.cpu().numpy()
     return found
+
+
+def largest(gaps: Iterable[float]) -> float:
+    """The largest difference of all; NaN if one is, which Python's own ``max`` may pass over."""
+    return float(np.max(list(gaps)))
 
 
 def batches(found: Sequence[Probe], size: int) -> Iterator[Sequence[Probe]]:

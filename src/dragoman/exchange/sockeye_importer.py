@@ -17,6 +17,7 @@ import yaml
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.strict_yaml import StrictLoader
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state, read_text
 from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
@@ -36,6 +37,7 @@ _DECODERS = {"transformer": "self_attention", "ssru_transformer": "ssru"}
 # dropout, r: residual sum).
 _ORDERS = {("n", "dr"): "pre", ("", "drn"): "post"}
 _BEAM, _PENALTY = 5, 1.0  # of sockeye-translate
+_LARGEST_CONFIG = 2**20  # characters; a hundred times what one has
 
 
 class SockeyeImporter(Importer):
@@ -60,7 +62,7 @@ class SockeyeImporter(Importer):
         matrices = _matrices(theirs)
         matrices.check_rows((len(dictionaries[0]), len(dictionaries[1])), file)
         weights, found = matrices.ours(sides)
-        tables = _position_tables(theirs, settings)
+        tables = _position_tables(theirs, settings, matrices.source.shape[1])
         model = settings.model(found, len(tables[0]) if tables else None)
         for side, table in zip(("source", "target"), tables, strict=False):
             weights[f"{side}_embedding.positions.table"] = table / model.d_model**0.5
@@ -90,11 +92,12 @@ class SockeyeImporter(Importer):
                 f"Search: beam {_BEAM}. sockeye-translate divides a hypothesis' log-probability by "
                 f"|Y| by default, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016), so that "
                 "beam search may rank hypotheses otherwise; with beam 1 texts are the same.",
+                "Unknown pieces are put out there, and here if search.allow_unknown is set.",
             ),
         )
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(StrictLoader):
     """YAML whose tags only name the classes of Sockeye, of which nothing is made."""
 
 
@@ -124,10 +127,13 @@ class _Settings:
         """The settings of a model.
 
         Raises:
-            DataError: the file is missing or damaged, or of another program.
+            DataError: the file is missing, damaged or hostile, or of another program.
         """
+        text = read_text(file)
+        if len(text) > _LARGEST_CONFIG:
+            raise DataError(f"{file}: too large for a configuration; is it another file?")
         try:
-            found = yaml.load(read_text(file), _Loader)
+            found = yaml.load(text, _Loader)
         except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
             raise DataError(f"{file}: {' '.join(str(error).split()):.200}") from error
         if not isinstance(found, dict) or "config_encoder" not in found:
@@ -164,6 +170,8 @@ class _Settings:
     def check(self) -> None:
         """Refuse what a Transformer here lacks.
 
+        Early versions did not have all of these settings, which are off where they are missing.
+
         Raises:
             ConfigError: names it.
         """
@@ -178,7 +186,10 @@ class _Settings:
             (("config_decoder", "block_prepended_cross_attention"), False),
         )
         for path, value in known:
-            if (found := self.get(*path)) != value:
+            *sections, name = path
+            section = self.get(*sections)
+            found = section.get(name, value) if isinstance(section, dict) else section
+            if found != value:
                 raise ConfigError(
                     f"{self.where}: {'.'.join(path)}: {found!r:.80} is not known here, only {value}"
                 )
@@ -258,7 +269,7 @@ def _matrices(theirs: ForeignWeights) -> PieceMatrices:
     return PieceMatrices(source, target, output, theirs.take("output_layer.bias"))
 
 
-def _position_tables(theirs: ForeignWeights, settings: _Settings) -> list[Tensor]:
+def _position_tables(theirs: ForeignWeights, settings: _Settings, width: int) -> list[Tensor]:
     """Learned positions of both sides, equally many; none if they are fixed.
 
     The last one serves all targets that are longer, there too.
@@ -269,12 +280,9 @@ def _position_tables(theirs: ForeignWeights, settings: _Settings) -> list[Tensor
     if kind != "learned":
         theirs.ignore(names)  # computed here
         return []
-    tables = [theirs.take(name) for name in names]
+    tables = [theirs.table(name, width) for name in names]
     most = max(map(len, tables))
-    return [
-        torch.cat([table, table[-1:].expand(most - len(table), -1)]) if len(table) else table
-        for table in tables
-    ]
+    return [torch.cat([table, table[-1:].expand(most - len(table), -1)]) for table in tables]
 
 
 def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:

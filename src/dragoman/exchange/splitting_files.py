@@ -79,7 +79,7 @@ def _over_codes(
     escapes = any(piece.startswith(("&apos;", "&quot;", "&amp;")) for piece in ids)
     hyphens = any(piece.startswith("@-@") for piece in ids)
     splitting = subword_nmt(
-        read_text(file).splitlines(),
+        read_text(file).split("\n"),
         str(file),
         tokenizer="moses",
         language=language or "en",

@@ -76,21 +76,27 @@ def permute_width(
     return permuted
 
 
-def repeat_heads(tensor: Tensor, groups: int, times: int) -> Tensor:
+def repeat_heads(
+    tensor: Tensor, groups: int, times: int, where: Path | str = "the model"
+) -> Tensor:
     """Keys or values that several heads read alike (Shazeer 2019; Ainslie et al. 2023), for each.
 
     Args:
         tensor: a weight or bias whose first axis is ``groups * d_k``.
         groups: number of different heads.
         times: how many heads in succession read each; the result has ``groups * times * d_k`` rows.
+        where: the file that it is from, for messages.
+
+    Raises:
+        DataError: it is not of so many heads.
     """
     if times == 1:
         return tensor
-    heads = tensor.view(groups, -1, *tensor.shape[1:])
+    heads = _by_head(tensor, groups, where)
     return heads.repeat_interleave(times, dim=0).flatten(0, 1)
 
 
-def rotation_in_pairs(tensor: Tensor, heads: int) -> Tensor:
+def rotation_in_pairs(tensor: Tensor, heads: int, where: Path | str = "the model") -> Tensor:
     """Queries or keys whose rotated pairs are neighbours, where they were halves of a head.
 
     Products of queries and keys stay the same, since both are permuted alike.
@@ -98,9 +104,23 @@ def rotation_in_pairs(tensor: Tensor, heads: int) -> Tensor:
     Args:
         tensor: a weight or bias whose first axis is ``heads * d_k``.
         heads: their number.
+        where: the file that it is from, for messages.
+
+    Raises:
+        DataError: it is not of so many heads.
     """
-    split = tensor.view(heads, -1, *tensor.shape[1:])
+    split = _by_head(tensor, heads, where)
     return split[:, sines_then_cosines(split.shape[1])].flatten(0, 1)
+
+
+def _by_head(tensor: Tensor, heads: int, where: Path | str) -> Tensor:
+    """A weight or bias with an axis of heads in front."""
+    if len(tensor) % heads:
+        raise DataError(
+            f"{where}: a weight of the shape {list(tensor.shape)} is not of {heads} heads; its "
+            "files do not belong together"
+        )
+    return tensor.view(heads, -1, *tensor.shape[1:])
 
 
 def with_rows(

@@ -108,8 +108,11 @@ def read_shortlist(path: Path, vocabularies: Vocabularies) -> Shortlist:
             f"{path}: this shortlist is for other vocabularies than those of the model; {_AGAIN}"
         )
     sizes = tuple(map(len, vocabularies))
-    if tensors.keys() != _TENSORS or not _is_sound(
-        {k: v.numpy() for k, v in tensors.items()}, sizes
+    whole = not any(one.is_floating_point() for one in tensors.values())
+    if (
+        tensors.keys() != _TENSORS
+        or not whole
+        or not _is_sound({k: v.numpy() for k, v in tensors.items()}, sizes)
     ):
         raise SavedError(f"{path}: damaged (its pieces are not those of the model); {_AGAIN}")
     starts, pieces, always = (tensors[name].numpy() for name in ("starts", "pieces", "always"))

@@ -6,6 +6,7 @@ The importers in :mod:`dragoman.exchange` read files; what is in them comes here
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,6 +23,7 @@ from dragoman.text.tags import is_tag
 from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
+_NO_TEXT = re.compile("[\ud800-\udfff]")
 _WRITTEN = "#version: 0.2"  # where the end of a word is marked in its last piece
 
 
@@ -177,6 +179,8 @@ def _order(
         raise DataError(
             f"{where}: two pieces of the dictionary have the same number, or one is < 0"
         )
+    if wrong := next((piece for piece in ids if _NO_TEXT.search(piece)), None):
+        raise DataError(f"{where}: the piece {wrong!r:.40} has half of a surrogate pair, no text")
     others = sorted((piece for piece in ids if piece not in special), key=ids.__getitem__)
     names = [tags.get(piece, piece) for piece in others]
     clash = set(names) & set(SPECIAL)

@@ -20,16 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from xml.etree.ElementTree import Element, ParseError
-
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import iterparse
+from xml.etree.ElementTree import Element
 
 from dragoman.core.errors import DataError
 from dragoman.core.wording import named, shown
 from dragoman.text.glossary import Term
 from dragoman.text.language_codes import spelling
-from dragoman.text.lines import COMPRESSIONS, open_bytes, read_lines
+from dragoman.text.lines import COMPRESSIONS, read_lines
+from dragoman.text.xml_parts import each_part, local
 
 CASE_SENSITIVE, DO_NOT_TRANSLATE = "case-sensitive", "do-not-translate"
 FLAGS = (CASE_SENSITIVE, DO_NOT_TRANSLATE)
@@ -109,7 +107,7 @@ def _read_table(path: Path) -> Iterator[Term]:
 def _read_tbx(path: Path, languages: tuple[str, str] | None) -> list[Term]:
     there: dict[str, None] = {}
     terms: list[Term] = []
-    for number, entry in enumerate(_entries(path), 1):
+    for number, entry in enumerate(each_part(path, _ENTRIES), 1):
         found = _terms_of(entry)
         there.update(dict.fromkeys(found))
         if languages is None:
@@ -142,39 +140,14 @@ def _merged(terms: list[Term]) -> list[Term]:
     return list(by_source.values())
 
 
-def _entries(path: Path) -> Iterator[Element]:
-    """The concepts of a file; each is freed when the next is requested."""
-    with open_bytes(path) as stream:
-        try:
-            for _, element in iterparse(stream, events=("end",)):
-                if _local(element) in _ENTRIES:
-                    yield element
-                    element.clear()
-        except ParseError as error:
-            raise DataError(
-                f"{path}:{error.position[0]}: not XML ({error}); export it again"
-            ) from error
-        except DefusedXmlException as error:
-            raise DataError(
-                f"{path}: declares XML entities, which are not read for safety; export it without "
-                "a document type"
-            ) from error
-        except (LookupError, ValueError) as error:
-            raise DataError(
-                f"{path}: declares an encoding that is not read ({error}); export it as UTF-8"
-            ) from error
-
-
 def _terms_of(entry: Element) -> dict[str, list[tuple[str, bool]]]:
     """By language, the terms of a concept, and whether each is in current use."""
     found: dict[str, list[tuple[str, bool]]] = {}
     for section in entry:
         language = section.get(_XML_LANGUAGE) or section.get("lang")
-        if _local(section) in _LANGUAGES and language:
+        if local(section) in _LANGUAGES and language:
             for group in section:
-                text = next(
-                    ("".join(e.itertext()) for e in group.iter() if _local(e) == "term"), ""
-                )
+                text = next(("".join(e.itertext()) for e in group.iter() if local(e) == "term"), "")
                 if text.strip():
                     found.setdefault(language, []).append((text, not _is_outdated(group)))
     return found
@@ -183,7 +156,7 @@ def _terms_of(entry: Element) -> dict[str, list[tuple[str, bool]]]:
 def _is_outdated(group: Element) -> bool:
     """Whether a term is marked as deprecated or superseded."""
     for element in group.iter():
-        if element.get("type") in _STATUS or _local(element) in _STATUS:
+        if element.get("type") in _STATUS or local(element) in _STATUS:
             text = "".join(element.itertext()).strip().lower()
             if text.startswith(_OUTDATED):
                 return True
@@ -196,8 +169,3 @@ def _in_language(found: dict[str, list[tuple[str, bool]]], language: str) -> lis
     exact = [terms for name, terms in found.items() if spelling(name) == wanted]
     near = [terms for name, terms in found.items() if spelling(name).startswith(f"{wanted}-")]
     return [term for terms in exact or near for term in terms]
-
-
-def _local(element: Element) -> str:
-    """The name of an element without its namespace."""
-    return str(element.tag).rpartition("}")[2]

@@ -21,6 +21,9 @@ from dragoman.text.public_corpora import remedy
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**17
+# Of a Zstandard file at once: 4 bytes of one may stand for 128 KiB, so that larger chunks could
+# fill the memory.
+_ZSTANDARD_BYTES = 2**10
 # A longer line is not text, and is rejected without being held in memory.
 _LONGEST_LINE = 2**26  # bytes
 
@@ -217,7 +220,7 @@ class _ZstandardFile(io.RawIOBase):
             if self._frame.eof:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
                 self._started = False
-            compressed = compressed or self._file.read(_CHUNK_BYTES)
+            compressed = compressed or self._file.read(_ZSTANDARD_BYTES)
             if not compressed:
                 if self._started:
                     raise EOFError("Zstandard frame ends too early")

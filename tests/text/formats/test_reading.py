@@ -218,6 +218,16 @@ class TestTmx:
         text = tmx([("a", "b")]).replace("UTF-8", "klingon")
         assert "declares an encoding that is not read" in fails(write(tmp_path, "a.tmx", text))
 
+    def test_a_unit_without_end_is_refused_before_memory_is(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A file of one text, compressed a thousandfold, would fill any memory."""
+        monkeypatch.setattr("dragoman.text.xml_parts._LONGEST_PART", 2**17)
+        many = tmx([("a" * 1000, "b" * 1000)] * 200)
+        assert len(read(write(tmp_path, "a.tmx.gz", many))) == 200
+        text = fails(write(tmp_path, "b.tmx.gz", tmx([("a" * 200_000, "b")])))
+        assert "over 131,072 bytes without the end of an entry" in text
+
     def test_memory_does_not_grow_with_the_file(self, tmp_path: Path) -> None:
         def peak(units: int) -> int:
             part = CorpusPart(

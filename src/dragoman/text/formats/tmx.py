@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from xml.etree.ElementTree import Element, ParseError
-from xml.parsers.expat import errors as expat_errors
-
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import iterparse
+from xml.etree.ElementTree import Element
 
 from dragoman.core.errors import DataError
 from dragoman.core.wording import named
 from dragoman.text.formats.interface import Format, Pair, Sides
-from dragoman.text.lines import open_bytes
+from dragoman.text.xml_parts import each_part, local
 
 _FIRST_UNITS = 1000  # of a translation memory, from which its languages are known
-_NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
+_UNITS = ("tu",)
 
 
 class Tmx(Format):
@@ -42,7 +38,7 @@ class Tmx(Format):
     def offered_sides(self, path: Path) -> list[str]:
         """The languages of the first units, in the order of appearance."""
         found: dict[str, None] = {}
-        for unit in islice(_units(path), _FIRST_UNITS):
+        for unit in islice(each_part(path, _UNITS), _FIRST_UNITS):
             found.update(dict.fromkeys(_segments(unit)))
         return list(found)
 
@@ -51,7 +47,7 @@ def _read(path: Path, sides: Sides) -> Iterator[Pair]:
     source, target = sides
     languages: dict[str, None] = {}
     found = False
-    for number, unit in enumerate(_units(path), 1):
+    for number, unit in enumerate(each_part(path, _UNITS), 1):
         texts = _segments(unit)
         languages.update(dict.fromkeys(texts))
         pair = [_of_language(texts, language) for language in (source, target)]
@@ -65,41 +61,13 @@ def _read(path: Path, sides: Sides) -> Iterator[Pair]:
         )
 
 
-def _units(path: Path) -> Iterator[Element]:
-    """The ``tu`` elements of a translation memory; each is freed when the next is requested."""
-    with open_bytes(path) as stream:
-        body: Element | None = None
-        try:
-            for event, element in iterparse(stream, events=("start", "end")):
-                name = _local(element.tag)
-                if event == "start" and name == "body":
-                    body = element
-                elif event == "end" and name == "tu":
-                    yield element
-                    if body is not None:
-                        body.clear()
-        except ParseError as error:
-            ended = error.code == _NO_ELEMENTS
-            reason = "the file is empty or ends too early" if ended else f"not XML ({error})"
-            raise DataError(f"{path}:{error.position[0]}: {reason}; export it again") from error
-        except DefusedXmlException as error:
-            raise DataError(
-                f"{path}: declares XML entities, which are not read for safety; "
-                "export it without a document type"
-            ) from error
-        except (LookupError, ValueError) as error:
-            raise DataError(
-                f"{path}: declares an encoding that is not read ({error}); export it as UTF-8"
-            ) from error
-
-
 def _segments(unit: Element) -> dict[str, str]:
     """The text of each language of a ``tu``; the first if a language occurs twice."""
     texts: dict[str, str] = {}
     for variant in unit:
         language = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang")
-        if _local(variant.tag) == "tuv" and language:
-            segments = (part for part in variant if _local(part.tag) == "seg")
+        if local(variant) == "tuv" and language:
+            segments = (part for part in variant if local(part) == "seg")
             texts.setdefault(language, "".join(_text(next(segments, Element("seg")))))
     return texts
 
@@ -114,7 +82,7 @@ def _text(element: Element) -> Iterator[str]:
         if part is None:
             inside.pop()
             yield tail
-        elif _local(part.tag) == "hi":
+        elif local(part) == "hi":
             inside.append((iter(part), part.tail or ""))
             yield part.text or ""
         else:
@@ -134,8 +102,3 @@ def _of_language(texts: dict[str, str], language: str) -> str | None:
 
 def _language(name: str) -> str:
     return name.lower().replace("_", "-")
-
-
-def _local(tag: str) -> str:
-    """The name of an element without its namespace."""
-    return tag.rpartition("}")[2]

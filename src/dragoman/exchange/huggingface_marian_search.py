@@ -1,0 +1,72 @@
+"""How MarianMTModel searches, by ``generation_config.json``, as settings of our search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dragoman.core.errors import ConfigError
+from dragoman.exchange.huggingface_marian import GENERATION_FILE
+
+if TYPE_CHECKING:
+    from dragoman.exchange.huggingface_marian_importer import Settings
+
+_FORCED = ("forced_bos_token_id", "forced_decoder_ids")
+# What changes outputs, with the values that do not.
+_NOT_DONE: dict[str, tuple[object, ...]] = {
+    "repetition_penalty": (1,),
+    "encoder_repetition_penalty": (1,),
+    "encoder_no_repeat_ngram_size": (0,),
+    "min_length": (0,),
+    "min_new_tokens": (0,),
+    "suppress_tokens": ([],),
+    "begin_suppress_tokens": ([],),
+    "sequence_bias": (),
+    "exponential_decay_length_penalty": (),
+    "do_sample": (False,),
+    "num_beam_groups": (1,),
+}
+
+
+def search_of(settings: Settings) -> tuple[dict[str, Any], list[str]]:
+    """Settings of search, and how theirs differ.
+
+    Raises:
+        ConfigError: every output begins with other pieces than ours.
+        DataError: a value is of another type.
+    """
+    for name in _FORCED:
+        if (found := settings.values.get(name)) is not None:
+            raise ConfigError(
+                f"{settings.path}: {name}: {found!r:.40} begins every output, which is not known "
+                "here"
+            )
+    beam = settings.get("num_beams", int, 1)
+    penalty = settings.get("length_penalty", float, 1.0)
+    search: dict[str, Any] = {"beam": max(beam, 1), "length_penalty": max(penalty, 0.0)}
+    if (ngram := settings.get("no_repeat_ngram_size", int, 0)) > 0:
+        search["no_repeat_ngram"] = ngram
+    forced = settings.values.get("forced_eos_token_id") is not None
+    longest = settings.get("max_length", int, 0) - (2 if forced else 1)  # begin and end count
+    notes = [
+        f"Search: beam {search['beam']}. There a hypothesis' log-probability is divided by "
+        f"|Y|^{penalty:g}, here by ((5 + |Y|) / 6)^{search['length_penalty']:g} (Wu et al. 2016), "
+        "so that beam search may rank hypotheses otherwise; with beam 1 texts are the same.",
+        "Unknown pieces are not put out unless search.allow_unknown is set; there they are.",
+    ]
+    if longest > 0:
+        notes.append(
+            f"An output has at most {longest} pieces there; here at most 50 more than its "
+            "source (search.extra_length), and sources may be of any length."
+        )
+    if others := list(_others(settings)):
+        notes.append(f"Other settings of {GENERATION_FILE} are not done here: {', '.join(others)}.")
+    return search, notes
+
+
+def _others(settings: Settings) -> Iterator[str]:
+    """What else changes outputs there."""
+    for name, neutral in _NOT_DONE.items():
+        found = settings.values.get(name)
+        if found is not None and found not in neutral:
+            yield f"{name}: {found!r:.40}"

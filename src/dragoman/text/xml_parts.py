@@ -1,0 +1,87 @@
+"""XML of any length, read part by part: translation memories and collections of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import BinaryIO
+from xml.etree.ElementTree import Element, ParseError
+from xml.parsers.expat import errors as expat_errors
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+from dragoman.core.errors import DataError
+from dragoman.text.lines import open_bytes
+
+_NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
+# What is longer is no entry of anything, and is refused without being held in memory.
+_LONGEST_PART = 2**24  # bytes
+
+
+def each_part(path: Path, names: Collection[str]) -> Iterator[Element]:
+    """The elements of some names, in constant memory: each is freed when the next is requested.
+
+    Args:
+        path: the file, compressed or not.
+        names: of the elements, without namespaces.
+
+    Raises:
+        DataError: the file is missing or damaged, not well-formed, declares entities, or goes on
+            without end between two of the elements.
+    """
+    with open_bytes(path) as stream:
+        bounded, body = _Bounded(stream, path), None
+        try:
+            for event, element in iterparse(bounded, events=("start", "end")):
+                name = local(element)
+                if event == "start" and name == "body":
+                    body = element
+                elif event == "end" and name in names:
+                    bounded.begin()
+                    yield element
+                    element.clear()
+                    if body is not None:
+                        body.clear()
+        except ParseError as error:
+            ended = error.code == _NO_ELEMENTS
+            reason = "the file is empty or ends too early" if ended else str(error)
+            raise DataError(
+                f"{path}:{error.position[0]}: not XML ({reason}); export it again"
+            ) from error
+        except DefusedXmlException as error:
+            raise DataError(
+                f"{path}: declares XML entities, which are not read for safety; "
+                "export it without a document type"
+            ) from error
+        except (LookupError, ValueError) as error:
+            raise DataError(
+                f"{path}: declares an encoding that is not read ({error}); export it as UTF-8"
+            ) from error
+
+
+def local(element: Element) -> str:
+    """The name of an element without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+class _Bounded:
+    """A stream that ends in an error where a part of it does not end."""
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        self._stream, self._path, self._length = stream, path, 0
+
+    def begin(self) -> None:
+        """Begin another part."""
+        self._length = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as of any stream."""
+        found = self._stream.read(size)
+        self._length += len(found)
+        if self._length > _LONGEST_PART:
+            raise DataError(
+                f"{self._path}: over {_LONGEST_PART:,} bytes without the end of an entry; is it "
+                "another kind of XML?"
+            )
+        return found
