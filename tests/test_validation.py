@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from listed_pieces import listed
 from worlds import ALONE, together
 
 from dragoman import validation
@@ -18,11 +20,13 @@ from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.distributed import World
+from dragoman.training.objectives.masked_lm import MaskedLMConfig
 from dragoman.translation.translator import Translator
-from dragoman.validation import Validation, figures
+from dragoman.validation import ObjectiveValidation, Validation, figures
 
 SENTENCES = 8
 
@@ -140,3 +144,31 @@ def test_the_rate_of_output_in_the_wrong_language(
     for language, rate in (("en", 25.0), ("de", 75.0)):
         validation = make(part, vocabularies, ALONE, language=language, **metrics)
         assert figures(validation.report(model))["wrong_language"] == rate
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_masked_text_with_nothing_to_predict_is_refused_before_training(
+    known: int, tmp_path: Path
+) -> None:
+    """Unknown pieces and tags are never hidden; a single other piece is enough."""
+    content = listed("<mask>", "ein", "Haus").content.model_copy(update={"tags": ("<mask>",)})
+    pieces = ListedVocabulary(content)
+    lines = ["zwei <mask>", "ein Haus" if known else "zwei"]
+    path = tmp_path / "dev.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    part = CorpusPart(source=str(path), target=str(path))
+    sizes: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8}
+    config = TransformerConfig(**sizes, heads=2)
+    vocabularies = Vocabularies(pieces, pieces)
+    dev = ObjectiveValidation(
+        *(part, vocabularies, SearchConfig(), EvaluationConfig(metrics=()), ALONE),
+        objective=MaskedLMConfig(),
+        model=config,
+    )
+    model = build_model(config, vocabularies)
+    if known:
+        dev.check_lengths(model)
+        assert dev(model)["loss"] > 0
+    else:
+        with pytest.raises(DataError, match=r"dev.txt.*: nothing to predict: .*; give it text"):
+            dev.check_lengths(model)

@@ -254,6 +254,19 @@ class ObjectiveValidation(Validation):
         super().__init__(part, vocabularies, search, evaluation, world)
         self._reading, self._objective = objective.reading, objective.build(0.0, model)
 
+    def check_lengths(self, model: TranslationModel) -> None:
+        """See :meth:`Validation.check_lengths`; and that there is something to predict.
+
+        Raises:
+            DataError: a line is too long, or the objective finds nothing to predict in any.
+        """
+        super().check_lengths(model)
+        if not any(batch.target_tokens for batch in self._batches(range(len(self._pairs)))):
+            raise DataError(
+                f"{self._name}: nothing to predict: all lines are tags and unknown pieces; give it "
+                "text that the vocabulary knows"
+            )
+
     def report(self, model: TranslationModel) -> Report:
         """See :meth:`Validation.report`; ``loss`` is per token that the objective counts."""
         found = self._world.gather(lambda: self._totals(model))
@@ -273,15 +286,15 @@ class ObjectiveValidation(Validation):
         sums = torch.zeros(len(names), dtype=torch.float64, device=device)
         model.eval()
         with torch.no_grad():
-            for batch in self._batches():
+            for batch in self._batches(self._shares()[self._world.rank]):
                 found = self._objective.backward(model, batch.to(device), 1.0)
                 sums += torch.stack([found[name] for name in names]).double()
         totals: list[float] = sums.tolist()
         return totals
 
-    def _batches(self) -> Iterator[Batch]:
-        """The lines of this process as the objective reads them."""
-        numbers = np.array(self._shares()[self._world.rank], dtype=np.int64)
+    def _batches(self, lines: Sequence[int]) -> Iterator[Batch]:
+        """Some lines, by their numbers, as the objective reads them."""
+        numbers = np.array(lines, dtype=np.int64)
         pairs = [self._pairs[number] for number in numbers]
         sources = self._vocabularies.source.encode_batch([pair.source for pair in pairs])
         targets = self._vocabularies.target.encode_batch([pair.target for pair in pairs])

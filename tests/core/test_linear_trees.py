@@ -73,3 +73,15 @@ def test_what_is_accepted_has_the_words_and_the_symbols(sequence: list[str], cou
         return
     assert tree.words == words
     assert list(symbols(tree, tags=True)) == sequence
+
+
+def test_no_tree_is_deeper_than_one_in_brackets() -> None:
+    """So that whatever is read can be written, compared and read again."""
+
+    def nested(depth: int) -> str:
+        return f"{'(S ' * depth}XX{' )S' * depth}"
+
+    assert read_tree(str(read_either(nested(199))).replace("(XX )", "(XX a)")).words == ["a"]
+    for depth in (200, 5000):
+        with pytest.raises(TreeError, match=r"symbol 200, .S: over 200 brackets in one another"):
+            read_either(nested(depth))

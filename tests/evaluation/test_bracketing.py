@@ -196,3 +196,8 @@ def test_values_for_scripts() -> None:
     }
     assert values["summaries"]["All"]["f1"] == 75.0
     assert read_tree(GOLD[3]).words == ["Rain", "falls", "."]
+
+
+def test_a_tree_of_endless_depth_is_malformed() -> None:
+    deep = f"{'(S ' * 5000}XX{' )S' * 5000}"
+    assert compare(deep, "(S (NP (D a)))").status == "malformed"

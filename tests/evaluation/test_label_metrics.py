@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +51,24 @@ def test_signatures_intervals_and_significance() -> None:
         assert 1 < score.confidence.margin < 10
     tests = compare_systems(bad, {"good": good}, [expected], CONFIG, SignificanceConfig())
     assert all(one.is_significant() for one in tests)
+
+
+def test_systems_with_different_labels_are_compared_label_by_label() -> None:
+    """By every way to swap the lines of two systems, one of which gives a label of its own."""
+    expected = ["de", "en", "de", "en", "fr", "fr", "de", "en"]
+    first = ["de", "xx", "xx", "en", "fr", "de", "de", "en"]
+    second = ["de", "en", "yy", "yy", "fr", "fr", "yy", "en"]
+    observed = abs(macro_f1(first, expected) - macro_f1(second, expected))
+    as_large = 0
+    for swaps in product([False, True], repeat=len(expected)):
+        both = zip(first, second, swaps, strict=True)
+        one, other = zip(*((b, a) if swap else (a, b) for a, b, swap in both), strict=True)
+        found = abs(macro_f1(list(one), expected) - macro_f1(list(other), expected))
+        as_large += found >= observed - 1e-9
+    config = CONFIG.model_copy(update={"metrics": ("macro_f1",)})
+    test = SignificanceConfig(test="randomization", samples=4000)
+    for baseline, system in ((first, second), (second, first), (expected, second)):
+        (result,) = compare_systems(baseline, {"other": system}, [expected], config, test)
+        assert result.value == pytest.approx(macro_f1(system, expected))
+        if baseline is not expected:
+            assert result.p_value == pytest.approx(as_large / 2 ** len(expected), abs=0.03)

@@ -298,3 +298,12 @@ def test_an_interval_of_chrf_where_next_to_nothing_matches() -> None:
     assert 0 < score.confidence.mean < 100
     assert score.confidence.margin > 0
     assert score.signature.startswith("nrefs:1|bs:100|")
+
+
+def test_resamples_without_a_word_in_references_have_an_interval() -> None:
+    """Where sacrebleu's TER is a plain number, and elsewhere one of NumPy's."""
+    config = EvaluationConfig(metrics=("ter",), confidence_samples=100)
+    (score,) = score_corpus(["a b c d", ""], [["a b d", ""]], config)
+    assert score.confidence is not None
+    assert 0 < score.confidence.mean < 100 / 3
+    assert score.confidence.margin > 0

@@ -110,6 +110,29 @@ def test_the_bootstrap_has_twice_the_p_of_sacrebleu() -> None:
     assert ours.p_value == pytest.approx(2 * theirs.p_value)
 
 
+@pytest.mark.parametrize("metric", ["exact_match", "accuracy", "ter"])
+@pytest.mark.parametrize("lines", [1, 2, 4])
+def test_few_lines_that_differ_are_no_proof(metric: MetricName, lines: int) -> None:
+    """All better by the same: no trial differs by more, and 2 in 2^lines by as much."""
+    references = corpus(100, 11)
+    worse = ["x" if number < lines else line for number, line in enumerate(references)]
+    config = EvaluationConfig(metrics=(metric,))
+    test = SignificanceConfig(test="randomization", samples=1000)
+    (result,) = compare_systems(worse, {"b": references}, [references], config, test)
+    assert result.p_value == pytest.approx(2 ** (1 - lines), abs=0.03)
+
+
+def test_elsewhere_randomisation_has_the_p_of_sacrebleu() -> None:
+    references = corpus(50, 6)
+    one, two = corrupted(references, 0.2, 7), corrupted(references, 0.23, 8)
+    metrics = {"BLEU": sacrebleu.BLEU(tokenize="none", force=True)}
+    test = PairedTest([("a", one), ("b", two)], metrics, [references], "ar", n_samples=300)
+    (ours,) = compare_systems(one, {"b": two}, [references], BLEU, TESTS[1])
+    theirs: Any = test()[1]["BLEU"][1]
+    assert ours.p_value == pytest.approx(theirs.p_value)
+    assert 0.02 < ours.p_value < 0.9
+
+
 @both_tests
 def test_scores_are_those_of_the_metrics_and_repeat_exactly(config: SignificanceConfig) -> None:
     references = corpus(30, 5)

@@ -7,8 +7,11 @@ import torch
 from families import build
 
 from dragoman.core.errors import ConfigError
+from dragoman.models.deep_fusion import DeepFusion, DeepFusionConfig
+from dragoman.models.families.bytenet import ByteNetConfig
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.models.self_attention_recorder import SelfAttentionRecorder, self_attention
 from dragoman.text.vocabulary import BOS, EOS
 
@@ -76,3 +79,32 @@ def test_weights_of_one_sentence(positions: str) -> None:
     if positions == "sinusoidal":  # d_k is 4; the formula of section 3.2.1
         hidden = torch.full((4, 4), float("-inf")).triu(1)
         torch.testing.assert_close(written[:1], (scores + hidden).softmax(-1))
+
+
+SIZES = {"d_model": 8, "d_ff": 8, "heads": 2}
+
+
+def fused(translation: TransformerConfig | ByteNetConfig) -> DeepFusion:
+    language_model = TransformerLMConfig(layers=1, d_model=12, d_ff=8, heads=3, window=3)
+    config = DeepFusionConfig(translation=translation, language_model=language_model)
+    model = build(config).eval()
+    assert isinstance(model, DeepFusion)
+    return model
+
+
+def test_the_language_model_of_a_translator_is_not_its_decoder() -> None:
+    model = fused(TransformerConfig(encoder_layers=1, decoder_layers=2, **SIZES))
+    source, target = torch.tensor([[5, 6, EOS]]), torch.tensor([[BOS, 6, 7, 8]])
+    expected = self_attention(model.translation, source, target)
+    torch.testing.assert_close(self_attention(model, source, target), expected)
+    with pytest.raises(ConfigError, match="no heads"):
+        self_attention(fused(ByteNetConfig(d_model=8)), source, target)
+
+
+@pytest.mark.parametrize("reads", ["causal", "full"])
+def test_a_decoder_that_reads_the_source_itself(reads: str) -> None:
+    """Its heads look at source and target at once: no weights are of the target alone."""
+    model = build(TransformerLMConfig(layers=2, source=reads, **SIZES)).eval()
+    source = torch.tensor([[5, 6, EOS]])
+    with pytest.raises(ConfigError, match="source and target at once"):
+        self_attention(model, source, torch.tensor([[BOS, 6, 7]]))

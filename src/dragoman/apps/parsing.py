@@ -123,7 +123,7 @@ def _parsed(number: int, words: list[str], translations: list[Translation]) -> P
     for one in translations:
         try:
             tree = tree_of(one.text.split(), words)
-        except TreeError as error:  # only if the scores are not numbers, as after an overflow
+        except TreeError as error:  # if scores are not numbers, as after an overflow, or too deep
             refused = f"line {number}: the model wrote no tree: {error}"
             continue
         parses.append(Parse(tree, one.score, one.log_probability))

@@ -18,9 +18,10 @@ EMPTY = "-NONE-"
 """The tag of an empty element, such as a trace."""
 TOP = "TOP"
 """The label of a root that joins several constituents."""
+DEEPEST = 200
+"""Most brackets in one another, that of a word included; newspaper text has at most about 30."""
 
 _UNLABELLED = {"", TOP, "ROOT", "S1"}  # roots that treebanks put around a sentence
-_DEEPEST = 200  # brackets: trees of newspaper text have at most about 30
 _TOKEN = re.compile(r"[()]|[^()\s]+")
 _FUNCTION = re.compile(r"(?<=.)[-=|].*")  # NP-SBJ-1, ADVP|PRT; not -LRB-
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -215,8 +216,8 @@ class _Reader:
                 self._name(token, place)
 
     def _begin(self, place: tuple[int, int]) -> None:
-        if len(self._stack) == _DEEPEST:
-            raise TreeError(f"over {_DEEPEST} brackets in one another; not a sentence", place)
+        if len(self._stack) == DEEPEST:
+            raise TreeError(f"over {DEEPEST} brackets in one another; not a sentence", place)
         if self._stack:
             above = self._stack[-1]
             if above.word is not None:

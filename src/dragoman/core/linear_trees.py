@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.core.constituency import TOP, Leaf, Tree, TreeError, read_tree
+from dragoman.core.constituency import DEEPEST, TOP, Leaf, Tree, TreeError, read_tree
 
 WORD = "XX"
 """The symbol of a word whose tag is left out."""
@@ -48,13 +48,16 @@ def tree_of(sequence: Sequence[str], words: Sequence[str]) -> Tree:
     """The tree over ``words`` that a sequence of symbols describes.
 
     Raises:
-        TreeError: the brackets do not balance, a constituent is empty, there is not one root, or
-            the symbols are not of as many words.
+        TreeError: the brackets do not balance or are too deep, a constituent is empty, there is
+            not one root, or the symbols are not of as many words.
     """
     stack: list[tuple[str, list[Tree | Leaf]]] = [(TOP, [])]
     left = iter(words)
     for place, symbol in enumerate(sequence, 1):
         if (label := opened(symbol)) is not None:
+            if len(stack) == DEEPEST:  # with a bracket around all, and none around a word
+                problem = f"over {DEEPEST} brackets in one another; not a sentence"
+                raise TreeError(f"symbol {place}, {symbol}: {problem}", (1, place))
             stack.append((label, []))
         elif (label := closed(symbol)) is not None:
             name, children = stack.pop()

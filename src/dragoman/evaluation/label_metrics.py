@@ -30,9 +30,16 @@ def label_metric(name: Literal["accuracy", "macro_f1"]) -> Metric:
                 self.update("average", "macro")
 
     class LabelMetric(Metric):
-        """Counts of each label: given rightly, given wrongly, missed."""
+        """Counts of each label: given rightly, given wrongly, missed.
+
+        A label keeps its place, so that the counts of several systems can be added.
+        """
 
         _SIGNATURE_TYPE = LabelSignature
+
+        def __init__(self) -> None:
+            super().__init__()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+            self.places: dict[str, int] = {}
 
         def _preprocess_segment(self, sent: str) -> str:
             return sent.strip()
@@ -50,8 +57,9 @@ def label_metric(name: Literal["accuracy", "macro_f1"]) -> Metric:
             if name == "accuracy":
                 return [[int(given in expected), 1] for given, expected in pairs]
             known = {one for given, expected in pairs for one in (given, expected[0])}
-            places = {label: 3 * number for number, label in enumerate(sorted(known))}
-            return [_outcome(given, expected[0], places) for given, expected in pairs]
+            for label in sorted(known - self.places.keys()):
+                self.places[label] = 3 * len(self.places)
+            return [_outcome(given, expected[0], self.places) for given, expected in pairs]
 
         def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
             counts = [int(count) for count in stats]
@@ -66,7 +74,7 @@ def label_metric(name: Literal["accuracy", "macro_f1"]) -> Metric:
                 [sum(column) for column in zip(*stats, strict=True)]
             )
 
-    return LabelMetric()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+    return LabelMetric()
 
 
 def _outcome(given: str, expected: str, places: dict[str, int]) -> list[int]:

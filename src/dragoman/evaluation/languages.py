@@ -74,7 +74,8 @@ class ExpectedLanguage:
     def misses(self, line: str, margin: float = 0.0) -> bool | None:
         """Whether a line is in another language; None for one without letters.
 
-        Text that is in no language, such as a list of identifiers, is not in another one.
+        Text that is in no language, such as a list of identifiers, is not in another one, unless
+        there are candidates: it is then taken for one of these.
 
         Args:
             line: the text.

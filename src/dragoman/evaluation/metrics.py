@@ -301,18 +301,23 @@ def _sacrebleu_metric(name: MetricName, config: EvaluationConfig) -> Metric:
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-    class PlainCHRF(CHRF):
-        """Whose scores are plain floats: resamples have NumPy's, whose mean may fail (2.6.0)."""
+    def plain(found: Any) -> Any:
+        """With a plain float: resamples have NumPy's or either, whose mean may fail (2.6.0)."""
+        found.score = float(found.score)
+        return found
 
+    class PlainCHRF(CHRF):
         def _compute_score_from_stats(self, stats: list[int]) -> Any:
-            found = super()._compute_score_from_stats(stats)
-            found.score = float(found.score)
-            return found
+            return plain(super()._compute_score_from_stats(stats))
+
+    class PlainTER(TER):
+        def _compute_score_from_stats(self, stats: list[float]) -> Any:
+            return plain(super()._compute_score_from_stats(stats))
 
     if name == "chrf":
         return PlainCHRF(lowercase=config.lowercase, word_order=config.chrf_word_order)
     if name == "ter":
-        return TER()
+        return PlainTER()
     tokenize = config.bleu_tokenize
     try:
         # sacrebleu warns about text that looks tokenised unless ``force`` says that it is intended.

@@ -2,10 +2,12 @@
 
 Paired bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation
 Evaluation", 2004) and paired approximate randomisation (Riezler and Maxwell, "On Some Pitfalls in
-Automatic Evaluation and Significance Testing for MT", 2005), by sacrebleu's own implementation.
-The p-values of both are two-sided.  sacrebleu's bootstrap counts how often ``|d*| - mean |d*|`` is
-above ``|d|``, which is one tail of the differences ``d*`` in resamples: its p is doubled here.  The
-seed is fixed (12345, or SACREBLEU_SEED) and is part of the signature.
+Automatic Evaluation and Significance Testing for MT", 2005), as in sacrebleu.  The p-values of both
+are two-sided.  sacrebleu's bootstrap counts how often ``|d*| - mean |d*|`` is above ``|d|``, which
+is one tail of the differences ``d*`` in resamples: its p is doubled here.  Its randomisation does
+not count trials whose difference equals the observed one, unlike the paper's; where few lines
+differ, most trials do, and p would be tiny: they count here.  The seed is fixed (12345, or
+SACREBLEU_SEED) and is part of the signature.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 
 _SEED = 12345
+_ROUNDING = 1e-9
+"""Scores that differ by less are equal: sums of the same numbers in another order."""
 
 
 class SignificanceConfig(Config):
@@ -124,13 +128,15 @@ def compare_systems(
         names = [one for one in evaluation.metrics if (one in READS_SOURCE) == reads_source]
         if not names:
             continue
-        test = PairedTest(
+        test: Any = PairedTest(
             [("baseline", baseline), *systems.items()],
             {name: build_metric(name, evaluation, source) for name in names},
             compared_with(names[0], references, source),
             test_type="bs" if config.test == "bootstrap" else "ar",
             n_samples=config.samples,
         )
+        if config.test == "randomization":
+            test._fn = _randomised
         found = test()
         signatures |= found[0]
         results |= found[1]
@@ -146,6 +152,42 @@ def compare_systems(
         for row, system in enumerate(systems, start=1)
         for metric, signature in signatures.items()
     ]
+
+
+def _randomised(
+    baseline: Mapping[str, tuple[Any, Result]], name: str, *given: Any
+) -> tuple[str, dict[str, Result]]:
+    """The randomisation test of sacrebleu, with its draws, where equal differences count, too.
+
+    Args:
+        baseline: statistics of its lines, and its score, by metric.
+        name: of the system.
+        given: what sacrebleu's own function takes: the system's translations, the references, the
+            metrics by name, the number of trials, one number that does not matter, and the seed.
+
+    Returns:
+        The name, and score and p-value by metric.
+    """
+    import numpy as np
+    from sacrebleu.significance import Result
+
+    hypotheses, references, metrics, trials, _, seed = given
+    swapped = np.random.default_rng(seed).integers(2, size=(trials, len(hypotheses)), dtype=bool)
+    results = {}
+    for metric, measure in metrics.items():
+        statistics, known = baseline[metric]
+        own = np.array(measure._extract_corpus_statistics(hypotheses, references))
+        theirs = np.zeros_like(own)  # labels that only this system gives are in further columns
+        theirs[:, : len(statistics[0])] = statistics
+        score = measure._compute_score_from_stats(own.sum(0).tolist()).score
+        one, other = (
+            [measure._compute_score_from_stats(sums).score for sums in both.tolist()]
+            for both in (swapped @ own + ~swapped @ theirs, ~swapped @ own + swapped @ theirs)
+        )
+        found = np.abs(np.subtract(one, other))
+        as_large = int((found >= abs(score - known.score) - _ROUNDING).sum())
+        results[metric] = Result(score, (as_large + 1) / (trials + 1))
+    return name, results
 
 
 def difference_interval(

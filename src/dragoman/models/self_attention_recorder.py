@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
@@ -36,7 +36,7 @@ class SelfAttentionRecorder:
             ConfigError: it has no heads, or does not see the whole sentence.
         """
         kind = EncoderSelfAttention if self.coder == "encoder" else DecoderSelfAttention
-        attentions: list[Any] = [one for one in model.modules() if isinstance(one, kind)]
+        attentions: list[Any] = [one for one in _without_fused(model) if isinstance(one, kind)]
         if not attentions or not all(
             isinstance(one.neighbourhood, Everywhere) for one in attentions
         ):
@@ -66,6 +66,13 @@ class SelfAttentionRecorder:
         return type(attention).read(attention, x, past, start, shared)
 
 
+def _without_fused(model: TranslationModel) -> Iterator[nn.Module]:
+    """The modules of a model, except those of a language model that it is fused with."""
+    for part in model.children():
+        if not (isinstance(part, TranslationModel) and not part.reads_source):
+            yield from part.modules()
+
+
 @torch.no_grad()
 def self_attention(model: TranslationModel, source: Tensor, target: Tensor | None = None) -> Tensor:
     """The weights of one sentence.
@@ -79,11 +86,21 @@ def self_attention(model: TranslationModel, source: Tensor, target: Tensor | Non
         ``(layers, heads, position, position)``, rows sum to 1.
 
     Raises:
-        ConfigError: see :class:`SelfAttentionRecorder`.
+        ConfigError: see :class:`SelfAttentionRecorder`; or the heads of the decoder look at source
+            and target at once.
     """
+    mask = torch.ones_like(source, dtype=torch.bool)
     recorder = SelfAttentionRecorder("encoder" if target is None else "decoder")
+    if target is None:
+        with recorder.listening(model):
+            model.encode(source, mask)
+        return torch.cat(recorder.layers)
+    memory = model.encode(source, mask)
     with recorder.listening(model):
-        memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
-        if target is not None:
-            model.decode(target, memory, model.start(memory))
+        model.decode(target, memory, model.start(memory))
+    if not recorder.layers:
+        raise ConfigError(
+            "this model's decoder reads the source itself: its heads look at source and target at "
+            "once; show attention over the source"
+        )
     return torch.cat(recorder.layers)

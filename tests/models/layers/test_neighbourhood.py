@@ -143,6 +143,24 @@ def test_time_and_memory_are_linear_in_the_length() -> None:
     assert dense_memory >= 3 * 160**2 > 10 * double_memory
 
 
+@pytest.mark.parametrize("window", [13, 1001])
+def test_a_window_wider_than_the_sentence_costs_no_more_than_none(window: int) -> None:
+    """In reading a source, and in each step of search."""
+
+    def work(**choices: Any) -> int:
+        model = build(TransformerConfig(**SIZES, **choices))
+        source = random_ids(1, 12)
+        counter = FlopCounterMode(display=False)
+        with torch.no_grad(), counter:
+            memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+            state = model.start(memory)
+            for piece in random_ids(1, 12, seed=2).split(1, dim=1):
+                _, state = model.decode(piece, memory, state)
+        return counter.get_total_flops()
+
+    assert work(window=window) == work()
+
+
 def test_a_window_has_a_centre() -> None:
     with pytest.raises(ValidationError, match="window 4 has no centre"):
         TransformerConfig(window=4)

@@ -125,7 +125,8 @@ class Globals(Attending):
             self._with_globals(memory.values, bias.places),
         )
         blocks = self.band.query_blocks(query, length)
-        seen = self.scoring(blocks, near, bias.blocks, dropout, self.band.before)
+        first = self.band.first(length, length)
+        seen = self.scoring(blocks, near, bias.blocks, dropout, first)
         joined = self.band.joined(seen, rows, length, length)  # (rows, heads, length, d_v)
         # (rows, heads, global, d_v)
         of_all = self.scoring(_at(query, bias.places), memory, bias.all, dropout, 0)

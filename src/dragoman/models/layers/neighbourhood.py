@@ -111,9 +111,16 @@ class Blocks(ABC):
     The last query is at the position of the last key.
     """
 
-    first: int = 0
-    """Index, in a block, of the key at the position of its first query, for scorings that use
-    distances."""
+    def first(self, queries: int, keys: int) -> int:
+        """Index, in a block, of the key at the position of its first query.
+
+        For scorings that use distances.
+
+        Args:
+            queries: number of queries.
+            keys: number of keys.
+        """
+        return 0
 
     @abstractmethod
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
@@ -161,20 +168,26 @@ class Band(Blocks):
 
     Queries are cut into blocks of ``before + after`` positions; a block's queries together see the
     keys of the block and of ``before`` and ``after`` positions on either side, which is at most
-    twice what each of them sees.
+    twice what each of them sees.  A single block sees only keys that there are, so that a window
+    wider than the sentence costs no more than none.
     """
 
     before: int
     after: int
 
-    @property
-    def first(self) -> int:  # type: ignore[override]
-        """The first query of a block is ``before`` keys behind the first key."""
-        return self.before
+    def first(self, queries: int, keys: int) -> int:
+        """The first query of a block is behind the keys to its left."""
+        return self._sides(queries, keys)[0]
 
     def block(self, queries: int) -> int:
         """Number of queries in a block."""
         return min(queries, self.before + self.after)
+
+    def _sides(self, queries: int, keys: int) -> tuple[int, int]:
+        """Number of keys that a block sees to the left of its queries, and to their right."""
+        if self.block(queries) == queries:
+            return min(self.before, keys - queries), 0
+        return self.before, self.after
 
     def query_blocks(self, x: Tensor, keys: int) -> Tensor:
         """See :meth:`Blocks.query_blocks`."""
@@ -184,12 +197,13 @@ class Band(Blocks):
         return padded.unflatten(2, (-1, block)).transpose(1, 2).flatten(0, 1)
 
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """See :meth:`Blocks.key_blocks`: ``before + block + after`` keys for each block."""
+        """See :meth:`Blocks.key_blocks`: those of each block and on either side of it."""
         block = self.block(queries)
-        missing = self.before - (x.shape[2] - queries)
-        padded = functional.pad(x, (0, 0, missing, -queries % block + self.after))
-        # (rows, heads, blocks, d, before + block + after)
-        blocks = padded.unfold(2, self.before + block + self.after, block)
+        left, right = self._sides(queries, x.shape[2])
+        missing = left - (x.shape[2] - queries)
+        padded = functional.pad(x, (0, 0, missing, -queries % block + right))
+        # (rows, heads, blocks, d, left + block + right)
+        blocks = padded.unfold(2, left + block + right, block)
         return blocks.permute(0, 2, 1, 4, 3).flatten(0, 1)
 
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
@@ -202,17 +216,18 @@ class Band(Blocks):
         self, real: Tensor, queries: int, like: Tensor, penalty: DistancePenalty | None = None
     ) -> Tensor:
         """See :meth:`Blocks.bias`; with a penalty of distance, heads differ."""
-        # (rows * blocks, 1, 1, before + block + after)
+        left, _ = self._sides(queries, real.shape[1])
+        # (rows * blocks, 1, 1, left + block + right)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
         i = torch.arange(self.block(queries), device=real.device).unsqueeze(1)
-        # (block, before + block + after)
-        distance = torch.arange(keys.shape[3], device=real.device) - (i + self.before)
+        # (block, left + block + right)
+        distance = torch.arange(keys.shape[3], device=real.device) - (i + left)
         near = (distance >= -self.before) & (distance <= self.after)
         # Padding would otherwise see nothing, and its softmax would be NaN.
         bias = mask_bias(near & keys | (distance == 0), like.dtype)
         if penalty is None:
             return bias
-        return bias + penalty(len(distance), keys.shape[3], self.before, like)
+        return bias + penalty(len(distance), keys.shape[3], left, like)
 
 
 class BlockedScoring(Scoring):
@@ -226,7 +241,8 @@ class BlockedScoring(Scoring):
         """Weights ``(rows * blocks, heads, queries of a block, keys of a block)``."""
         key_blocks = self.blocks.key_blocks(keys, query.shape[2])
         query_blocks = self.blocks.query_blocks(query, keys.shape[2])
-        return self.scoring.weights(query_blocks, key_blocks, bias, self.blocks.first)
+        first = self.blocks.first(query.shape[2], keys.shape[2])
+        return self.scoring.weights(query_blocks, key_blocks, bias, first)
 
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
@@ -239,6 +255,10 @@ class BlockedScoring(Scoring):
             self.blocks.key_blocks(memory.values, queries),
         )
         context = self.scoring(  # (rows * blocks, heads, queries of a block, d_v)
-            self.blocks.query_blocks(query, keys), blocks, bias, dropout, self.blocks.first
+            self.blocks.query_blocks(query, keys),
+            blocks,
+            bias,
+            dropout,
+            self.blocks.first(queries, keys),
         )
         return self.blocks.joined(context, rows, queries, keys)
