@@ -441,3 +441,24 @@ def test_a_mouse_that_marks_text_opens_nothing(page: Page, site: Site) -> None:
     page.mouse.up()
     assert re.search("YOU", page.evaluate("String(getSelection())"))
     expect(page.locator("#alternatives")).to_be_hidden()
+
+
+def held_translation(page: Page) -> list[Route]:
+    """The next request for a translation is kept, until the test lets it go on."""
+    held: list[Route] = []
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/v1/translate", keep, times=1)
+    return held
+
+
+def test_a_text_that_is_not_yet_translated_outlasts_swapping(page: Page, site: Site) -> None:
+    visit(page, site, "Hello.")
+    held_translation(page)
+    with page.expect_request("**/v1/translate"):
+        page.fill("#source", "Hello. It rains.")
+    page.get_by_role("button", name="Swap languages").click()
+    expect(page.locator("#source-language")).to_have_value("de")
+    expect(page.locator("#source")).to_have_value("Hello. It rains.")

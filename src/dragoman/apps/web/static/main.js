@@ -183,7 +183,7 @@ function changed() {
 
 function swap() {
   const [from, target] = [knownSource(), targetField.value];
-  const text = output.text;
+  const text = pane.contains("stale") ? "" : output.text; // of another text than the one in the field
   sourceField.value = target;
   fill(targetField, languages.targets(target), languages);
   targetField.value = from;
