@@ -462,3 +462,13 @@ def test_a_text_that_is_not_yet_translated_outlasts_swapping(page: Page, site: S
     page.get_by_role("button", name="Swap languages").click()
     expect(page.locator("#source-language")).to_have_value("de")
     expect(page.locator("#source")).to_have_value("Hello. It rains.")
+
+
+def test_browsers_that_refuse_addresses_translate_all_the_same(own_page: Page, site: Site) -> None:
+    """Firefox and Safari raise an error for too many in a short time, as while a key is held."""
+    page = own_page
+    refuse = "() => { throw new DOMException('too many', 'SecurityError'); }"
+    page.add_init_script(f"History.prototype.replaceState = {refuse}")
+    visit(page, site, "Hello you.")
+    page.fill("#source", "It rains.")
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")

@@ -42,6 +42,7 @@ const output = new Output(byId("output"), {
 });
 const translating = new Translating(ask, {
   onStart: () => {
+    updateAddress();
     pane.add("working");
     say("Translating…");
   },
