@@ -472,3 +472,12 @@ def test_browsers_that_refuse_addresses_translate_all_the_same(own_page: Page, s
     visit(page, site, "Hello you.")
     page.fill("#source", "It rains.")
     expect(page.locator("#output")).to_have_text("IT RAINS.de")
+
+
+def test_typing_hides_no_remedy(page: Page, site: Site) -> None:
+    page.route("**/v1/languages", lambda route: route.abort(), times=1)
+    arrive(page, site)
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    page.fill("#source", "It rains.")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")

@@ -73,7 +73,7 @@ async function ask(signal) {
 /** Translate what is in the field: at once, or after a pause in typing. */
 function translate(now = false) {
   translating.cancel();
-  notice.hide();
+  if (targetField.value) notice.hide(); // which otherwise says how to begin
   source.mark([]);
   updateAddress();
   pane.remove("working");
