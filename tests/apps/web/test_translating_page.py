@@ -481,3 +481,17 @@ def test_typing_hides_no_remedy(page: Page, site: Site) -> None:
     page.fill("#source", "It rains.")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#output")).to_have_text("IT RAINS.de")
+
+
+def test_terms_of_two_windows_are_kept(own_page: Page, site: Site) -> None:
+    other = own_page.context.new_page()
+    for page in (own_page, other):
+        visit(page, site, "It rains.")
+    for page, term in ((own_page, "rains"), (other, "it"), (own_page, "sun")):
+        page.get_by_role("button", name="Glossary").click()
+        page.fill("#term-source", term)
+        page.fill("#term-target", "x")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+    kept = "Object.keys(JSON.parse(localStorage.getItem('dragoman.glossary'))['en>de'])"
+    assert own_page.evaluate(kept) == ["rains", "it", "sun"]
