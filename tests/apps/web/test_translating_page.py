@@ -495,3 +495,16 @@ def test_terms_of_two_windows_are_kept(own_page: Page, site: Site) -> None:
         page.keyboard.press("Escape")
     kept = "Object.keys(JSON.parse(localStorage.getItem('dragoman.glossary'))['en>de'])"
     assert own_page.evaluate(kept) == ["rains", "it", "sun"]
+
+
+def test_text_can_be_dragged_into_the_field(page: Page, site: Site) -> None:
+    visit(page, site)
+    drop = """kind => {
+        const dataTransfer = new DataTransfer();
+        if (kind === "text") dataTransfer.setData("text/plain", "Hello");
+        else dataTransfer.items.add(new File(["Hello"], "a.txt"));
+        const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+        return document.querySelector("#source").dispatchEvent(event);
+    }"""
+    assert page.evaluate(drop, "text")
+    assert not page.evaluate(drop, "file"), "which would replace the page"
