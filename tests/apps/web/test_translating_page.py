@@ -508,3 +508,33 @@ def test_text_can_be_dragged_into_the_field(page: Page, site: Site) -> None:
     }"""
     assert page.evaluate(drop, "text")
     assert not page.evaluate(drop, "file"), "which would replace the page"
+
+
+def test_a_choice_is_for_the_sentence_that_it_was_offered_for(page: Page, site: Site) -> None:
+    visit(page, site, "Hello you.")
+    held = held_translation(page)
+    with page.expect_request("**/v1/translate"):
+        page.fill("#source", "It rains.")
+    page.get_by_role("button", name="YOU").click()
+    page.locator("#alternatives").get_by_role("button", name="HELLO YOU.de 3").focus()
+    held[0].continue_()
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    expect(page.locator("#alternatives")).to_be_hidden()
+    expect(page.locator(":focus")).to_have_text("IT")
+
+
+def test_a_correction_that_comes_late_is_for_its_sentence(page: Page, site: Site) -> None:
+    visit(page, site, "Hello you.")
+    held = held_translation(page)
+    with page.expect_request("**/v1/translate"):
+        page.fill("#source", "It rains.")
+    page.get_by_role("button", name="YOU").click()
+    page.get_by_role("button", name="Suggest a correction").click()
+    page.get_by_label("Better translation").fill("Guten Tag.")
+    held[0].continue_()
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#state")).to_contain_text("Thank you")
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    sent = [one.source for one in site.store.corrections() if one.target == "Guten Tag."]
+    assert sent == ["Hello you."]
