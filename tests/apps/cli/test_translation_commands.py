@@ -302,7 +302,7 @@ def test_a_description_replaces_none_but_another(
     recipe, letter = tmp_path / "my.yaml", tmp_path / "letter.txt"
     recipe.write_bytes(config.read_bytes())
     letter.write_text("seven\n", encoding="utf-8")
-    documents = ([], [letter])
+    documents: tuple[list[Path], ...] = ([], [letter])
     for more in documents:
         command = ["translate", trained, *more, "--write-system", recipe]
         line = one_error(dragoman(*command, stdin=b"seven\n"), 2)
