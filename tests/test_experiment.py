@@ -20,7 +20,14 @@ from dragoman.core.errors import ConfigError, DataError, InterruptedRunError, Sa
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
-from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
+from dragoman.saved.model import (
+    CONFIDENCE_FILE,
+    CONVERTED_DIRECTORY,
+    SHORTLIST_FILE,
+    WEIGHTS_FILE,
+    load_model,
+    weights_digest,
+)
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
@@ -285,6 +292,20 @@ def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path:
     before = model.read_bytes()
     train(Experiment.open(tmp_path / "run"))
     assert model.read_bytes() == before
+
+
+def test_what_was_made_for_a_model_outlasts_its_run(corpus: Path, tmp_path: Path) -> None:
+    """A calibration and a shortlist, which say themselves what they are for."""
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    made = {CONFIDENCE_FILE: b"measured for hours", SHORTLIST_FILE: b"counted"}
+    for name, content in made.items():
+        (experiment.run / "model" / name).write_bytes(content)
+    (experiment.run / "model" / CONVERTED_DIRECTORY).mkdir()  # of the weights, made at once
+    train(Experiment.open(experiment.run))
+    found = {path.name: path for path in (experiment.run / "model").iterdir()}
+    assert {name: found[name].read_bytes() for name in made} == made
+    assert CONVERTED_DIRECTORY not in found
 
 
 def test_a_run_that_was_stopped_ends_with_the_model_of_one_that_was_not(

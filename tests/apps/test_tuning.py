@@ -289,6 +289,7 @@ class TestCommand:
 
     def test_wrong_arguments(self, folder: Path, dragoman: CommandLine, tmp_path: Path) -> None:
         model, files = folder / "model", [folder / "dev.en", folder / "dev.de"]
+        recipe = write_experiment(tmp_path)
         for arguments, code, message in (
             ([model, files[0]], 2, "name both SOURCE and REFERENCE, or neither"),
             ([files[0], model, files[1]], 2, "after the MODELs name both SOURCE and REFERENCE"),
@@ -296,6 +297,7 @@ class TestCommand:
             ([model, *files, "--dev-set", "dev"], 2, "--dev-set names a dev set of the run"),
             ([model, *files, "--output", files[1]], 2, "this is an input, which would be"),
             ([model, *files, "--output", tmp_path], 2, "this is a directory; name a file"),
+            ([model, *files, "--output", recipe], 2, "describes no translation system, and would"),
             (
                 [model, *files, "--output", files[0] / "tuned.yaml"],
                 6,

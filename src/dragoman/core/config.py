@@ -37,6 +37,7 @@ ConfigType = TypeVar("ConfigType", bound="Config")
 # A thousand corpora take a tenth of this; a larger file is not a configuration, or is endless.
 _LONGEST_PLACE = 9  # digits of a place in a list
 _LARGEST_FILE = 1 << 20  # bytes
+_USUAL_NAME = "config.yaml"  # of the configuration in a run or model
 
 
 class Config(BaseModel):
@@ -148,6 +149,10 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
         values = load_yaml(content.decode("utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such configuration file") from None
+    except IsADirectoryError:
+        inside = path / _USUAL_NAME
+        such = f", such as {inside}" if inside.is_file() else ""
+        raise ConfigError(f"{path}: this is a directory; name a configuration file{such}") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

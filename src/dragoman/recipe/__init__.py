@@ -7,6 +7,13 @@ from dragoman.recipe.reading import (
     read_experiment,
     read_values,
     relocate_glossary,
+    relocated,
 )
 
-__all__ = ["ExperimentConfig", "read_experiment", "read_values", "relocate_glossary"]
+__all__ = [
+    "ExperimentConfig",
+    "read_experiment",
+    "read_values",
+    "relocate_glossary",
+    "relocated",
+]

@@ -65,14 +65,14 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     whole = on_base(
         own,
         path,
-        _relocate,
+        relocated,
         replaced=REPLACED,
         families={"model": "transformer", "model.backbone": "transformer"},
     )
     # The file's own models are absolute by now; --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
     values = _with_implied_vocabulary(relocate_models(override(whole, list(settings)), Path.cwd()))
-    return _relocate(values, Path(os.path.realpath(path)).parent)
+    return relocated(values, Path(os.path.realpath(path)).parent)
 
 
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
@@ -90,8 +90,11 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
                 yield f"{name}: {file} is a pipe or device; save its text to a file"
 
 
-def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make relative paths absolute; ``parse`` reports misplaced values."""
+def relocated(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The values of a configuration, whose relative paths are relative to a folder, made absolute.
+
+    ``parse`` reports misplaced values.
+    """
     values = relocate_glossary(relocate_models(values, folder), folder)
     values = _relocate_consolidation(values, folder)
     data = values.get("data")

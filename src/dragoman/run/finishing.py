@@ -13,7 +13,9 @@ from dragoman.run.parents import story_of
 from dragoman.run.training_facts import training_facts
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
 from dragoman.saved.model import (
+    CONFIDENCE_FILE,
     MODEL_DIRECTORY,
+    SHORTLIST_FILE,
     WEIGHTS_FILE,
     SavedConfig,
     average_weights,
@@ -90,11 +92,22 @@ def finish_run(
         weights,
         origin=story_of(config),
         facts=training_facts(config, run, read_progress(chosen[-1]), reports, world),
+        kept=_made_for_the_last(run / MODEL_DIRECTORY),
     )
     if training.adapter is not None and training.start_from is not None:
         of = training.start_from.digest or digest_of(training.start_from)
         write_adapter(run / ADAPTER_FILE, learned, of)
     return reports
+
+
+def _made_for_the_last(model: Path) -> list[Path]:
+    """What was made for the model that a new one replaces, and says itself what it is for.
+
+    A shortlist is for the vocabularies, which a run keeps.  A calibration is for the weights: of
+    others it is refused in use, with the command that calibrates again.
+    """
+    paths = (model / name for name in (CONFIDENCE_FILE, SHORTLIST_FILE))
+    return [path for path in paths if path.is_file()]
 
 
 def validation_of(

@@ -8,6 +8,7 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,6 +219,7 @@ def save_model(
     facts: TrainingFacts | None = None,
     earlier: Sequence[str] = (),
     card: str | None = None,
+    kept: Iterable[Path] = (),
 ) -> None:
     """Write a model directory, whole or not at all; an existing model is replaced.
 
@@ -231,6 +233,7 @@ def save_model(
         facts: what is known of the training, for the model card; its scores replace ``scores``.
         earlier: for the model card, the cards of models that the weights were made from.
         card: the whole model card, of a model that was not trained here.
+        kept: files that are copied as they are, such as those that stay of an existing model.
 
     Raises:
         StorageError: the disk refuses, or ``directory`` holds something else.
@@ -244,6 +247,8 @@ def save_model(
             card = model_card(config, weights, scores or {}, origin, facts, earlier=earlier)
         # What files of other toolkits say may be no Unicode, such as half of a pair.
         (temporary / CARD_FILE).write_bytes(card.encode("utf-8", "replace"))
+        for path in kept:
+            shutil.copyfile(path, temporary / path.name)
 
 
 def read_card(directory: Path) -> str | None:

@@ -357,6 +357,18 @@ def on_folder(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return with_paths(values, lambda name: str(absolute(name, folder)))
 
 
+def is_description(path: Path) -> bool:
+    """Whether a file describes a system, or is empty, so that another description may replace it.
+
+    A path in it may have gone since, and a value may be of another release.
+    """
+    try:
+        values = read_yaml(path) if path.stat().st_size else {"models": []}
+    except (ConfigError, OSError):
+        return False
+    return "models" in values and values.keys() <= TranslationSystem.model_fields.keys()
+
+
 def write_system(path: Path, system: TranslationSystem) -> None:
     """Write a description; paths below its folder become relative, so that the folder can be moved.
 

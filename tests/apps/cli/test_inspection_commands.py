@@ -205,6 +205,19 @@ def test_leakage(patient: Patient, sentences: dict[str, Sides]) -> None:
     assert "better than the model is" in patient.findings("warning", 0)
 
 
+def test_text_that_is_held_out(patient: Patient, sentences: dict[str, Sides]) -> None:
+    """Training leaves it out, and so does the doctor."""
+    for side in ("en", "de"):
+        patient.write(f"other.{side}", "\n".join(sentences["train"][side][:30]) + "\n")
+    other = {"source": "other.en", "target": "other.de"}
+    patient.values["data"]["held_out"] = [other]
+    assert "30 training pairs repeat a dev, test or held-out" in patient.findings("warning", 0)
+    assert "170 of 200 pairs remain after cleaning (dropped: held out 30" in patient.examine().out
+    patient.values["data"]["held_out"] = [other, {**other, "source": "none.en"}]
+    found = patient.findings("error", 3)
+    assert "held_out.1:" in found and "none.en" in found
+
+
 def test_one_file_split_by_lines(patient: Patient, sentences: dict[str, Sides]) -> None:
     for side in ("en", "de"):
         empty = {"en": "", "de": "leer"}[side]

@@ -94,3 +94,15 @@ def test_text_without_pairs_of_one_direction_is_refused(
     outcome = dragoman("segments", config, "--output", tmp_path / "s.tsv")
     assert outcome.code in {2, 3} and problem in one_error(outcome, outcome.code)
     assert not (tmp_path / "s.tsv").exists()
+
+
+def test_a_run_in_place_of_its_configuration(
+    config: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    (tmp_path / "run").mkdir()
+    outcome = dragoman("segments", tmp_path / "run", "--output", tmp_path / "s.tsv")
+    said = f"{tmp_path / 'run'}: this is a directory; name a configuration file"
+    assert one_error(outcome, 2).endswith(said)
+    config.rename(tmp_path / "run" / "config.yaml")
+    outcome = dragoman("segments", tmp_path / "run", "--output", tmp_path / "s.tsv")
+    assert one_error(outcome, 2).endswith(f"{said}, such as {tmp_path / 'run' / 'config.yaml'}")

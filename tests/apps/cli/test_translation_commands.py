@@ -296,6 +296,27 @@ def test_minimum_bayes_risk_of_a_file(trained: Path, dragoman: CommandLine, tmp_
     assert "--sample: this system chooses among samples" in line
 
 
+def test_a_description_replaces_none_but_another(
+    trained: Path, config: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    recipe, letter = tmp_path / "my.yaml", tmp_path / "letter.txt"
+    recipe.write_bytes(config.read_bytes())
+    letter.write_text("seven\n", encoding="utf-8")
+    documents: tuple[list[Path], ...] = ([], [letter])
+    for more in documents:
+        command = ["translate", trained, *more, "--write-system", recipe]
+        line = one_error(dragoman(*command, stdin=b"seven\n"), 2)
+        assert f"--write-system {recipe}: this file describes no translation system" in line
+    assert recipe.read_bytes() == config.read_bytes()
+    assert not (tmp_path / "letter.de.txt").exists()
+    file = tmp_path / "system.yaml"
+    file.touch()
+    for beam in (1, 3):
+        asked = ["--beam", beam, "--write-system", file]
+        assert dragoman("translate", trained, *asked, stdin=b"seven\n").code == 0
+        assert read_system(file).search == {"beam": beam}
+
+
 def test_bad_bytes_are_named_by_line(trained: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("translate", trained, "--buffer-lines", 1, stdin=b"one\ntwo\nthr\xffee\n")
     assert "standard input:3" in one_error(outcome, 3)

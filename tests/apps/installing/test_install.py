@@ -104,6 +104,21 @@ def test_the_same_model_gives_the_same_archive(model: Path, archive: Path, tmp_p
         assert tar.getnames() == [f"en-de/{name}" for name in FILES]
 
 
+def test_an_archive_replaces_none_but_that_of_a_model(
+    dragoman: CommandLine, model: Path, archive: Path, tmp_path: Path
+) -> None:
+    before = archive.read_bytes()
+    assert dragoman("pack", model, archive).code == 0
+    assert archive.read_bytes() == before
+    for name in ("photos.tar.gz", "notes.tar.gz.sha256"):
+        (tmp_path / name).write_bytes(b"precious")
+        output = tmp_path / name.removesuffix(".sha256")
+        line = one_error(dragoman("pack", model, output), 2)
+        assert f"{tmp_path / name}: this file is no " in line and "name another" in line
+        assert (tmp_path / name).read_bytes() == b"precious"
+    assert not (tmp_path / "notes.tar.gz").exists()
+
+
 def test_commands_and_python_take_the_name_of_an_installed_model(
     dragoman: CommandLine, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -441,3 +441,100 @@ def test_a_mouse_that_marks_text_opens_nothing(page: Page, site: Site) -> None:
     page.mouse.up()
     assert re.search("YOU", page.evaluate("String(getSelection())"))
     expect(page.locator("#alternatives")).to_be_hidden()
+
+
+def held_translation(page: Page) -> list[Route]:
+    """The next request for a translation is kept, until the test lets it go on."""
+    held: list[Route] = []
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/v1/translate", keep, times=1)
+    return held
+
+
+def test_a_text_that_is_not_yet_translated_outlasts_swapping(page: Page, site: Site) -> None:
+    visit(page, site, "Hello.")
+    held_translation(page)
+    with page.expect_request("**/v1/translate"):
+        page.fill("#source", "Hello. It rains.")
+    page.get_by_role("button", name="Swap languages").click()
+    expect(page.locator("#source-language")).to_have_value("de")
+    expect(page.locator("#source")).to_have_value("Hello. It rains.")
+
+
+def test_browsers_that_refuse_addresses_translate_all_the_same(own_page: Page, site: Site) -> None:
+    """Firefox and Safari raise an error for too many in a short time, as while a key is held."""
+    page = own_page
+    refuse = "() => { throw new DOMException('too many', 'SecurityError'); }"
+    page.add_init_script(f"History.prototype.replaceState = {refuse}")
+    visit(page, site, "Hello you.")
+    page.fill("#source", "It rains.")
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+
+
+def test_typing_hides_no_remedy(page: Page, site: Site) -> None:
+    page.route("**/v1/languages", lambda route: route.abort(), times=1)
+    arrive(page, site)
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    page.fill("#source", "It rains.")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+
+
+def test_terms_of_two_windows_are_kept(own_page: Page, site: Site) -> None:
+    other = own_page.context.new_page()
+    for page in (own_page, other):
+        visit(page, site, "It rains.")
+    for page, term in ((own_page, "rains"), (other, "it"), (own_page, "sun")):
+        page.get_by_role("button", name="Glossary").click()
+        page.fill("#term-source", term)
+        page.fill("#term-target", "x")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+    kept = "Object.keys(JSON.parse(localStorage.getItem('dragoman.glossary'))['en>de'])"
+    assert own_page.evaluate(kept) == ["rains", "it", "sun"]
+
+
+def test_text_can_be_dragged_into_the_field(page: Page, site: Site) -> None:
+    visit(page, site)
+    drop = """kind => {
+        const dataTransfer = new DataTransfer();
+        if (kind === "text") dataTransfer.setData("text/plain", "Hello");
+        else dataTransfer.items.add(new File(["Hello"], "a.txt"));
+        const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+        return document.querySelector("#source").dispatchEvent(event);
+    }"""
+    assert page.evaluate(drop, "text")
+    assert not page.evaluate(drop, "file"), "which would replace the page"
+
+
+def test_a_choice_is_for_the_sentence_that_it_was_offered_for(page: Page, site: Site) -> None:
+    visit(page, site, "Hello you.")
+    held = held_translation(page)
+    with page.expect_request("**/v1/translate"):
+        page.fill("#source", "It rains.")
+    page.get_by_role("button", name="YOU").click()
+    page.locator("#alternatives").get_by_role("button", name="HELLO YOU.de 3").focus()
+    held[0].continue_()
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    expect(page.locator("#alternatives")).to_be_hidden()
+    expect(page.locator(":focus")).to_have_text("IT")
+
+
+def test_a_correction_that_comes_late_is_for_its_sentence(page: Page, site: Site) -> None:
+    visit(page, site, "Hello you.")
+    held = held_translation(page)
+    with page.expect_request("**/v1/translate"):
+        page.fill("#source", "It rains.")
+    page.get_by_role("button", name="YOU").click()
+    page.get_by_role("button", name="Suggest a correction").click()
+    page.get_by_label("Better translation").fill("Guten Tag.")
+    held[0].continue_()
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#state")).to_contain_text("Thank you")
+    expect(page.locator("#output")).to_have_text("IT RAINS.de")
+    sent = [one.source for one in site.store.corrections() if one.target == "Guten Tag."]
+    assert sent == ["Hello you."]

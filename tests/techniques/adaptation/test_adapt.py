@@ -169,6 +169,24 @@ def test_numbers_as_keys_are_the_same_settings_when_repeated(
     assert "begun with other settings (overrides)" in other
 
 
+def test_files_that_settings_name_are_found_from_wherever_the_run_is_read(
+    dragoman: CommandLine, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise InterruptedRunError("saved")
+
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    monkeypatch.chdir(tmp_path)
+    held_out = "data.held_out=[{path: other.tsv, source: en, target: de}]"
+    command = ["adapt", trained, corrections(tmp_path), "--run", "run", "--set", held_out]
+    command += ["--set", "evaluation.metrics=[chrf, terms]"]
+    command += ["--set", "evaluation.glossary=terms.tsv"]
+    assert "repeat the command" in one_error(dragoman(*command), 130)
+    found = yaml.safe_load(Path("run/config.yaml").read_text(encoding="utf-8"))
+    assert found["evaluation"]["glossary"] == str(tmp_path / "terms.tsv")
+    assert found["data"]["held_out"][0]["path"] == str(tmp_path / "other.tsv")
+
+
 @pytest.mark.parametrize(
     ("model", "files", "arguments", "code", "message"),
     [

@@ -175,6 +175,7 @@ def _domain(
     """In-domain text, from a recipe or from files."""
     from dragoman.apps.material import find_material
     from dragoman.core.config import override
+    from dragoman.recipe import relocated
     from dragoman.techniques.adaptation.domain_recipe import read_domain
     from dragoman.techniques.adaptation.flow import DOMAIN, Domain
 
@@ -194,7 +195,7 @@ def _domain(
         (told(material.train),),
         {} if material.dev is None else {DOMAIN: told(material.dev)},
         {} if material.test is None else {"test": told(material.test)},
-        override({}, list(settings)),
+        relocated(override({}, list(settings)), Path.cwd()),
     )
 
 

@@ -254,6 +254,25 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
         )
 
 
+def check_description(output: Path | None, option: str = "--output") -> None:
+    """Refuse to replace a file by a description of a system, unless it is one, too.
+
+    Args:
+        output: file to be written, if any.
+        option: names it.
+
+    Raises:
+        ConfigError: it is something else, such as a recipe, which is a YAML file as well.
+    """
+    from dragoman.saved.system import is_description
+
+    if output is not None and output.is_file() and not is_description(output):
+        raise ConfigError(
+            f"{option} {output}: this file describes no translation system, and would be lost; "
+            "name another file"
+        )
+
+
 def check_apart(output: Path | None, other: Path | None, option: str) -> None:
     """Refuse to write two things to one file.
 

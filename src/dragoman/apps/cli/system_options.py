@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, device_option
+from dragoman.apps.cli.options import PATH, Number, check_description, device_option
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -246,6 +246,7 @@ def open_translator(
     from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
+    check_description(options["write_system"], "--write-system")
     system = described(models, options, search)
     file = options["system_file"]
     where = "search options" if file is None else f"{file}: search"

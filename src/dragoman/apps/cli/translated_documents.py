@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import check_no_input, is_directory
+from dragoman.apps.cli.options import check_description, check_no_input, is_directory
 from dragoman.apps.cli.system_options import check_read, described
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
@@ -152,6 +152,7 @@ def translate_documents(
     _check_languages(system)
     if options["write_system"] is not None:
         check_no_input(options["write_system"], documents, "--write-system")
+        check_description(options["write_system"], "--write-system")
         write_system(options["write_system"], system)
     done = asyncio.run(_translated(system, places, detects=detects))
     if as_json:

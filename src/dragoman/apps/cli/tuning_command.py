@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.evaluation_commands import METRICS, TOKENIZERS
-from dragoman.apps.cli.options import PATH, check_no_input, dev_set_option, json_option
+from dragoman.apps.cli.options import (
+    PATH,
+    check_description,
+    check_no_input,
+    dev_set_option,
+    json_option,
+)
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
@@ -132,7 +138,7 @@ def models_and_text(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Pa
 
 
 def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
-    """Refuse now what could not be written at the end, or would replace a text."""
+    """Refuse now what could not be written at the end, or would replace anything else."""
     if output is None:
         return
     if output.is_dir():
@@ -140,6 +146,7 @@ def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
             f"--output {output}: this is a directory; name a file, such as tuned.yaml"
         )
     check_no_input(output, texts)
+    check_description(output)
     make_directory(output.parent, output)
 
 

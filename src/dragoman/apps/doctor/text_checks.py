@@ -38,7 +38,7 @@ class Texts:
     """Pairs of each test set, likewise."""
 
     held_out: set[int] = field(default_factory=set)
-    """Keys of the pairs of the dev and test sets."""
+    """Keys of the pairs of the dev and test sets, and of further text that is held out."""
 
     @property
     def train(self) -> list[Pair]:
@@ -71,7 +71,10 @@ class Texts:
 
 
 def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check that dev and test sets are readable, filled and of a sensible size."""
+    """Check that dev and test sets are readable, filled and of a sensible size.
+
+    Further text that is held out need only be readable.
+    """
     dev_sets = config.dev_sets()
     for name, part in {**dev_sets, **config.test_sets()}.items():
         try:
@@ -90,6 +93,11 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
             )
     if not config.data.test:
         yield warning("test", "no test set: the model will not be scored; add data.test")
+    for number, part in enumerate(config.data.held_out):
+        try:
+            texts.held_out |= config.held_out([part])
+        except DataError as problem:
+            yield error(f"held_out.{number}", str(problem))
 
 
 def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterator[Finding]:
@@ -121,7 +129,8 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     texts.sample, texts.kept = sample.items, sample.seen
     if report.read:
         yield from _check_cleaning(report)
-        yield from _check_leakage(report)
+        sets = "dev, test or held-out" if config.data.held_out else "dev or test"
+        yield from _check_leakage(report, sets)
 
 
 def _check_cleaning(report: CleaningReport) -> Iterator[Finding]:
@@ -139,7 +148,7 @@ def _check_cleaning(report: CleaningReport) -> Iterator[Finding]:
         yield ok("train", text)
 
 
-def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
+def _check_leakage(report: CleaningReport, sets: str) -> Iterator[Finding]:
     dropped = report.dropped("held out")
     kept = sum(
         part.noted["held out, kept"].count
@@ -149,16 +158,16 @@ def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
     if kept:
         yield warning(
             "leakage",
-            f"{kept:,} training pairs repeat a dev or test sentence and are trained on: scores "
+            f"{kept:,} training pairs repeat a {sets} sentence and are trained on: scores "
             "will look better than the model is; set data.cleaning.keep_held_out: false",
         )
     elif dropped:
         yield warning(
             "leakage",
-            f"{dropped:,} training pairs repeat a dev or test sentence; they will be dropped",
+            f"{dropped:,} training pairs repeat a {sets} sentence; they will be dropped",
         )
     else:
-        yield ok("leakage", "no training pair repeats a dev or test sentence")
+        yield ok("leakage", f"no training pair repeats a {sets} sentence")
 
 
 def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from dragoman.apps.init.look import Facts
 from dragoman.apps.init.sizes import Size, plan_vocabulary, smaller_vocabularies
 from dragoman.apps.rehearsal import Rehearsal
 from dragoman.core.device import best_device
-from dragoman.core.errors import ConfigError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.models.families.transformer import TransformerConfig
@@ -106,6 +106,9 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
         encoded: the text.
         step_tokens: budget of a step.
         limit: maximum pieces; longer pairs are left out.
+
+    Raises:
+        DataError: all are longer.
     """
     joint = encoded.config.joint
     rehearsal = Rehearsal(
@@ -125,6 +128,11 @@ def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[lis
         for pair in zip(encoded.sources, encoded.targets, strict=True)
         if max(map(len, pair)) <= limit
     ]
+    if not pairs:
+        raise DataError(
+            f"no pair of the text has at most {limit} pieces on either side, and a model reads "
+            "single sentences; split its lines into sentences"
+        )
     sides = [np.array([len(pair[side]) + 1 for pair in pairs]) for side in (0, 1)]
     groups = group_by_length(sides[0], sides[1], step_tokens)
     rng = random.Random(1)

@@ -7,6 +7,7 @@ the names that they have in every model.
 from __future__ import annotations
 
 import gzip
+import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ PACKED = (".tar.gz", ".tar.zst", ".tar")
 DIGEST_SUFFIX = ".sha256"
 
 _CHUNK_BYTES = 2**20
+_DIGEST_BYTES = 64
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
 
 Advance = Callable[[int], object]
 """Called with the number of bytes done."""
@@ -52,12 +55,15 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
         The SHA-256 of the archive.
 
     Raises:
-        ConfigError: the suffix is another.
+        ConfigError: the suffix is another, or something else than an earlier archive of a model
+            would be replaced.
         StorageError: the disk refuses.
     """
     suffix = archive_suffix(archive.name)
     if suffix not in PACKED:
         raise ConfigError(f"{archive}: name an archive that ends in {', '.join(PACKED)}")
+    beside = archive.with_name(archive.name + DIGEST_SUFFIX)
+    _check_replaceable(archive, beside)
     top = archive.name[: -len(suffix)]
     with (
         atomic_write(archive, "wb") as stream,
@@ -71,9 +77,42 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
                 tar.addfile(info, content)
             advance(info.size)
     digest = content_digest(archive)
-    with atomic_write(archive.with_name(archive.name + DIGEST_SUFFIX)) as stream:
+    with atomic_write(beside) as stream:
         stream.write(f"{digest}  {archive.name}\n")  # as sha256sum writes and checks
     return digest
+
+
+def _check_replaceable(archive: Path, beside: Path) -> None:
+    """Refuse to replace files that are no archive of a model and no digest.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    if archive.is_file() and not _is_packed_model(archive):
+        raise _lost(archive, "archive of a model")
+    if beside.is_file() and not _is_digest(beside):
+        raise _lost(beside, "digest of an archive")
+
+
+def _is_packed_model(archive: Path) -> bool:
+    try:
+        with reading(archive):
+            _model_in(checked(members_of(archive), archive), archive)
+    except (DataError, OSError):
+        return False
+    return True
+
+
+def _is_digest(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return bool(_DIGEST.match(stream.read(_DIGEST_BYTES)))
+    except OSError:
+        return False
+
+
+def _lost(path: Path, kind: str) -> ConfigError:
+    return ConfigError(f"{path}: this file is no {kind}, and would be lost; name another archive")
 
 
 def _files_of(model: Path) -> list[Path]:

@@ -13,6 +13,10 @@ export function write({ source, target, text }) {
   const parts = new URLSearchParams({ source, target, text });
   const fits = parts.toString().length <= LONGEST;
   if (!text || !fits) parts.delete("text");
-  history.replaceState(null, "", `#${parts}`);
+  try {
+    history.replaceState(null, "", `#${parts}`);
+  } catch {
+    // Some browsers refuse many in a short time, as while a key is held; a later one catches up.
+  }
   return fits;
 }

@@ -16,7 +16,7 @@ export class Alternatives {
   #word = null; // that they are for
   #wanted = Math.min(8, Number(document.documentElement.dataset.alternatives) + 1);
 
-  /** @param {(index: number, rendering: object) => void} onChoose */
+  /** @param {(sentence: object, rendering: object) => void} onChoose */
   constructor(onChoose) {
     this.onChoose = onChoose;
     this.#popover.addEventListener("toggle", (event) => {
@@ -36,7 +36,7 @@ export class Alternatives {
   }
 
   close() {
-    this.#popover.hidePopover();
+    if (this.#popover.matches(":popover-open")) this.#popover.hidePopover();
   }
 
   /**
@@ -63,7 +63,7 @@ export class Alternatives {
         const renderings = sentences.length === 1 ? sentences[0].renderings : [];
         const found = choose(distinct(renderings, current)).slice(0, SHOWN);
         note.textContent = found.length ? "" : "Nothing else was found.";
-        items.append(...found.map((one) => make("li", {}, this.#option(one, current, request.target, place.index))));
+        items.append(...found.map((one) => make("li", {}, this.#option(one, sentence, request.target))));
       } catch (error) {
         note.textContent = error.message;
       }
@@ -90,13 +90,13 @@ export class Alternatives {
   }
 
   /** A button with a translation, in which what differs from the present one stands out. */
-  #option(rendering, current, language, index) {
+  #option(rendering, sentence, language) {
     const { text, confidence, from_memory: reviewed } = rendering;
-    const at = commonLength(text, current);
+    const at = commonLength(text, sentence.rendering.text);
     const from = segments(text, language).findLast(({ start }) => start <= at)?.start ?? 0;
     const content = make("span", { lang: language, dir: "auto" }, text.slice(0, from), make("b", {}, text.slice(from)));
     const onclick = () => {
-      this.onChoose(index, rendering);
+      this.onChoose(sentence, rendering);
       this.close();
     };
     const button = make("button", { className: "option", onclick }, content);

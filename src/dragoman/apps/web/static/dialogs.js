@@ -8,29 +8,35 @@ export class CorrectionDialog {
   #dialog = closable(byId("correction"));
   #field = byId("correction-text");
   #problem = byId("correction-problem");
+  #send = this.#dialog.querySelector(".primary");
   #asked;
 
-  /** @param {(index: number, text: string) => void} onSent */
+  /** @param {(sentence: object, text: string) => void} onSent */
   constructor(onSent) {
     this.#dialog.addEventListener("submit", async (event) => {
       event.preventDefault();
       const translation = this.#field.value.trim();
       if (!translation) return;
-      const { index, ...asked } = this.#asked;
+      const asked = this.#asked;
+      const { sentence, ...languages } = asked;
+      this.#send.disabled = true; // once is enough
       try {
-        await api.correct({ ...asked, translation });
+        await api.correct({ text: sentence.source, ...languages, translation });
       } catch (error) {
-        this.#problem.textContent = error.message;
+        if (this.#asked === asked) this.#problem.textContent = error.message;
         return;
+      } finally {
+        if (this.#asked === asked) this.#send.disabled = false;
       }
-      this.#dialog.close();
-      onSent(index, translation);
+      if (this.#asked === asked) this.#dialog.close(); // it may ask for another sentence by now
+      onSent(sentence, translation);
     });
   }
 
   /** Ask how a sentence of `Output` should be translated. */
-  open(index, sentence, source, target) {
-    this.#asked = { index, text: sentence.source, source, target };
+  open(sentence, source, target) {
+    this.#asked = { sentence, source, target };
+    this.#send.disabled = false;
     Object.assign(byId("correction-source"), { textContent: sentence.source, lang: source });
     Object.assign(this.#field, { value: sentence.rendering.text, lang: target, dir: direction(target) });
     this.#problem.textContent = "";

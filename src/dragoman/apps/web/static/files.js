@@ -23,9 +23,10 @@ export function connectFiles(options) {
     add(field.files);
     field.value = "";
   });
-  // A file that misses the field would otherwise replace the page.
-  addEventListener("dragover", (event) => event.preventDefault());
-  addEventListener("drop", (event) => event.preventDefault());
+  // A file that misses the field would otherwise replace the page; text is for the fields.
+  const keep = (event) => event.dataTransfer.types.includes("Files") && event.preventDefault();
+  addEventListener("dragover", keep);
+  addEventListener("drop", keep);
   const mark = (event) => drop.classList.toggle("over", event.type === "dragover");
   for (const type of ["dragover", "dragleave", "drop"]) drop.addEventListener(type, mark);
   drop.addEventListener("drop", (event) => add(event.dataTransfer.files));

@@ -41,6 +41,7 @@ export class Glossary {
   }
 
   open(source, target, languages) {
+    this.#kept = load("glossary", this.#kept); // another window may have changed it
     this.#direction = [source, target];
     byId("glossary-title").textContent = `Glossary: ${languages.name(source)} to ${languages.name(target)}`;
     [this.#source.lang, this.#target.lang] = [source, target];
@@ -49,7 +50,7 @@ export class Glossary {
   }
 
   #keep(terms) {
-    this.#kept[this.#direction.join(">")] = terms;
+    this.#kept = { ...load("glossary", this.#kept), [this.#direction.join(">")]: terms };
     this.#changed = true;
     save("glossary", this.#kept);
     this.#draw();

@@ -23,25 +23,26 @@ const choices = new Map(); // sentence of the source -> rendering that somebody 
 let languages = new Languages([]);
 let result = null; // the translation on the page, and the text that it translates
 let translated = "";
-let opened = 0; // the sentence that alternatives were shown for
+let opened = null; // the sentence that alternatives were shown for
 
 const keyDialog = new KeyDialog(start);
 const glossary = new Glossary(changed);
 const alternatives = new Alternatives(choose);
-const correction = new CorrectionDialog((index, text) => {
-  choose(index, { text, links: [] });
+const correction = new CorrectionDialog((sentence, text) => {
+  choose(sentence, { text, links: [] });
   say("Thank you: the correction has been sent");
 });
 const source = new Source(translate);
 const output = new Output(byId("output"), {
   onPoint: (ranges) => source.mark(source.text === translated ? ranges : []),
   onOpen: (word, place) => {
-    opened = place.index;
-    alternatives.open(word, place, output.sentences[opened], options(result.source));
+    opened = output.sentences[place.index];
+    alternatives.open(word, place, opened, options(result.source));
   },
 });
 const translating = new Translating(ask, {
   onStart: () => {
+    updateAddress();
     pane.add("working");
     say("Translating…");
   },
@@ -72,7 +73,8 @@ async function ask(signal) {
 /** Translate what is in the field: at once, or after a pause in typing. */
 function translate(now = false) {
   translating.cancel();
-  notice.hide();
+  alternatives.close();
+  if (targetField.value) notice.hide(); // which otherwise says how to begin
   source.mark([]);
   updateAddress();
   pane.remove("working");
@@ -94,6 +96,7 @@ function show(found) {
   result = found;
   translated = found.asked;
   notice.hide();
+  alternatives.close(); // of another translation
   output.show(found, translated, choices);
   pane.remove("working", "stale");
   say(`Translated from ${languages.name(found.source)}`);
@@ -143,9 +146,10 @@ function say(text) {
   byId("state").textContent = text;
 }
 
-/** Use another translation of a sentence, here and wherever it comes again. */
-function choose(index, rendering) {
-  const sentence = output.sentences[index];
+/** Use another translation of a sentence, here and wherever it comes again, if it is still there. */
+function choose(sentence, rendering) {
+  const index = output.sentences.indexOf(sentence);
+  if (index < 0) return;
   choices.set(sentence.source, rendering);
   output.replace(index, rendering);
   if (!rendering.links.length) link(sentence.source, rendering);
@@ -183,7 +187,7 @@ function changed() {
 
 function swap() {
   const [from, target] = [knownSource(), targetField.value];
-  const text = output.text;
+  const text = pane.contains("stale") ? "" : output.text; // of another text than the one in the field
   sourceField.value = target;
   fill(targetField, languages.targets(target), languages);
   targetField.value = from;
@@ -249,7 +253,7 @@ onClick("swap", swap);
 onClick("share", share);
 onClick("copy", copy);
 onClick("glossary-button", () => glossary.open(knownSource(), targetField.value, languages));
-onClick("correct", () => correction.open(opened, output.sentences[opened], result.source, result.target));
+onClick("correct", () => correction.open(opened, result.source, result.target));
 addEventListener("hashchange", () => targetField.value && restore());
 addEventListener("online", () => (targetField.value ? translate(true) : start()));
 addEventListener("offline", () => notice.show("You are offline. Translation goes on when you are back."));

@@ -100,6 +100,7 @@ export class Output {
   }
 
   #draw() {
+    const hadFocus = this.#element.contains(document.activeElement);
     const parts = this.sentences.flatMap(({ before, rendering }, index) => [
       before,
       make("span", { className: "sentence" }, ...this.#parts(rendering.text, index)),
@@ -107,7 +108,9 @@ export class Output {
     this.#element.replaceChildren(...[...parts, this.#tail].filter((part) => part !== ""));
     this.#focused = null;
     const [first] = this.#words;
-    if (first) this.#settle(first);
+    if (!first) return;
+    this.#settle(first);
+    if (hadFocus) first.focus({ preventScroll: true }); // rather than losing it with its word
   }
 
   #parts(text, index) {
