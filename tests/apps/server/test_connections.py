@@ -61,7 +61,9 @@ def answer(connection: socket.socket) -> httpx.Response:
     headers = dict(line.split(": ", 1) for line in lines)
     found = httpx.Response(int(first.split()[1]), headers=headers)
     while len(body) < int(found.headers["content-length"]):
-        body += connection.recv(1 << 16)
+        part = connection.recv(1 << 16)
+        assert part, "the connection was closed"
+        body += part
     return httpx.Response(found.status_code, headers=found.headers, content=body)
 
 
@@ -77,6 +79,29 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+@contextmanager
+def full() -> Iterator[Callable[[], socket.socket]]:
+    """What connects to a server whose only place is taken."""
+    plain = PlainDoor()
+    with served(plain, 1) as where, ExitStack() as opened:
+
+        def connect() -> socket.socket:
+            one = opened.enter_context(socket.create_connection(where, 10))
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return one
+
+        connect().sendall(asked("/plain/held"))
+        wait_until(lambda: "begun" in plain.events)
+        yield connect
+
+
+def send_in_pieces(connection: socket.socket, *pieces: bytes) -> None:
+    """Send what shall not arrive together."""
+    for piece in pieces:
+        connection.sendall(piece)
+        time.sleep(0.05)
 
 
 def test_a_refusal_by_bytes_is_the_ordinary_one_and_keeps_the_connection() -> None:
@@ -115,13 +140,8 @@ def test_in_a_crowd_a_refusal_is_the_last_answer_of_its_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 2)  # of 3, 3 are a crowd
-    plain = PlainDoor()
-    with served(plain, 1) as where, ExitStack() as opened:
-        busy, kept, last = (
-            opened.enter_context(socket.create_connection(where, 10)) for _ in range(3)
-        )
-        busy.sendall(asked("/plain/held"))
-        wait_until(lambda: "begun" in plain.events)
+    with full() as connect:
+        kept, last = connect(), connect()
         # The last one was accepted after the others, or at the same time.
         last.sendall(asked("/plain/items/1"))
         refused = answer(last)
@@ -135,18 +155,11 @@ def test_in_a_crowd_a_refusal_is_the_last_answer_of_its_connection(
 
 
 def test_a_request_that_arrives_in_pieces_is_refused_as_well() -> None:
-    plain = PlainDoor()
-    with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
-        busy.sendall(asked("/plain/held"))
-        wait_until(lambda: "begun" in plain.events)
-        with socket.create_connection(where, 10) as other:
-            other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            whole = asked("/plain/items/1")
-            for piece in (whole[:20], whole[20:]):
-                other.sendall(piece)
-                time.sleep(0.05)
-            assert answer(other).status_code == 503
-            assert other.recv(1) == b""
+    with full() as connect:
+        other, whole = connect(), asked("/plain/items/1")
+        send_in_pieces(other, whole[:20], whole[20:])
+        assert answer(other).status_code == 503
+        assert is_closed(other)
 
 
 @pytest.mark.parametrize(
@@ -158,18 +171,12 @@ def test_a_request_that_arrives_in_pieces_is_refused_as_well() -> None:
     ids=["its body", "a header of it"],
 )
 def test_what_is_inside_of_a_request_is_not_a_request(begun: bytes) -> None:
-    plain = PlainDoor()
-    with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
-        busy.sendall(asked("/plain/held"))
-        wait_until(lambda: "begun" in plain.events)
-        with socket.create_connection(where, 10) as other:
-            other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for piece in (begun, asked("/plain/items/1"), bytes(500)):
-                other.sendall(piece)
-                time.sleep(0.05)
-            refused = answer(other)
-            assert (refused.status_code, refused.headers["connection"]) == (503, "close")
-            assert is_closed(other)
+    with full() as connect:
+        other = connect()
+        send_in_pieces(other, begun, asked("/plain/items/1"), bytes(500))
+        refused = answer(other)
+        assert (refused.status_code, refused.headers["connection"]) == (503, "close")
+        assert is_closed(other)
 
 
 @pytest.mark.parametrize("is_paused", [False, True])

@@ -87,6 +87,7 @@ def test_a_proxy_finds_its_number_in_the_refusal() -> None:
         PLAIN.replace(b"POST", b"HEAD"),
         PLAIN.replace(b"POST", b"OPTIONS"),
         PLAIN.replace(b"Content-Length: 14", b"Content-Length: +14"),
+        PLAIN[: -len(BODY)].replace(b"Content-Length: 14", b"Content-Length: " + b"0" * 20 + b"14"),
         PLAIN.replace(b"Content-Length: 14", b"Content-Length: 13\r\nContent-Length: 14"),
         *(
             PLAIN.replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\n")

@@ -37,6 +37,7 @@ _HEAD = re.compile(
     rb"(%b) (/[!-$&->@-~]*)(?:\?[!-~]*)? HTTP/1\.1\r\n((?:%b:[ \t!-~\x80-\xff]*\r\n)+)\r\n"
     % (_METHODS, _TOKEN)
 )
+_LENGTH = re.compile(rb"[0-9]{1,20}")
 _NEEDS_MORE = {b"expect", b"origin", b"transfer-encoding", b"upgrade"}
 """Headers of requests that are not refused by their bytes: a web page must be permitted to read the
 refusal, and the others say that there is more to come."""
@@ -141,6 +142,6 @@ def _whole_request(data: bytes) -> tuple[str, str, list[tuple[bytes, bytes]]] | 
     if not is_plain or given.get(b"connection", b"keep-alive").lower() != b"keep-alive":
         return None
     length = given.get(b"content-length", b"0")
-    if not length.isdigit() or int(length[:20]) != len(data) - head.end():
+    if not _LENGTH.fullmatch(length) or int(length) != len(data) - head.end():
         return None
     return method.decode("ascii"), path.decode("ascii"), headers
