@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -141,8 +142,12 @@ def test_a_loss_that_is_not_finite_skips_the_step(
 ) -> None:
     """Though the gradient be finite."""
     run = trainer(max_steps=2, checkpoint_steps=1)
-    backward = run._backward
-    monkeypatch.setattr(run, "_backward", lambda *step: backward(*step) * torch.inf)
+    collect = run._gradients.collect
+
+    def endless(*step: Any, **of: Any) -> list[torch.Tensor]:
+        return [sums * torch.inf for sums in collect(*step, **of)]
+
+    monkeypatch.setattr(run._gradients, "collect", endless)
     run.train()
     assert run.progress.target_tokens == 0
     assert_same(weights(tmp_path, 1), weights(tmp_path, 2))

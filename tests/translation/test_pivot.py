@@ -313,10 +313,10 @@ def test_the_model_of_both_legs_is_loaded_once_and_shares_its_engine(folder: Pat
     shared = load(folder / "many", target_language="fr", pivot={"language": "en"})
     assert shared._pivot is not None
     assert shared._pivot.models == shared.models
-    assert shared._pivot._engine is shared._engine
+    assert shared._pivot._direct.engine is shared._direct.engine
     apart = load(folder / "en-fr", pivot={"language": "en", "models": [folder / "de-en"]})
     assert apart._pivot is not None
-    assert apart._pivot._engine is not apart._engine
+    assert apart._pivot._direct.engine is not apart._direct.engine
 
 
 def test_two_models_with_tags_and_an_ensemble(folder: Path) -> None:

@@ -45,7 +45,7 @@ def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     opened, calibration = open_system(system), calibration_of(system)
     confident = [
         Translator.over(opened, ConfidentEngine(engine, calibration, opened))
-        for engine in (shared._engine, alone._engine)
+        for engine in (shared._direct.engine, alone._direct.engine)
     ]
     for (one, *_), (other, *_) in zip(
         *(each.translate_nbest(LINES) for each in confident), strict=True
@@ -76,7 +76,7 @@ def workers_of(load: Callable[[], Translator]) -> tuple[Translator, set[Any]]:
 def test_a_translator_goes_on_when_a_worker_was_killed(model: Path) -> None:
     translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
     confident = ConfidentEngine.__new__(ConfidentEngine)
-    confident._engine = translator._engine
+    confident._engine = translator._direct.engine
     assert translator.is_ready
     assert confident.is_ready
     worker.kill()

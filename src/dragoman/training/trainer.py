@@ -13,18 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from dragoman.core.device import keep_freed_memory
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
-from dragoman.data.batches import Batch, make_batch
+from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
@@ -51,6 +49,7 @@ from dragoman.training.optimizer import Optimizer
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
+from dragoman.training.step_gradients import StepGradients
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
 
 MAX_ROLLBACKS = 3
@@ -106,6 +105,7 @@ class Trainer:
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
         self._world, self.observers = world, observers
+        self._gradients = StepGradients(self.model, tasks, self.optimizer, world.device)
         self._memory = FittingPasses(device_tokens, self.optimizer, self._warn)
         self._interruption = Interruption()
         self._averages = Averages(tasks)
@@ -223,8 +223,11 @@ class Trainer:
         progress, config = self.progress, self._config
         progress.step += 1
         weights = [task.weight_at(progress.step) for task in self._tasks]
+        at = (self._seed, progress.step, self._world.rank, progress.rollbacks)
         sums = self._memory.fitting(
-            partial(self._gradients, weights=weights), taken, partial(self._take_again, places)
+            partial(self._gradients.collect, weights=weights, at=at),
+            taken,
+            partial(self._take_again, places),
         )
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
@@ -260,58 +263,6 @@ class Trainer:
         taken = self._take()
         assert taken is not None, "the same step is there again"
         return taken
-
-    def _gradients(self, taken: list[list[Batch]], weights: list[float]) -> list[Tensor]:
-        """Collect the gradients of all tasks in this process, and return the totals of each."""
-        entropy = (self._seed, self.progress.step, self._world.rank, self.progress.rollbacks)
-        seed_dropout(*entropy)
-        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
-        self.model.train()
-        taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
-        passes = self.optimizer.passes([len(batches) for batches in taken])
-        sums = []
-        for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
-            batches, last = taken[number], not any(taken[number + 1 :])
-            sums.append(self._backward(task, batches, weight, last))
-            self._wait_idly(task, batches, passes[number] - len(batches))
-        if not any(passes):  # fewer sentences than processes: this one has none in this step
-            self.optimizer.collect()
-        return sums
-
-    def _backward(self, task: Task, batches: list[Batch], weight: float, last: bool) -> Tensor:
-        """Collect the gradients of this process' share of a task's step, and return its totals.
-
-        Args:
-            task: being learned.
-            batches: of the step.
-            weight: of the task in this step.
-            last: whether no other task has batches after these.
-        """
-        names = task.objective.totals
-        sums = torch.zeros(len(names), dtype=torch.float64, device=self._world.device)
-        for left, batch in zip(reversed(range(len(batches))), batches, strict=True):
-            ready = task.stream.completed(batch.to(self._world.device), self.model)
-            if last and not left:
-                self.optimizer.expect_last()
-            found = task.objective.backward(self.model, ready, weight)
-            sums += torch.stack([found[name] for name in names]).double()
-            self.optimizer.collect()
-        return sums
-
-    def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
-        """Take part in the ``passes`` that other processes make over further batches."""
-        # With fewer sentences than processes, this one may have none: an empty pair will do.
-        batch = batches[-1] if batches else make_batch([[]], [[]])
-        device = self._world.device
-        devices = [device] if device.type == "cuda" else []
-
-        def again() -> None:
-            # What follows draws the numbers that it draws without this.
-            with torch.random.fork_rng(devices), dropout_from(dropout_state()):
-                task.objective.backward(self.model, batch.to(device), 0.0)
-
-        for _ in range(passes):
-            self.optimizer.idle(again)
 
     def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
         """Add up each task's totals over all processes, and agree on batches and on when to stop.

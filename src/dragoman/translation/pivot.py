@@ -13,12 +13,32 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
+from dragoman.search import SearchConfig
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Constraints, Line
 
 Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[list[Translation]]]
 """From lines to their translations, best first, with a function that is told of progress."""
+
+
+def check_ranks(config: SearchConfig) -> None:
+    """Check that a search can be a leg: joint scores rank the hypotheses of both.
+
+    Raises:
+        ConfigError: it samples or minimises Bayes risk.
+    """
+    if config.mbr is not None:
+        raise ConfigError(
+            "mbr: through a pivot the best joint score decides, and expected utilities have none; "
+            "leave it out"
+        )
+    if config.sampling is not None:
+        raise ConfigError(
+            "sampling: through a pivot the best joint score decides, and samples have none; leave "
+            "it out"
+        )
 
 
 class PivotStream:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,18 +23,18 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.installed_models import found_model
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import Hypothesis, Scorer, SearchConfig
+from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
-from dragoman.text.inline_tags import InlineTags, without_tags
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
 from dragoman.translation.confidence import ConfidentEngine
+from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engine import Engine, MayBeAway, TorchEngine
-from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.opening import (
     OpenSystem,
     build_scorer,
@@ -42,26 +43,20 @@ from dragoman.translation.opening import (
     open_terms,
 )
 from dragoman.translation.outputs import Attention, AttentionOf, Scored, Translation, Unscored
-from dragoman.translation.pivot import PivotStream
+from dragoman.translation.pivot import PivotStream, check_ranks
 from dragoman.translation.preparation import (
     LanguageReminder,
-    Preparation,
     check_prefix,
-    context_fitter,
-    contextual,
     numbered,
     texts_in_context,
 )
-from dragoman.translation.streaming import Constraints, Line, LineStream
+from dragoman.translation.streaming import Line
 from dragoman.translation.term_search import PhraseSpeller
 from dragoman.translation.terms import (
-    WatchedAnnotation,
     WatchedLines,
     check_terms,
-    lacking,
     read_glossary,
 )
-from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
 class Translator:
@@ -109,19 +104,24 @@ class Translator:
         inline_tags: InlineTags | None = None,
     ) -> None:
         own = build_scorer(models)
+        local = TorchEngine(scorer or own, models, vocabularies, inline_tags=inline_tags)
+        self._direct = DirectTranslation(
+            engine or local,
+            local,
+            vocabularies,
+            tuple(tags),
+            reminder=reminder,
+            annotate=annotate,
+            context=context,
+            inline_tags=inline_tags,
+        )
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        self._local = TorchEngine(scorer or own, models, vocabularies, inline_tags=inline_tags)
-        self._inline_tags = inline_tags
-        self._engine = engine or self._local
-        self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
-        self._annotate = annotate
-        self._pivot, self._closed = pivot, False
+        self._prefix, self._pivot, self._closed = prefix, pivot, False
         self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
-        self._context = context
         if pivot is not None:
-            _check_ranks(pivot.search)
-            _check_ranks(self.search)
+            check_ranks(pivot.search)
+            check_ranks(self.search)
 
     @classmethod
     def load(
@@ -232,7 +232,7 @@ class Translator:
         Python garbage-collects it.
         """
         self._closed = True
-        self._engine.close()
+        self._direct.engine.close()
         if self._pivot is not None:
             self._pivot.close()
 
@@ -246,17 +246,17 @@ class Translator:
     @property
     def models(self) -> list[TranslationModel]:
         """The model, or those of an ensemble."""
-        return self._local.models
+        return self._direct.local.models
 
     @property
     def reads_source(self) -> bool:
         """Whether this translates; False for a language model, which continues lines."""
-        return self.models[0].reads_source
+        return self._direct.reads_source
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Those that are put in front of each source."""
-        return self._tags
+        return self._direct.tags
 
     def tagged(self, tags: Sequence[str]) -> Translator:
         """This with other tags in front of each source; either shares all else with the other.
@@ -265,13 +265,13 @@ class Translator:
             tags: that the models know.
         """
         other = copy(self)
-        other._tags = tuple(tags)
+        other._direct = replace(self._direct, tags=tuple(tags))
         return other
 
     @property
     def has_confidence(self) -> bool:
         """Whether translations have a calibrated confidence."""
-        return isinstance(self._engine, ConfidentEngine)
+        return isinstance(self._direct.engine, ConfidentEngine)
 
     @property
     def is_ready(self) -> bool:
@@ -280,34 +280,34 @@ class Translator:
         It is not while processes of ``workers`` are to be started in place of those that were
         killed, which a call does.
         """
-        if isinstance(self._engine, MayBeAway) and not self._engine.is_ready:
+        if isinstance(self._direct.engine, MayBeAway) and not self._direct.engine.is_ready:
             return False
         return self._pivot is None or self._pivot.is_ready
 
     @property
     def context(self) -> ContextConfig | None:
         """Which of the lines before it the models read a line with."""
-        return self._context
+        return self._direct.context
 
     @property
     def inline_tags(self) -> InlineTags | None:
         """How many inline tags a line may have; None: the models know none."""
-        return self._inline_tags
+        return self._direct.inline_tags
 
     @property
     def device(self) -> torch.device:
         """The device of the models."""
-        return self._local.device
+        return self._direct.local.device
 
     @property
     def local_engine(self) -> TorchEngine:
         """The models in this process: for given translations, whatever engine searches."""
-        return self._local
+        return self._direct.local
 
     @property
     def position_limit(self) -> int | None:
         """Maximum positions of a source or target, end symbol included; None: unlimited."""
-        return self._local.scorer.position_limit
+        return self._direct.position_limit
 
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
         """The best translation of each line; of a language model, the line and its continuation.
@@ -389,7 +389,7 @@ class Translator:
         self._check_open()
         prefix = self._prefix if prefix is None else prefix
         if prefix != "":
-            check_prefix(self.reads_source, self._context)
+            check_prefix(self.reads_source, self._direct.context)
         given = numbered(lines, prefix, numbers)
         if progress is not None:
             check_function(progress, "progress")
@@ -398,13 +398,13 @@ class Translator:
         if terms:
             if not self.reads_source:
                 raise ConfigError("glossary: a language model has no source to find terms in")
-            check_terms(terms, self._speller, config, self._local.scorer)
+            check_terms(terms, self._speller, config, self._direct.local.scorer)
             tags = (
                 self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
             )
             watched = WatchedLines(
                 *(given, terms, tags, self._speller),
-                has_inline_tags=self._inline_tags is not None,
+                has_inline_tags=self._direct.inline_tags is not None,
             )
             translated = self._stream(iter(watched), progress or _nobody, config)
             return self._while_open(watched.warned(translated))
@@ -414,55 +414,28 @@ class Translator:
         self, given: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
     ) -> Iterator[list[Translation]]:
         """Translations by the models or, with a pivot, by both legs."""
+        # Those that must be in a translation are watched by themselves.
+        onward = partial(self._direct.stream, warn_of_unused=not self._terms.glossaries)
         if config.mbr is not None:
             check_compared(self.vocabularies, self.reads_source)
-            return BayesRiskStream(self._run, config, progress).run(given)
+            return BayesRiskStream(onward, config, progress).run(given)
         if self._pivot is None:
-            return self._run(given, progress, config)
+            return onward(given, progress, config)
         shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
         stream = PivotStream(
-            partial(self._pivot._run, config=self._pivot.configure(**shared)),
-            partial(self._run, config=config),
+            partial(self._pivot._direct.stream, config=self._pivot.configure(**shared)),
+            partial(onward, config=config),
             config.nbest,
             progress,
         )
         return stream.run(given)
-
-    def _run(
-        self, lines: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
-    ) -> Iterator[list[Translation]]:
-        """Translations by the models themselves, without a pivot."""
-        watched = None if self._annotate is None else WatchedAnnotation(self._annotate)
-        prepare = Preparation(
-            self.vocabularies,
-            config,
-            self.position_limit,
-            self.reads_source,
-            self._tags,
-            reminder=self._reminder,
-            annotate=watched,
-            context=self._context,
-        )
-        if self._context is not None:
-            lines = contextual(lines, self._context, self.vocabularies.source)
-        stream = LineStream(self._engine, config, prepare, self._read, progress)
-        if config.unknown == "mark":
-            translated = stream.run(lines)
-        else:
-            check_copies(self.models, self.vocabularies, self._context)
-            fitter = context_fitter(self._context, self.vocabularies, config, self.position_limit)
-            copier = UnknownCopier(self._local, self.vocabularies, config.batch_tokens, fitter)
-            translated = copier.stream(stream.run, lines, self._tags, self._annotate)
-        if watched is not None and not self._terms.glossaries:  # those warn themselves
-            return watched.warned(translated)
-        return translated
 
     def in_context(self, lines: Sequence[str]) -> list[str]:
         """The lines of one text, each with its context, if the models read any.
 
         They are translated as they are, whatever is translated before them.
         """
-        return texts_in_context(lines, self._context, self.vocabularies.source)
+        return texts_in_context(lines, self._direct.context, self.vocabularies.source)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -473,7 +446,7 @@ class Translator:
         """
         config = changed_search(self.search, options)
         if self._pivot is not None:
-            _check_ranks(config)
+            check_ranks(config)
         return config
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
@@ -496,7 +469,7 @@ class Translator:
         """
         self._check_open()
         self.check_direct("scores")
-        return self._forced().score(sources, targets)
+        return self._direct.forced(self.search).score(sources, targets)
 
     def score_fit(
         self, sources: Sequence[str] | None, targets: Sequence[str]
@@ -517,7 +490,7 @@ class Translator:
         """
         self._check_open()
         self.check_direct("scores")
-        return self._forced().score_fit(sources, targets)
+        return self._direct.forced(self.search).score_fit(sources, targets)
 
     def attention(
         self, source: str, target: str | None = None, *, of: AttentionOf = "source"
@@ -538,7 +511,7 @@ class Translator:
         """
         self._check_open()
         self.check_direct("attention")
-        forced = self._forced()
+        forced = self._direct.forced(self.search)
         forced.check_shown(of_source=of == "source")
         ids = forced.source_ids(source)
         if target is None and of != "encoder":
@@ -546,17 +519,6 @@ class Translator:
         if of == "source" and target is not None:
             return forced.attention(ids, target)
         return forced.self_attention(ids, None if of == "encoder" else target)
-
-    def _forced(self) -> ForcedDecoder:
-        return ForcedDecoder(
-            self._local,
-            self.vocabularies,
-            self.search,
-            self._tags,
-            reminder=self._reminder,
-            annotate=self._annotate,
-            context=self._context,
-        )
 
     def _check_open(self) -> None:
         if self._closed:
@@ -587,38 +549,6 @@ class Translator:
         for translations in translated:
             yield translations
             self._check_open()  # it may have been closed before the next one is requested
-
-    def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
-        ids, context = list(hypothesis.ids), self._context
-        if context is not None and context.target:
-            separator = self.vocabularies.target.tag(context.separator)
-            while separator in ids:  # what precedes it translates the context again
-                ids = ids[ids.index(separator) + 1 :]
-        text = self.vocabularies.target.decode(ids)
-        return Translation(
-            text,
-            hypothesis.score,
-            hypothesis.log_probability,
-            self.vocabularies.target.pieces(ids),
-            hypothesis.ended,
-            missing=lacking(constraints, text if self._inline_tags is None else without_tags(text)),
-            confidence=hypothesis.confidence,
-            faults=hypothesis.faults,
-        )
-
-
-def _check_ranks(config: SearchConfig) -> None:
-    """Check that a search can be a leg: joint scores rank the hypotheses of both."""
-    if config.mbr is not None:
-        raise ConfigError(
-            "mbr: through a pivot the best joint score decides, and expected utilities have none; "
-            "leave it out"
-        )
-    if config.sampling is not None:
-        raise ConfigError(
-            "sampling: through a pivot the best joint score decides, and samples have none; leave "
-            "it out"
-        )
 
 
 def _nobody(_: int) -> None:

@@ -1,0 +1,98 @@
+"""The gradient of one step: of all tasks, and of the batches that are this process' share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.data.batches import Batch, make_batch
+from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
+from dragoman.training.optimizer import Optimizer
+from dragoman.training.tasks import Task
+
+
+class StepGradients:
+    """Collects the gradients of steps in the optimizer.
+
+    Args:
+        model: that learns.
+        tasks: what it learns.
+        optimizer: of the model.
+        device: of the model.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        tasks: Sequence[Task],
+        optimizer: Optimizer,
+        device: torch.device,
+    ) -> None:
+        self._model, self._tasks = model, tasks
+        self._optimizer, self._device = optimizer, device
+
+    def collect(
+        self, taken: list[list[Batch]], weights: Sequence[float], at: Sequence[int]
+    ) -> list[Tensor]:
+        """Collect the gradients of all tasks in this process, and return the totals of each.
+
+        Args:
+            taken: the batches of each task in this step.
+            weights: of the tasks in this step; what has none is not read.
+            at: numbers of which everything random in the step is a function.
+
+        Returns:
+            Sums over the target positions of this process, named by ``objective.totals``,
+            ``(totals,)`` for each task.
+        """
+        seed_dropout(*at)
+        torch.manual_seed(int(np.random.SeedSequence(at).generate_state(1)[0]))
+        self._model.train()
+        taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
+        passes = self._optimizer.passes([len(batches) for batches in taken])
+        sums = []
+        for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
+            batches, last = taken[number], not any(taken[number + 1 :])
+            sums.append(self._backward(task, batches, weight, last))
+            self._wait_idly(task, batches, passes[number] - len(batches))
+        if not any(passes):  # fewer sentences than processes: this one has none in this step
+            self._optimizer.collect()
+        return sums
+
+    def _backward(self, task: Task, batches: list[Batch], weight: float, last: bool) -> Tensor:
+        """Collect the gradients of this process' share of a task's step, and return its totals.
+
+        Args:
+            task: being learned.
+            batches: of the step.
+            weight: of the task in this step.
+            last: whether no other task has batches after these.
+        """
+        names = task.objective.totals
+        sums = torch.zeros(len(names), dtype=torch.float64, device=self._device)
+        for left, batch in zip(reversed(range(len(batches))), batches, strict=True):
+            ready = task.stream.completed(batch.to(self._device), self._model)
+            if last and not left:
+                self._optimizer.expect_last()
+            found = task.objective.backward(self._model, ready, weight)
+            sums += torch.stack([found[name] for name in names]).double()
+            self._optimizer.collect()
+        return sums
+
+    def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
+        """Take part in the ``passes`` that other processes make over further batches."""
+        # With fewer sentences than processes, this one may have none: an empty pair will do.
+        batch = batches[-1] if batches else make_batch([[]], [[]])
+        devices = [self._device] if self._device.type == "cuda" else []
+
+        def again() -> None:
+            # What follows draws the numbers that it draws without this.
+            with torch.random.fork_rng(devices), dropout_from(dropout_state()):
+                task.objective.backward(self._model, batch.to(self._device), 0.0)
+
+        for _ in range(passes):
+            self._optimizer.idle(again)

@@ -1,0 +1,130 @@
+"""From lines to their translations by the models themselves, without a third language between.
+
+What happens to a line before it is searched and to a hypothesis afterwards is the same for a whole
+file, a request to a server, and either leg of a pivot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dragoman.search import Hypothesis, SearchConfig
+from dragoman.text.context import ContextConfig
+from dragoman.text.inline_tags import InlineTags, without_tags
+from dragoman.text.term_annotation import TermAnnotator
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.engine import Engine, TorchEngine
+from dragoman.translation.forced import ForcedDecoder
+from dragoman.translation.outputs import Translation
+from dragoman.translation.preparation import (
+    LanguageReminder,
+    Preparation,
+    context_fitter,
+    contextual,
+)
+from dragoman.translation.streaming import Constraints, Line, LineStream
+from dragoman.translation.terms import WatchedAnnotation, lacking
+from dragoman.translation.unknowns import UnknownCopier, check_copies
+
+
+@dataclass(frozen=True)
+class DirectTranslation:
+    """Models that translate together, and how they read and write lines."""
+
+    engine: Engine
+    """Carries out the searches."""
+    local: TorchEngine
+    """The models in this process."""
+    vocabularies: Vocabularies
+    tags: tuple[str, ...] = ()
+    """Those that are put in front of each source."""
+    reminder: LanguageReminder | None = None
+    """Looks at each line, to warn about one that names no target language."""
+    annotate: TermAnnotator | None = None
+    """Annotates the terms in each source before it is encoded."""
+    context: ContextConfig | None = None
+    """Which of the lines before it the models read a line with."""
+    inline_tags: InlineTags | None = None
+    """How many inline tags a line may have; None: the models know none."""
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether this translates; False for a language model, which continues lines."""
+        return self.local.models[0].reads_source
+
+    @property
+    def position_limit(self) -> int | None:
+        """Maximum positions of a source or target, end symbol included; None: unlimited."""
+        return self.local.scorer.position_limit
+
+    def stream(
+        self,
+        lines: Iterator[Line],
+        progress: Callable[[int], object],
+        config: SearchConfig,
+        *,
+        warn_of_unused: bool = True,
+    ) -> Iterator[list[Translation]]:
+        """The translations of each line, best first, in order and in bounded memory.
+
+        Args:
+            lines: a document, or several between which there are empty lines.
+            progress: called with the number of lines translated so far.
+            config: settings of the search.
+            warn_of_unused: whether to warn at the end if no term to be annotated was in the lines.
+        """
+        watched = None if self.annotate is None else WatchedAnnotation(self.annotate)
+        prepare = Preparation(
+            self.vocabularies,
+            config,
+            self.position_limit,
+            self.reads_source,
+            self.tags,
+            reminder=self.reminder,
+            annotate=watched,
+            context=self.context,
+        )
+        if self.context is not None:
+            lines = contextual(lines, self.context, self.vocabularies.source)
+        stream = LineStream(self.engine, config, prepare, self._read, progress)
+        if config.unknown == "mark":
+            translated = stream.run(lines)
+        else:
+            check_copies(self.local.models, self.vocabularies, self.context)
+            fitter = context_fitter(self.context, self.vocabularies, config, self.position_limit)
+            copier = UnknownCopier(self.local, self.vocabularies, config.batch_tokens, fitter)
+            translated = copier.stream(stream.run, lines, self.tags, self.annotate)
+        if watched is not None and warn_of_unused:
+            return watched.warned(translated)
+        return translated
+
+    def forced(self, search: SearchConfig) -> ForcedDecoder:
+        """What scores given translations, within the bounds of these settings."""
+        return ForcedDecoder(
+            self.local,
+            self.vocabularies,
+            search,
+            self.tags,
+            reminder=self.reminder,
+            annotate=self.annotate,
+            context=self.context,
+        )
+
+    def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
+        ids, context = list(hypothesis.ids), self.context
+        if context is not None and context.target:
+            separator = self.vocabularies.target.tag(context.separator)
+            while separator in ids:  # what precedes it translates the context again
+                ids = ids[ids.index(separator) + 1 :]
+        text = self.vocabularies.target.decode(ids)
+        return Translation(
+            text,
+            hypothesis.score,
+            hypothesis.log_probability,
+            self.vocabularies.target.pieces(ids),
+            hypothesis.ended,
+            missing=lacking(constraints, text if self.inline_tags is None else without_tags(text)),
+            confidence=hypothesis.confidence,
+            faults=hypothesis.faults,
+        )
