@@ -213,6 +213,9 @@ class TableConfig(Config):
             yield f"stages.{name}: this name is taken; choose another"
         for name in sorted({name for name in rows if rows.count(name) > 1}):
             yield f"rows: {name} is there twice; give one another name"
+        titles = [section.title for section in self.sections]
+        for title in sorted({title for title in titles if titles.count(title) > 1}):
+            yield f"sections: the title {title!r:.80} is there twice; give one another"
 
     def _bad_rows(self, known: set[str]) -> Iterator[str]:
         for section in self.sections:

@@ -1,15 +1,18 @@
 """Stages and rows that are made once for each of several seeds.
 
 ``seeds: [1, 2, 3]`` stands for three stages or rows, whose names end in the seed.  In them
-``{NAME}``, and NAME in ``needs``, is the one of the same seed, where NAME has seeds, too.  The page
-shows rows of several seeds as one, by mean and spread.
+``{NAME}``, and NAME in ``needs``, is the one of the same seed, where NAME has seeds, too.  A row
+whose baseline has seeds, but not its own, is compared with none.  The page shows rows of several
+seeds as one, by mean and spread.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from dragoman.core.errors import ConfigError
 
 Values = dict[str, Any]
 
@@ -17,16 +20,20 @@ Values = dict[str, Any]
 def with_seeds(values: Values) -> Values:
     """The plain values of a table with each stage and row that has seeds once for each of them.
 
-    What is not as it should be is left for ``parse`` to report.
+    What else is not as it should be is left for ``parse`` to report.
+
+    Raises:
+        ConfigError: one of them would take the name of another.
     """
     stages = values.get("stages")
     sections = values.get("sections")
     seeded = {name: _seeds(one) for name, one in _items(stages)}
     changed = dict(values)
     if isinstance(stages, dict):
-        changed["stages"] = {
-            new: one for name, stage in stages.items() for new, one in _stages(name, stage, seeded)
-        }
+        changed["stages"] = _named(
+            "stages",
+            (one for name, stage in stages.items() for one in _stages(name, stage, seeded)),
+        )
     if isinstance(sections, list):
         changed["sections"] = [_section(one, seeded) for one in sections]
     return changed
@@ -52,20 +59,34 @@ def _section(section: Any, seeded: Mapping[str, Sequence[int]]) -> Any:
     if not isinstance(section, dict) or not isinstance(rows := section.get("rows"), dict):
         return section
     by_row = {name: _seeds(row) for name, row in rows.items()}
-    changed: Values = {**section, "rows": {}}
+    found: list[tuple[Any, Any]] = []
     for name, row in rows.items():
         baseline = row.get("baseline", section.get("baseline")) if isinstance(row, dict) else None
         for seed in by_row[name]:
             one = {key: _of_seed(value, seed, seeded) for key, value in row.items()}
             del one["seeds"]
-            if seed in by_row.get(baseline, ()):
-                one["baseline"] = f"{baseline}-{seed}"
-            changed["rows"][f"{name}-{seed}"] = {**one, "group": name}
+            if seeds := by_row.get(baseline):
+                one["baseline"] = f"{baseline if seed in seeds else name}-{seed}"
+            found.append((f"{name}-{seed}", {**one, "group": name}))
         if not by_row[name]:
-            changed["rows"][name] = row
+            found.append((name, row))
+    changed: Values = {**section, "rows": _named("rows", found)}
     if seeds := by_row.get(section.get("baseline")):  # rows without seeds are compared with this
         changed["baseline"] = f"{section['baseline']}-{seeds[0]}"
     return changed
+
+
+def _named(kind: str, found: Iterable[tuple[Any, Any]]) -> Values:
+    """Stages or rows by their names, of which none is there twice."""
+    named: Values = {}
+    for name, one in found:
+        if name in named:
+            raise ConfigError(
+                f"{kind}: {name} is there twice, once as one of several seeds; give one another "
+                "name"
+            )
+        named[name] = one
+    return named
 
 
 def _seeds(value: Any) -> list[int]:

@@ -120,6 +120,15 @@ def test_a_row_has_one_name_in_all_sections(tmp_path: Path) -> None:
         read_table(written(tmp_path, content))
 
 
+def test_a_section_has_a_title_of_its_own(tmp_path: Path) -> None:
+    """Else one would be shown with the rows of the other."""
+    content = values()
+    second = {**content["sections"][0], "rows": {"second": {"label": "S", "translate": "{one}"}}}
+    content["sections"].append(second)
+    with pytest.raises(ConfigError, match="sections: the title 'All' is there twice"):
+        read_table(written(tmp_path, content))
+
+
 def test_needs_follow_from_what_is_named() -> None:
     content = values()
     content["stages"] = {

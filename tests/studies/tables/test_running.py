@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from dragoman.training.interruption import Interruption
+from studies.tables import running
 from studies.tables.running import CommandRunner, FailedCommandError, StoppedError
 
 SAVES_WHEN_TOLD = """
@@ -76,6 +79,34 @@ def test_a_command_saves_before_it_is_stopped(by_signal: bool, tmp_path: Path) -
     with pytest.raises(StoppedError):
         one.run([str(tmp_path / "state")], log)
     assert (tmp_path / "state").read_text(encoding="utf-8") == "saved"
+
+
+DOES_NOT_END = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if child := os.fork():
+    print("ready", child, flush=True)
+time.sleep(60)
+"""
+
+
+def test_what_does_not_end_is_killed_with_all_that_it_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_PATIENCE", 0.1)
+    log = tmp_path / "one.log"
+    one = runner(DOES_NOT_END, deadline=1.0)
+    one.clock = lambda: 2.0 * (log.exists() and "ready" in log.read_text(encoding="utf-8"))
+    with pytest.raises(StoppedError):
+        one.run([], log)
+    child = int(log.read_text(encoding="utf-8").split()[-1])
+    until = time.monotonic() + 10
+    with suppress(ProcessLookupError, FileNotFoundError):  # it has ended
+        while Path(f"/proc/{child}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z":
+            if time.monotonic() > until:
+                os.kill(child, signal.SIGKILL)
+                pytest.fail("it goes on")
+            time.sleep(0.01)
 
 
 def test_nothing_begins_when_the_time_is_over(tmp_path: Path) -> None:

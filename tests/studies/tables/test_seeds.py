@@ -82,6 +82,27 @@ def test_seeds_that_are_none_are_refused(place: str, seeds: object, tmp_path: Pa
         read(tmp_path, content)
 
 
+@pytest.mark.parametrize("place", ["stages", "rows"])
+def test_a_seed_takes_no_name_that_is_there(place: str, tmp_path: Path) -> None:
+    content = values()
+    rows = content["sections"][0]["rows"]
+    if place == "stages":
+        content["stages"]["plain-1"] = {"train": "other.yaml"}
+    else:
+        rows["some-5"] = {"label": "Other", "translate": "{plain-1}"}
+    name = "plain-1" if place == "stages" else "some-5"
+    with pytest.raises(ConfigError, match=f"^{place}: {name} is there twice"):
+        read(tmp_path, content)
+
+
+def test_a_seed_that_the_baseline_has_not_is_compared_with_no_other(tmp_path: Path) -> None:
+    content = values()
+    content["sections"][0]["rows"]["none"]["seeds"] = [1]
+    rows = read(tmp_path, content).rows()
+    assert rows["some-1"].baseline == "none-1"
+    assert rows["some-5"].baseline == "some-5"  # itself, so with none
+
+
 def test_what_is_no_table_at_all_is_refused_as_ever(tmp_path: Path) -> None:
     for name, wrong in (("stages", [1]), ("sections", 3), ("sections", [3])):
         with pytest.raises(ConfigError, match=name):
