@@ -1,10 +1,14 @@
-"""Whether a run was trained as its recipe says now."""
+"""Whether a run was trained as its recipe says now, on the text that is there now."""
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
+from dragoman.core.errors import DataError
+from dragoman.data.origin import describe, same_content
+from dragoman.data.prepare import known_inputs
+from dragoman.data.store import DATA_DIRECTORY
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import completed
 from dragoman.run.revision import as_decided, changed_keys, plain_values
@@ -46,6 +50,19 @@ def changes(found: ExperimentConfig, wanted: ExperimentConfig) -> list[str]:
         for key in changed_keys(before, after)
         if not any(key == one or key.startswith(f"{one}.") for one in _NOT_LEARNED_FROM)
     ]
+
+
+def has_other_text(run: Path, wanted: ExperimentConfig) -> bool:
+    """Whether a run was trained on other text than its recipe names now, wherever that lies.
+
+    Text that is gone, or of a run that has kept none, is taken for the same.
+    """
+    before = known_inputs(run / DATA_DIRECTORY)
+    paths = [path for part in wanted.train_parts() for path in part.inputs()]
+    try:
+        return bool(before) and not same_content(before, describe(paths, before))
+    except DataError:
+        return False
 
 
 def _know_the_parents(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from studies.tables.work import (
     Cell,
     Work,
     cells,
+    changed,
     is_translated,
     text_of,
     translation_command,
@@ -34,6 +36,7 @@ from studies.tables.workplace import (
     SCORES,
     STAGES,
     TRANSLATIONS,
+    State,
     Workplace,
     problem_of,
     same,
@@ -94,14 +97,16 @@ class Line:
 def measure(work: Work) -> dict[str, list[Line]]:
     """The lines of each section by its title: test by test, rows in their order.
 
-    Scores are kept, and computed again only if translations or settings have changed.
+    Scores are kept, and computed again only if translations or settings have changed.  What was
+    made by another recipe or command than the table's has none, whoever finds that out.
 
     Raises:
         StorageError: the disk refuses.
     """
+    outdated = _outdated(work.place)
     return {
         section.title: [
-            _line(work, section, name, row, test)
+            _line(work, section, name, row, test, outdated=outdated)
             for test in section.tests
             for name, row in section.rows.items()
             if test in row.by_test(section.tests) or row.published_for(test)
@@ -110,29 +115,50 @@ def measure(work: Work) -> dict[str, list[Line]]:
     }
 
 
-def _line(work: Work, section: Section, name: str, row: Row, test: str) -> Line:
+def _outdated(place: Workplace) -> dict[str, str]:
+    """What is wrong with the stages that were made otherwise than the table says, by name."""
+    found = {}
+    for name in place.table.stages:
+        with suppress(DragomanError):  # of those that cannot be asked, as when text has moved
+            if place.state(name) is State.CHANGED:
+                found[name] = f"{name}: {problem_of(changed(place, name))}"
+    return found
+
+
+def _problem(work: Work, cell: Cell, outdated: Mapping[str, str]) -> str:
+    """Why there is no figure of a cell; empty if there is one."""
+    if cell.name in work.problems:
+        return work.problems[cell.name]
+    for stage in work.place.stages_of(cell.arguments):
+        if stage in outdated:
+            return outdated[stage]
+    return "" if is_translated(work.place, cell) else "not yet run"
+
+
+def _line(
+    work: Work, section: Section, name: str, row: Row, test: str, *, outdated: Mapping[str, str]
+) -> Line:
     place = work.place
     line = Line(name, row.label, test, row.published_for(test), group=row.group)
     cell = _cell(place, name, test)
     if cell is None:
         return line
     command = shell(translation_command(place, cell, text_of(place, test)))
-    line = replace(line, command=command, missing=work.problems.get(cell.name, "not yet run"))
-    if cell.name in work.problems or not is_translated(place, cell):
+    line = replace(line, command=command, missing=_problem(work, cell, outdated))
+    if line.missing:
         return line
     baseline = row.baseline or section.baseline
     other = _cell(place, baseline, test) if baseline not in {None, name} else None
-    if other is not None and not is_translated(place, other):
+    if other is not None and _problem(work, other, outdated):
         other = None
     try:
         found = _scored(place, cell, other)
         return replace(
             line,
-            missing="",
             scores=found["scores"],
             baseline="" if other is None else other.row,
             difference=found["difference"],
-            interval=found.get("interval"),
+            interval=found.get("interval") if place.table.difference_samples else None,
             cost=_cost(place, cell),
             translation_seconds=place.record(TRANSLATIONS, cell.name).get("seconds"),
         )

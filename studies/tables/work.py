@@ -118,7 +118,7 @@ class Work:
         if state is State.DONE:
             return
         if state is State.CHANGED:
-            raise _changed(place, name)
+            raise changed(place, name)
         self.runner.check()
         with place.held(STAGES, name):
             if place.state(name) is State.DONE:  # by another process, a moment ago
@@ -134,7 +134,7 @@ class Work:
                 place.add_seconds(name, taken)
             state = place.state(name)
             if state is State.CHANGED:
-                raise _changed(place, name)
+                raise changed(place, name)
             if state is not State.DONE:
                 done = place.places[name] / place.table.stages[name].done
                 raise DataError(f"the command ended without writing {done}")
@@ -235,7 +235,8 @@ def _made_from(place: Workplace, cell: Cell) -> Mapping[str, object]:
     }
 
 
-def _changed(place: Workplace, name: str) -> DataError:
+def changed(place: Workplace, name: str) -> DataError:
+    """What is wrong with a stage that was made by another recipe or command."""
     what = ", ".join(place.differences(name))
     return DataError(
         f"{place.places[name]} was made otherwise than the table says now ({what}); move it away "

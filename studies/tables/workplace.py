@@ -32,7 +32,7 @@ from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.training.checkpoint import checkpoints
 from studies.tables.plan import CORPORA, HERE, Stage, TableConfig, expanded, named_places
-from studies.tables.same_recipe import changes
+from studies.tables.same_recipe import changes, has_other_text
 
 RECORDS = "records"
 STAGES, TRANSLATIONS, SCORES = "stages", "translations", "scores"
@@ -83,12 +83,15 @@ class Workplace:
         return State.DONE if (place / stage.done).is_file() else State.TO_DO
 
     def differences(self, name: str) -> Iterator[str]:
-        """What was otherwise when a stage was begun: keys of its recipe, its command, its needs."""
+        """What was otherwise when a stage was begun: keys of its recipe, text, command or needs."""
         stage, place = self.table.stages[name], self.places[name]
         if stage.train is not None:
             if checkpoints(place) or has_model(place):
                 found = parse(ExperimentConfig, read_yaml(place / CONFIG_FILE), place / CONFIG_FILE)
-                yield from changes(found, self.recipe(stage))
+                wanted = self.recipe(stage)
+                yield from changes(found, wanted)
+                if has_other_text(place, wanted):
+                    yield "the text of data.train"
             return
         record = self.record(STAGES, name)
         if not record:

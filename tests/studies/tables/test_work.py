@@ -231,6 +231,47 @@ def test_a_run_of_another_recipe_is_neither_used_nor_lost(copied: tuple[Path, Pa
     assert work.place.command("one")[0] == "train"
 
 
+def test_figures_of_another_recipe_are_not_shown_whatever_was_made_now(
+    copied: tuple[Path, Path],
+) -> None:
+    """Nor is anything compared with them: neither before its turn comes, nor without it."""
+    folder, output = copied
+    rows: list[dict[str, Any]] = json.loads(json.dumps(TABLE["sections"]))
+    rows[0]["rows"]["by-hand"] = {
+        "label": "Other",
+        "translate": {"news": "embed translate {here}/a {here}/b"},
+    }
+    for name, word in (("a", "one"), ("b", "eins")):
+        (folder / name).write_text(f"1 2\n{word} 0.6 0.8\n", encoding="utf-8")
+    change(folder, sections=rows)
+    work = made(folder, output, ["by-hand"])
+    shown = {(one.row, one.test): one for one in write_result(work)["All"]}
+    assert shown["single", "news"].scores
+    assert shown["by-hand", "news"].baseline == "single"
+    change(folder, stages__one__settings={"training.max_steps": 5})
+    work = made(folder, output, ["by-hand"])
+    shown = {(one.row, one.test): one for one in write_result(work)["All"]}
+    assert not work.failures
+    assert not shown["single", "news"].scores
+    assert "was made otherwise than the table says now" in shown["single", "news"].missing
+    assert shown["by-hand", "news"].scores
+    assert shown["by-hand", "news"].difference is None
+
+
+def test_other_text_of_a_training_is_noticed(copied: tuple[Path, Path]) -> None:
+    folder, output = copied
+    text = folder / "train.tsv"
+    before = text.read_bytes()
+    text.write_bytes(before + b"eins\tone\n")
+    work = made(folder, output, ["single"])
+    assert commands(work) == []
+    assert "(the text of data.train)" in work.failures["one"]
+    text.write_bytes(before)
+    assert not made(folder, output, ["single"]).failures
+    text.unlink()  # whatever it was, it cannot be asked
+    assert not made(folder, output, ["single"]).failures
+
+
 def test_another_command_is_noticed_and_so_is_another_model_before_it(
     copied: tuple[Path, Path],
 ) -> None:
@@ -419,6 +460,10 @@ def test_intervals_seconds_and_rates_of_terms_are_columns_where_asked_for(
     assert f" [{low:+.2f}, {high:+.2f}] (" in page
     assert lines["single", "news"]["translation_seconds"] == 1.0
     assert lines["single", "news"]["scores"][1]["name"] == "terms"
+    change(folder, difference_samples=0)
+    place = Workplace(read_table(folder / "table.yaml"), folder / "table.yaml", output)
+    shown = write_result(Work(place, work.runner, print))["All"]
+    assert all(one.interval is None for one in shown), "they are not asked for any more"
     # Another glossary is another score.
     before = page
     (folder / "terms.tsv").write_text("two\tzwei\nthree\tnie\n", encoding="utf-8")
