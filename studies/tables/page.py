@@ -120,7 +120,7 @@ def _mean(mean: Mean, group: Sequence[Line], table: TableConfig) -> Iterator[str
     else:
         star = "*" if max(mean.p_values) < _LEVEL else ""
         chances = ", ".join(f"{value:.4f}" for value in mean.p_values)
-        yield f"{mean.difference.mean:+.2f}{star} ({chances})"
+        yield f"{mean.difference.mean:+.2f}{star} ({chances}){_named_baseline(group[0])}"
     yield from (f"{one.mean:.2f}" for one in others)
     done = [line for line in group if line.scores]
     if table.show_seconds:
@@ -155,7 +155,13 @@ def _difference(line: Line) -> str:
     if line.interval is not None:
         low, high = line.interval
         interval = f" [{low:+.2f}, {high:+.2f}]"
-    return f"{line.difference['difference']:+.2f}{star}{interval} ({p_value:.4f})"
+    shown = f"{line.difference['difference']:+.2f}{star}{interval} ({p_value:.4f})"
+    return shown + _named_baseline(line)
+
+
+def _named_baseline(line: Line) -> str:
+    """What a difference is from, where that is not the section's baseline."""
+    return f" to {line.other_baseline}" if line.other_baseline else ""
 
 
 def _cost(cost: Cost) -> list[str]:
@@ -172,6 +178,7 @@ def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
         "bootstrap": "the paired bootstrap",
     }[table.significance.test]
     brackets = " (brackets: 95 % interval)" if table.difference_samples else ""
+    named = " or the system that they name" if any(one.other_baseline for one in lines) else ""
     several = (
         "Rows of several seeds show the mean, in brackets the standard deviation over seeds; each "
         "seed is compared with the baseline of the same seed, * if all are below. "
@@ -180,8 +187,8 @@ def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
     )
     seconds = "Seconds are of translating, loading included. " if table.show_seconds else ""
     return (
-        f"{bounds}Differences are to the section's baseline{brackets}, with p by {test}, * below "
-        f"{_LEVEL}, each by itself. {several}{seconds}Steps, target tokens and minutes of "
+        f"{bounds}Differences are to the section's baseline{named}{brackets}, with p by {test}, * "
+        f"below {_LEVEL}, each by itself. {several}{seconds}Steps, target tokens and minutes of "
         "training are summed over the models that translate; minutes in all count everything that "
         "these needed, too. "
         f"{'; '.join(signatures)}"

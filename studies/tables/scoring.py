@@ -77,6 +77,8 @@ class Line:
     """As ``dragoman evaluate --json`` prints them."""
     baseline: str = ""
     """The row that it was compared with."""
+    other_baseline: str = ""
+    """Its label, if it is another system than the section's baseline."""
     difference: Mapping[str, Any] | None = None
     """The first metric's difference from the baseline; None for the baseline, or before it is
     translated."""
@@ -157,6 +159,7 @@ def _line(
             line,
             scores=found["scores"],
             baseline="" if other is None else other.row,
+            other_baseline=_other_baseline(section, row),
             difference=found["difference"],
             interval=found.get("interval") if place.table.difference_samples else None,
             cost=_cost(place, cell),
@@ -165,6 +168,15 @@ def _line(
     except DragomanError as error:
         work.failures[cell.name] = f"{cell.name}: {problem_of(error)}"
         return replace(line, missing=work.failures[cell.name])
+
+
+def _other_baseline(section: Section, row: Row) -> str:
+    """The label of a row's own baseline; empty if the section's has the same."""
+    if row.baseline is None:
+        return ""
+    label = section.rows[row.baseline].label
+    usual = None if section.baseline is None else section.rows[section.baseline].label
+    return "" if label == usual else label
 
 
 def _cell(place: Workplace, row: str | None, test: str) -> Cell | None:

@@ -203,6 +203,26 @@ def test_the_table_says_what_was_found_and_what_not(copied: tuple[Path, Path]) -
     assert (output / "table.md").read_text(encoding="utf-8") == page
 
 
+def test_a_difference_from_another_baseline_names_it(copied: tuple[Path, Path]) -> None:
+    """What the page says of all others would be wrong of this one."""
+    folder, output = copied
+    rows: list[dict[str, Any]] = json.loads(json.dumps(TABLE["sections"]))
+    rows[0]["rows"]["third"] = {
+        **rows[0]["rows"]["averaged"],
+        "label": "Third",
+        "baseline": "averaged",
+    }
+    change(folder, sections=rows)
+    work = made(folder, output)
+    write_result(work)
+    page = (output / "table.md").read_text(encoding="utf-8")
+    (second,) = [line for line in page.splitlines() if line.startswith("| news | Mean |")]
+    (third,) = [line for line in page.splitlines() if line.startswith("| news | Third |")]
+    assert " to " not in second
+    assert "| +0.00 (1.0000) to Mean |" in third
+    assert "Differences are to the section's baseline or the system that they name, with p" in page
+
+
 def test_a_test_is_what_its_filters_leave(finished: Work) -> None:
     text = (finished.place.output / "text/dev.source").read_text(encoding="utf-8")
     assert len(text.splitlines()) == 5
