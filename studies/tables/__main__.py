@@ -91,9 +91,11 @@ def _carry_out(place: Workplace, rows: list[str], minutes: float | None) -> None
     from studies.tables.page import page
     from studies.tables.result import write_result
     from studies.tables.running import CommandRunner, StoppedError
-    from studies.tables.work import Work
+    from studies.tables.scoring import evaluation_of
+    from studies.tables.work import Work, cells
 
-    check_installed(place.table.evaluation)  # otherwise this would fail hours later
+    for test in sorted({cell.test for row in rows for cell in cells(place, row)}):
+        check_installed(evaluation_of(place, test))  # otherwise this would fail hours later
     interruption = Interruption()
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     work = Work(place, CommandRunner(interruption, deadline), tell)

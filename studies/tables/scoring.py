@@ -187,7 +187,7 @@ def _cell(place: Workplace, row: str | None, test: str) -> Cell | None:
 def _scored(place: Workplace, cell: Cell, baseline: Cell | None) -> dict[str, Any]:
     """Scores and difference, from the record where it is of the same lines and settings."""
     table, reference = place.table, text_of(place, cell.test).reference
-    evaluation = _evaluation(place, cell.test)
+    evaluation = evaluation_of(place, cell.test)
     wanted = {
         "evaluation": evaluation.model_dump(mode="json", exclude=_LATER),
         "significance": table.significance.model_dump(mode="json"),
@@ -225,7 +225,7 @@ def _scored(place: Workplace, cell: Cell, baseline: Cell | None) -> dict[str, An
     return record
 
 
-def _evaluation(place: Workplace, test: str) -> EvaluationConfig:
+def evaluation_of(place: Workplace, test: str) -> EvaluationConfig:
     """The scores of a test: in its language, tokenised as it asks."""
     part, evaluation = place.table.tests[test], place.table.evaluation
     known = {

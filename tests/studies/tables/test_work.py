@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ import yaml
 from click.testing import CliRunner
 from command_line import call, experiment, write_experiment
 
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.core.files import content_digest, write_json
 from dragoman.run.run_directory import claim
 from dragoman.text.synthetic import write
@@ -422,6 +423,21 @@ class TestCommand:
         unknown = CliRunner().invoke(tables, [*given, "--only", "second"])
         assert unknown.exit_code == 2
         assert "--only second: no such row; rows are broken-row, single" in unknown.output
+
+
+    def test_a_tokeniser_of_one_test_that_is_missing_is_told_before_anything_is_made(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "mecab_ko", None)
+        name = "sacrebleu.tokenizers.tokenizer_ko_mecab"
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        shutil.copytree(folder, tmp_path / "table")
+        change(tmp_path / "table", tests__dev__bleu_tokenize="ko-mecab")
+        output = tmp_path / "out"
+        file = tmp_path / "table/table.yaml"
+        found = CliRunner().invoke(tables, [str(file), "--output", str(output)])
+        assert found.exit_code == MissingExtraError.exit_code, found.output
+        assert not output.exists()
 
 
 def test_tests_can_be_beside_one_another(copied: tuple[Path, Path]) -> None:
