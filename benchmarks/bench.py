@@ -23,7 +23,7 @@ import curve as curves
 import family_speed as sides
 import length as lengths
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
-from decoders import decoders
+from decoders import FEW, decoders
 from growth import GROWTH
 from machine import machine
 from material import SIZES, VOCABULARY, Material, prepare, transformer
@@ -38,18 +38,22 @@ LENGTH = 15
 size_option = click.option(
     "--size", "sizes", multiple=True, type=click.Choice(list(SIZES)), default=("tiny", "base")
 )
-rounds_option = click.option("--rounds", default=2, show_default=True)
+at_least_one = click.IntRange(1)
+rounds_option = click.option("--rounds", type=at_least_one, default=2, show_default=True)
 only_option = click.option(
     "--only", multiple=True, help="Only contenders whose name contains this."
 )
 
+whole_path = click.Path(path_type=Path, resolve_path=True)
+"""Of a folder, since contenders run in others."""
+
 
 @click.group()
-@click.option("--scratch", type=click.Path(path_type=Path), default=HERE / "scratch")
-@click.option("--peers", type=click.Path(path_type=Path), default=HERE / "peers")
+@click.option("--scratch", type=whole_path, default=HERE / "scratch")
+@click.option("--peers", type=whole_path, default=HERE / "peers")
 @click.option(
     "--multi30k",
-    type=click.Path(path_type=Path),
+    type=whole_path,
     default=corpora_folder() / "multi30k",
     help="Folder with train.en.gz etc.  [default: that of 'dragoman corpora get multi30k']",
 )
@@ -63,14 +67,16 @@ def bench(context: click.Context, scratch: Path, peers: Path, multi30k: Path) ->
 @size_option
 @rounds_option
 @only_option
-@click.option("--steps", default=0, help="Measured steps.  [default: 40 for tiny, 8 for base]")
+@click.option(
+    "--steps", type=at_least_one, help="Measured steps.  [default: 40 for tiny, 8 for base]"
+)
 @click.pass_obj
 def training(
     obj: tuple[Material, Path],
     sizes: tuple[str, ...],
     rounds: int,
     only: tuple[str, ...],
-    steps: int,
+    steps: int | None,
 ) -> None:
     """Target tokens per second, padding excluded, of every trainer."""
     material, peers = obj
@@ -103,14 +109,18 @@ def training(
 @size_option
 @rounds_option
 @only_option
-@click.option("--lines", default=0, help="Sentences.  [default: 4000 for tiny, 1000 for base]")
+@click.option(
+    "--lines",
+    type=click.IntRange(FEW + 1),
+    help="Sentences.  [default: 4000 for tiny, 1000 for base]",
+)
 @click.pass_obj
 def decoding(
     obj: tuple[Material, Path],
     sizes: tuple[str, ...],
     rounds: int,
     only: tuple[str, ...],
-    lines: int,
+    lines: int | None,
 ) -> None:
     """Sentences per second, start-up excluded, of every decoder.
 
@@ -154,10 +164,14 @@ def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list
 
 
 @bench.command()
-@click.option("--rounds", default=3, show_default=True)
+@click.option("--rounds", type=at_least_one, default=3, show_default=True)
 @only_option
-@click.option("--steps", default=6, show_default=True, help="Measured steps of training.")
-@click.option("--sentences", default=256, show_default=True, help="Sentences to translate.")
+@click.option(
+    "--steps", type=at_least_one, default=6, show_default=True, help="Measured steps of training."
+)
+@click.option(
+    "--sentences", type=at_least_one, default=256, show_default=True, help="Sentences to translate."
+)
 @click.pass_obj
 def families(
     obj: tuple[Material, Path], rounds: int, only: tuple[str, ...], steps: int, sentences: int
@@ -249,7 +263,8 @@ def length(obj: tuple[Material, Path], pieces: tuple[int, ...], only: tuple[str,
     if lengths.FULL in kinds and len(pieces) > 1:
         lines += ["", *lengths.crossings(found)]
     save("length", lines, only)
-    (RESULTS / "length.svg").write_text(length_picture(found), encoding="utf-8")
+    if not only:
+        (RESULTS / "length.svg").write_text(length_picture(found), encoding="utf-8")
 
 
 @bench.command()
@@ -332,9 +347,8 @@ def measure_peak(log: Path) -> dict[str, float]:
 
 def training_table(size: str, speeds: dict[str, list[Speed]], peak: dict[str, float]) -> list[str]:
     """Rows of Markdown."""
-    ours = median(
-        [s.tokens_per_second for s in speeds[f"{Dragoman.name} {Dragoman.dtype}"]] or [float("nan")]
-    )
+    measured = speeds.get(f"{Dragoman.name} {Dragoman.dtype}", [])
+    ours = median([speed.tokens_per_second for speed in measured] or [float("nan")])
     best, flops = max(peak.values()), flops_a_token(size)
     lines = [
         f"Training, {size}: {machine()}; matrix-product peak "

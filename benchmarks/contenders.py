@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from math import gcd
 from pathlib import Path
 from statistics import mean
 from typing import ClassVar
@@ -129,7 +129,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def tokens(self, output: str) -> list[float]:
-        """Target tokens of the steps, padding excluded, from its output."""
+        """Target tokens of the steps, padding excluded, or their mean, from its output."""
 
 
 class Dragoman(Trainer):
@@ -141,6 +141,8 @@ class Dragoman(Trainer):
         self.run = self.material.folder / f"run-{size}-{time.time_ns()}"
         settings = {
             "training.max_steps": steps,
+            # It says how many tokens it has seen after the warm-up, and at the end.
+            "training.log_steps": gcd(WARM, steps - WARM),
             "data.test": "{}",
             "search": "{beam: 1, maximum_length: 1}",  # of the validation at the end, not timed
         }
@@ -152,10 +154,9 @@ class Dragoman(Trainer):
 
     def tokens(self, output: str) -> list[float]:
         records = map(json.loads, (self.run / "metrics.jsonl").read_text().splitlines())
-        seen = [(r["step"], r["target_tokens"]) for r in records if r["kind"] == "training"]
-        return [
-            (later[1] - earlier[1]) / (later[0] - earlier[0]) for earlier, later in pairwise(seen)
-        ]
+        seen = {r["step"]: r["target_tokens"] for r in records if r["kind"] == "training"}
+        last = max(seen)
+        return [(seen[last] - seen[WARM]) / (last - WARM)]
 
 
 class MarianLoop(Trainer):

@@ -11,6 +11,7 @@ from itertools import chain, cycle
 from pathlib import Path
 
 from dragoman.core.config import to_yaml
+from dragoman.core.files import atomic_write
 
 SIDES = ("en", "de")
 BATCH_TOKENS = 4096
@@ -57,7 +58,7 @@ class Material:
             file = path.with_name(f"{path.name}.{side}")
             lines = cycle(self.text("train", side).read_text(encoding="utf-8").splitlines())
             if not file.exists():
-                with file.open("w", encoding="utf-8") as stream:
+                with atomic_write(file) as stream:
                     numbered = zip(range(count), lines, strict=False)
                     stream.writelines(f"{line} {number}\n" for number, line in numbered)
         return path
@@ -143,7 +144,7 @@ def _write_pieces(material: Material, run: Path) -> None:
 
 def _write_batches(material: Material, run: Path, count: int = 60) -> None:
     import torch
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     from dragoman.data.batches import Batches
     from dragoman.experiment import Experiment
@@ -156,4 +157,6 @@ def _write_batches(material: Material, run: Path, count: int = 60) -> None:
         tensors[f"{number}.target_input"] = batch.target_input
         tensors[f"{number}.target_output"] = batch.target_output
     size = len(prepared.vocabularies.target)
-    save_file(tensors, material.batches, metadata={"vocabulary": json.dumps(size)})
+    content = save(tensors, metadata={"vocabulary": json.dumps(size)})
+    with atomic_write(material.batches, "wb") as stream:
+        stream.write(content)

@@ -295,12 +295,15 @@ def table(cases: Mapping[str, Iterable[Case]]) -> Iterator[str]:
         yield f"| {label} | {numbers:,} | {differences} |"
 
 
+whole_path = click.Path(path_type=Path, resolve_path=True)
+
+
 @click.command()
-@click.option("--scratch", type=click.Path(path_type=Path), default=HERE / "scratch")
-@click.option("--peers", type=click.Path(path_type=Path), default=HERE / "peers")
+@click.option("--scratch", type=whole_path, default=HERE / "scratch")
+@click.option("--peers", type=whole_path, default=HERE / "peers")
 def main(scratch: Path, peers: Path) -> None:
     """Print the differences of our models from fairseq's, and of layers from Hugging Face's."""
-    folder = (scratch / "references").resolve()
+    folder = scratch / "references"
     folder.mkdir(parents=True, exist_ok=True)
     theirs = folder / "huggingface.safetensors"
     for script, target in (("fairseq_cases", folder), ("huggingface_cases", theirs)):

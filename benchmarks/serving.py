@@ -273,7 +273,8 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, default=HERE / "scratch")
     given = parser.parse_args()
     torch.set_num_threads(2)
-    material = prepare(given.scratch, corpora_folder() / "multi30k")
+    scratch = given.scratch.resolve()  # files that are written there name one another
+    material = prepare(scratch, corpora_folder() / "multi30k")
     for size in [None] if given.run else given.size or list(SIZES):
         number = given.lines or {"tiny": 4000, "base": 1000}[size or "tiny"]
         requests = given.requests or number
@@ -281,12 +282,12 @@ def main() -> None:
             run, source = given.run, given.source or material.text("test", "en")
         else:
             source = material.text("test", "en")
-            decoder = Dragoman(material, HERE / "peers", given.scratch)
+            decoder = Dragoman(material, HERE / "peers", scratch)
             decoder.command(size, source)  # it makes the model
             run = material.folder / f"fresh-{size}"
         lines = list(islice(cycle(read_lines(source)), number))
         name = size or given.run.name
-        folder = given.scratch / f"serving-{name}"
+        folder = scratch / f"serving-{name}"
         folder.mkdir(parents=True, exist_ok=True)
         measured = Measurement(
             run,
