@@ -33,6 +33,7 @@ import torch
 from bench import RESULTS
 from contenders import HERE
 from decoders import Dragoman
+from machine import THREADS
 from material import SIZES, prepare
 
 from dragoman.core.config import to_yaml
@@ -93,7 +94,7 @@ class Measurement:
             command = [sys.executable, "-m", "dragoman", "translate", self.run, *options]
             began = time.perf_counter()
             files = ["--input", source, "--output", translated]
-            subprocess.run([*map(str, command), *map(str, files)], check=True)
+            subprocess.run([*map(str, command), *map(str, files)], check=True, env=_environment())
             seconds.append(time.perf_counter() - began)
         if self._checked and not options:
             self.answers = translated.read_text("utf-8").splitlines()
@@ -118,6 +119,11 @@ class Measurement:
         return outcome
 
 
+def _environment() -> dict[str, str]:
+    """Of each process that is measured: all have the same number of threads."""
+    return {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
+
+
 @contextmanager
 def serving(command: Sequence[object], ready: str, log: Path) -> Iterator[tuple[str, int]]:
     """The address and the process of a server while it runs.
@@ -130,9 +136,8 @@ def serving(command: Sequence[object], ready: str, log: Path) -> Iterator[tuple[
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     filled = [str(port) if one == "PORT" else str(one) for one in command]
-    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     with log.open("wb") as stream:
-        process = subprocess.Popen(filled, stdout=stream, stderr=stream, env=environment)
+        process = subprocess.Popen(filled, stdout=stream, stderr=stream, env=_environment())
     address = f"http://127.0.0.1:{port}"
     try:
         _wait(address + ready, process, log)
@@ -272,7 +277,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="processes of our server that translate")
     parser.add_argument("--scratch", type=Path, default=HERE / "scratch")
     given = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(THREADS)
     scratch = given.scratch.resolve()  # files that are written there name one another
     material = prepare(scratch, corpora_folder() / "multi30k")
     for size in [None] if given.run else given.size or list(SIZES):
