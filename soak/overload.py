@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from statistics import mean
 
 from soak.nuisances import nuisances
@@ -87,9 +88,9 @@ def _watched(load: Load, server: ServerProcess) -> list[float]:
 
 
 def _quarters(memory: Sequence[float]) -> list[float]:
-    """The mean of each quarter."""
-    size = max(1, len(memory) // 4)
-    return [mean(memory[start : start + size]) for start in range(0, len(memory), size)][:4]
+    """The mean of each quarter; together they have all there is."""
+    bounds = [place * len(memory) // 4 for place in range(5)]
+    return [mean(memory[begin:end]) for begin, end in pairwise(bounds) if begin < end]
 
 
 def _failures(outcome: Outcome, memory: Sequence[float]) -> list[str]:

@@ -77,6 +77,7 @@ FLAT = [100.0] * 8
         (outcome(wrong=1), FLAT, "1 translations of other lines"),
         (outcome(late=1), FLAT, "1 refusals without Retry-After"),
         (outcome(), [100.0] * 6 + [120.0] * 2, "120 MiB at the end, from 100"),
+        (outcome(), [100.0] * 8 + [120.0] * 3, "120 MiB at the end, from 100"),
     ],
 )
 def test_what_a_server_must_not_do_under_load(
@@ -89,6 +90,7 @@ def test_what_a_server_must_not_do_under_load(
 
 def test_quarters_are_means() -> None:
     assert _quarters([1, 3, 5, 7, 9, 11, 13, 15]) == [2, 6, 10, 14]
+    assert _quarters([1, 2, 3, 4, 5, 6]) == [1, 2.5, 4, 5.5], "to the end"
     assert _quarters([4.0]) == [4.0]
 
 
