@@ -116,12 +116,14 @@ def crossing(full: Sequence[tuple[int, float]], other: Sequence[tuple[int, float
     """
     base = dict(full)
     apart = [(length, log(found / base[length])) for length, found in other if length in base]
+    if apart[-1][1] >= 0:
+        return f"above {apart[-1][0]:,}"
     for (longer, after), (shorter, before) in pairwise(reversed(apart)):
         # from the longest downwards: the last crossing counts
         if after < 0 <= before:
             share = before / (before - after)
             return f"{exp(log(shorter) + share * (log(longer) - log(shorter))):,.0f}"
-    return f"below {apart[0][0]:,}" if apart[-1][1] < 0 else f"above {apart[-1][0]:,}"
+    return f"below {apart[0][0]:,}"
 
 
 def table(found: Mapping[str, Mapping[int, Cost]]) -> list[str]:

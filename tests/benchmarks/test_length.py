@@ -31,6 +31,11 @@ def test_the_last_crossing_counts() -> None:
     assert crossing(full, other) == "256"
 
 
+def test_what_costs_more_at_the_end_pays_nowhere() -> None:
+    full = [(64, 10.0), (128, 10.0), (256, 10.0)]
+    assert crossing(full, [(64, 20.0), (128, 5.0), (256, 20.0)]) == "above 256"
+
+
 def test_the_picture_reads_the_table_that_is_printed() -> None:
     rows = table({"window of 129": {8192: Cost(81.0, 1234.0, 2**30)}})
     assert COST.findall("\n".join(rows)) == [("window of 129", "8,192", "81", "1,234", "1.00")]
