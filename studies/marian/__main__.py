@@ -13,6 +13,7 @@ from dragoman.apps.cli.options import PATH
 from dragoman.apps.progress import quiet_option
 from dragoman.core.errors import DataError
 from dragoman.exchange.exporting import export_model
+from dragoman.text.lines import read_lines
 from dragoman.translation.translator import Translator
 from studies.command import StudyCommand
 from studies.marian.binary import to_binary
@@ -31,7 +32,7 @@ def compare(model: Path, lines: Path, package: Path) -> None:
     for path in (lines, package / "worker"):
         if not path.exists():
             raise DataError(f"{path}: no such file or folder")
-    texts = lines.read_text(encoding="utf-8").splitlines()
+    texts = list(read_lines(lines))
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "export"
         export_model(model, "marian", output)
@@ -44,8 +45,9 @@ def compare(model: Path, lines: Path, package: Path) -> None:
         script = Path(__file__).with_name("translate.cjs")
         command: list[str | Path] = ["node", script, worker, output / "model.bin", lines]
         command += [output / name for name in names]
-        found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    theirs = found.splitlines()
+        theirs = _printed(command)
+    if len(theirs) != len(texts):
+        raise DataError(f"Marian: {len(theirs)} translations of {len(texts)} lines")
     with Translator.load(model, device="cpu") as translator:
         ours = translator.translate(texts, beam=1, degenerate="keep")
     pairs = list(zip(ours, theirs, strict=True))
@@ -53,6 +55,22 @@ def compare(model: Path, lines: Path, package: Path) -> None:
         if mine != other:
             click.echo(f"{line}\n  Dragoman: {mine}\n  Marian:   {other}")
     click.echo(f"{sum(mine == other for mine, other in pairs)} of {len(pairs)} equal")
+
+
+def _printed(command: list[str | Path]) -> list[str]:
+    """The lines that a program of Node.js prints."""
+    try:
+        done = subprocess.run(
+            command, check=False, capture_output=True, encoding="utf-8", errors="replace"
+        )
+    except FileNotFoundError:
+        raise DataError("node: no such program; install Node.js") from None
+    if done.returncode:
+        told = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        # Below the error is where it was thrown.
+        named = next((line for line in told if "Error" in line), told[-1] if told else "")
+        raise DataError(f"Marian: {named or f'exit code {done.returncode}'}")
+    return done.stdout.removesuffix("\n").split("\n")
 
 
 if __name__ == "__main__":
