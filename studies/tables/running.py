@@ -101,7 +101,7 @@ class CommandRunner:
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # with what it has started: its session is its own
+            os.killpg(process.pid, signal.SIGKILL)  # with what it has started in its session
             process.wait()
         return None
 

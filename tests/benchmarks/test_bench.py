@@ -44,7 +44,9 @@ def unmeasured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Pa
     return seen
 
 
-def test_folders_may_be_named_from_here(unmeasured: list[tuple[Path, Path]], tmp_path: Path) -> None:
+def test_folders_may_be_named_from_here(
+    unmeasured: list[tuple[Path, Path]], tmp_path: Path
+) -> None:
     """Contenders run elsewhere, so their programs and files need whole paths."""
     (tmp_path / "scratch").mkdir()
     given = ["--scratch", "scratch", "--peers", "peers", "training", "--size", "tiny"]

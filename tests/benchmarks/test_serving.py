@@ -36,12 +36,10 @@ def test_a_file_is_translated_by_as_many_threads_as_a_server_has(
 
         wait = poll = lambda *_: None
 
-    monkeypatch.setattr(serving.subprocess, "run", started)
-    monkeypatch.setattr(serving.subprocess, "Popen", Server)
+    monkeypatch.setattr("serving.subprocess.run", started)
+    monkeypatch.setattr("serving.subprocess.Popen", Server)
     monkeypatch.setattr(serving, "_wait", lambda *_: None)
-    measured = serving.Measurement(
-        tmp_path, ["a"] * 20, ("en", "de"), tmp_path, checked=False
-    )
+    measured = serving.Measurement(tmp_path, ["a"] * 20, ("en", "de"), tmp_path, checked=False)
     measured.file()
     with serving.serving(["server", "PORT"], "/health", tmp_path / "log"):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -41,7 +42,8 @@ def test_errors_are_one_line(script: str, tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(command, "export_model", export)
     monkeypatch.setattr(command, "to_binary", lambda _: b"")
-    monkeypatch.setattr(command.Translator, "load", lambda *_, **__: Translator())
+    opened = SimpleNamespace(load=lambda *_, **__: Translator())
+    monkeypatch.setattr(command, "Translator", opened)
     monkeypatch.setenv("PATH", str(tmp_path))
     if script:
         program = tmp_path / "node"

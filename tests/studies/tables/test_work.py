@@ -424,7 +424,6 @@ class TestCommand:
         assert unknown.exit_code == 2
         assert "--only second: no such row; rows are broken-row, single" in unknown.output
 
-
     def test_a_tokeniser_of_one_test_that_is_missing_is_told_before_anything_is_made(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
