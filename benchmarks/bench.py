@@ -268,7 +268,7 @@ def length(obj: tuple[Material, Path], pieces: tuple[int, ...], only: tuple[str,
 
 
 @bench.command()
-@click.option("--pairs", default=5_000_000, show_default=True)
+@click.option("--pairs", type=click.IntRange(1_000_000), default=5_000_000, show_default=True)
 @click.pass_obj
 def data(obj: tuple[Material, Path], pairs: int) -> None:
     """Encoding compared with sentencepiece alone, resuming within an epoch, and starting."""

@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import ClassVar
 
-from contenders import HERE, MEMORY_KEPT, start
+from contenders import HERE, MEMORY_KEPT, FailedError, start
 from material import SIZES, Material, dragoman
 
 FEW = 64
@@ -40,7 +40,11 @@ class Decoder(ABC):
         return " ".join([self.name, *self.options])
 
     def measure(self, size: str, lines: int) -> tuple[float, int]:
-        """Sentences per second, start-up excluded, and memory."""
+        """Sentences per second, start-up excluded, and memory.
+
+        Raises:
+            FailedError: it failed, or start-up differs by more than what is measured.
+        """
         seconds, memory = [], 0
         for count in (FEW, lines):
             source = self.source(count)
@@ -50,6 +54,8 @@ class Decoder(ABC):
             )
             seconds.append(finished.seconds)
             memory = max(memory, finished.memory)
+        if seconds[1] <= seconds[0]:
+            raise FailedError(f"{lines:,} lines took no longer than {FEW}; give more with --lines")
         return (lines - FEW) / (seconds[1] - seconds[0]), memory
 
     def source(self, count: int) -> Path:

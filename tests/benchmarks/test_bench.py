@@ -57,12 +57,18 @@ def test_folders_may_be_named_from_here(
 
 @pytest.mark.parametrize(
     "options",
-    [["training", "--rounds", "0"], ["decoding", "--lines", "64"], ["decoding", "--lines", "-1"]],
+    [
+        ["training", "--rounds", "0"],
+        ["decoding", "--lines", "64"],
+        ["decoding", "--lines", "-1"],
+        ["data", "--pairs", "2000"],
+    ],
 )
 def test_what_measures_nothing_is_refused(
     options: list[str], unmeasured: list[tuple[Path, Path]]
 ) -> None:
-    """Start-up is excluded by what 64 lines take, so there must be more of them."""
+    """Start-up is excluded by what 64 lines take, so there must be more of them; and few pairs
+    have no thousandth step in the middle of their epoch."""
     found = CliRunner().invoke(bench.bench, options)
     assert found.exit_code == 2
     assert f"Invalid value for '{options[1]}'" in found.output
