@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from soak.instrument import NoInstrumentError, build
@@ -123,7 +123,8 @@ class _Trouble:
 
         def away() -> None:
             for name in os.listdir(place):
-                os.rename(place / name, gone / name)
+                with suppress(FileNotFoundError):  # a temporary file has just got its name
+                    os.rename(place / name, gone / name)
 
         timer = threading.Timer(self._chance.uniform(0.05, 1.5), away)
         timer.start()
