@@ -134,7 +134,10 @@ def _problem(work: Work, cell: Cell, outdated: Mapping[str, str]) -> str:
     for stage in work.place.stages_of(cell.arguments):
         if stage in outdated:
             return outdated[stage]
-    return "" if is_translated(work.place, cell) else "not yet run"
+    try:
+        return "" if is_translated(work.place, cell) else "not yet run"
+    except DragomanError as error:
+        return problem_of(error)
 
 
 def _line(

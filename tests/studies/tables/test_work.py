@@ -279,6 +279,16 @@ def test_figures_of_another_recipe_are_not_shown_whatever_was_made_now(
     assert shown["by-hand", "news"].difference is None
 
 
+def test_a_damaged_record_spoils_its_own_figure_alone(copied: tuple[Path, Path]) -> None:
+    folder, output = copied
+    (output / f"records/{TRANSLATIONS}/single.news.json").write_text("{", encoding="utf-8")
+    work = made(folder, output, ["averaged"])
+    shown = {(one.row, one.test): one for one in write_result(work)["All"]}
+    assert "single.news.json: damaged" in shown["single", "news"].missing
+    assert shown["averaged", "news"].scores
+    assert shown["averaged", "news"].difference is None
+
+
 def test_other_text_of_a_training_is_noticed(copied: tuple[Path, Path]) -> None:
     folder, output = copied
     text = folder / "train.tsv"
