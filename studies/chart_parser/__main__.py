@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.cli.options import PATH, json_option
+from dragoman.apps.cli.options import PATH, check_no_input, json_option
 from dragoman.apps.progress import counting, quiet_option, tell
 from dragoman.apps.results import print_json
 from studies.command import StudyCommand
@@ -91,8 +91,8 @@ def chart_parser(
         raise ConfigError(f"{file}: has no trees to score against; name --output for its trees")
     if gold is not None and tokenize:
         raise ConfigError(f"--tokenize: {file} has trees, whose words are known; leave it out")
-    if output is not None and output.exists() and output.samefile(file):
-        raise ConfigError(f"--output {output}: this is the input; name another file")
+    if output is not None:
+        check_no_input(output, [file, treebank])
     sentences = [tree.words for tree in gold] if gold is not None else _sentences(file, tokenize)
     parser = Parser.trained(read_treebank(treebank), Markovisation(vertical, horizontal))
     longest = max_words if gold is None else None

@@ -221,3 +221,15 @@ def test_the_command_refuses(
     found = CliRunner().invoke(chart_parser, [bank, "--input", text, *more])
     assert found.exit_code in {2, 3}
     assert said in found.stderr
+
+
+@pytest.mark.parametrize("output", ["train.trees", "text.en"])
+def test_the_command_overwrites_nothing_that_it_reads(output: str, tmp_path: Path) -> None:
+    bank = _write(tmp_path / "train.trees", f"{TREES[0]}\n")
+    text = _write(tmp_path / "text.en", "the dog\n")
+    before = (tmp_path / output).read_bytes()
+    given = [bank, "--input", text, "--output", str(tmp_path / output)]
+    found = CliRunner().invoke(chart_parser, given)
+    assert found.exit_code == 2, found.output
+    assert "this is an input" in found.stderr
+    assert (tmp_path / output).read_bytes() == before
