@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -183,23 +184,44 @@ class TunedMarianLoop(MarianLoop):
     environment = MEMORY_KEPT
 
 
+def fairseq_binary(material: Material, peers: Path, log: Path, folder: Path, *text: str) -> None:
+    """Let fairseq encode text into a folder, which appears when it has everything.
+
+    Args:
+        material: whose dictionary is taken.
+        peers: their environment.
+        log: folder of logs.
+        folder: below the material's.
+        text: options that name the text.
+
+    Raises:
+        FailedError: it failed.
+    """
+    if folder.exists():
+        return
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    start(
+        [
+            *(peers / "bin/fairseq-preprocess", "-s", "en", "-t", "de", *text),
+            *("--srcdict", material.dictionary.name, "--joined-dictionary"),
+            *("--destdir", part.name),
+        ],
+        material.folder,
+        log / "fairseq-preprocess.log",
+    )
+    part.rename(folder)
+
+
 class Fairseq(Trainer):
     name = "fairseq"
 
     def command(self, size: str, steps: int) -> list[object]:
         s, m = SIZES[size], self.material
-        binary = m.folder / "fairseq"
-        if not binary.exists():
-            start(
-                [
-                    *(self.peers / "bin/fairseq-preprocess", "-s", "en", "-t", "de"),
-                    *("--trainpref", "train.pieces", "--validpref", "dev.pieces"),
-                    *("--testpref", "test.pieces", "--srcdict", m.dictionary.name),
-                    *("--joined-dictionary", "--destdir", "fairseq"),
-                ],
-                m.folder,
-                self.log / "fairseq-preprocess.log",
-            )
+        text = ("--trainpref", "train.pieces", "--validpref", "dev.pieces")
+        fairseq_binary(
+            m, self.peers, self.log, m.folder / "fairseq", *text, "--testpref", "test.pieces"
+        )
         return [
             *(self.peers / "bin/fairseq-train", "fairseq", "--cpu", "--arch", "transformer"),
             *("--encoder-layers", s["layers"], "--decoder-layers", s["layers"]),

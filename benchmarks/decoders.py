@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import ClassVar
 
-from contenders import HERE, MEMORY_KEPT, FailedError, start
+from contenders import HERE, MEMORY_KEPT, FailedError, fairseq_binary, start
 from material import SIZES, Material, dragoman
 
 FEW = 64
@@ -142,15 +142,7 @@ class Fairseq(Toolkit):
             target = self.first(m.pieces("test", "de"), int(count[1:]))
             for side, path in (("en", source), ("de", target)):
                 (m.folder / f"part{count}.{side}").write_bytes(path.read_bytes())
-            start(
-                [
-                    *(self.peers / "bin/fairseq-preprocess", "-s", "en", "-t", "de"),
-                    *("--testpref", f"part{count}", "--srcdict", m.dictionary.name),
-                    *("--joined-dictionary", "--destdir", folder.name),
-                ],
-                m.folder,
-                self.log / "fairseq-preprocess.log",
-            )
+            fairseq_binary(m, self.peers, self.log, folder, "--testpref", f"part{count}")
         return [
             *(self.peers / "bin/fairseq-generate", folder.name, "--cpu"),
             *("--path", f"fairseq-{size}/checkpoint_last.pt", "--beam", BEAM, "--lenpen", 0.6),
