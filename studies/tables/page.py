@@ -120,7 +120,8 @@ def _mean(mean: Mean, group: Sequence[Line], table: TableConfig) -> Iterator[str
     else:
         star = "*" if max(mean.p_values) < _LEVEL else ""
         chances = ", ".join(f"{value:.4f}" for value in mean.p_values)
-        yield f"{mean.difference.mean:+.2f}{star} ({chances}){_named_baseline(group[0])}"
+        named = next(_named_baseline(line) for line in group if line.difference is not None)
+        yield f"{mean.difference.mean:+.2f}{star} ({chances}){named}"
     yield from (f"{one.mean:.2f}" for one in others)
     done = [line for line in group if line.scores]
     if table.show_seconds:

@@ -162,7 +162,7 @@ def _line(
             line,
             scores=found["scores"],
             baseline="" if other is None else other.row,
-            other_baseline=_other_baseline(section, row),
+            other_baseline="" if other is None else _other_baseline(section, row),
             difference=found["difference"],
             interval=found.get("interval") if place.table.difference_samples else None,
             cost=_cost(place, cell),

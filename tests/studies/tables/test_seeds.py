@@ -145,6 +145,15 @@ def test_seeds_are_shown_by_mean_and_spread(tmp_path: Path) -> None:
     assert found.to_json()["rows"] == ["some-1", "some-5"]
 
 
+def test_the_baseline_of_a_mean_is_that_of_the_seeds_that_have_one(tmp_path: Path) -> None:
+    table = read(tmp_path, values())
+    alone = line("some-1", 21.0, None, other_baseline="Some")
+    shown = page(table, {"All": [alone, line("some-5", 25.0, 3.0)]})
+    assert "| +3.00 (0.0500) |" in shown
+    shown = page(table, {"All": [alone, line("some-5", 25.0, 3.0, other_baseline="Best")]})
+    assert "| +3.00 (0.0500) to Best |" in shown
+
+
 def test_seeds_that_are_missing_are_said(tmp_path: Path) -> None:
     table = read(tmp_path, values())
     missing = line("none-5", 0, None, scores=(), missing="not yet run")
