@@ -148,6 +148,70 @@ def test_from_a_recipe_with_data_alone(
     assert list(config.data.dev_sets) == ["dev_domain", "dev_general"]
 
 
+PART = {"path": "corrections.tsv", "source": "en", "target": "de"}
+
+
+@pytest.mark.parametrize(
+    ("data", "others", "message"),
+    [
+        ({"test": [PART]}, {}, "data.test: give each set a name, as in test: {ui: {path: ui.tsv"),
+        ({"test": "ui.tsv"}, {}, "data.test: give each set a name"),
+        ({"test": PART}, {}, "data.test: give each set a name"),
+        ({"dev": "ui.tsv"}, {}, "data.dev.domain: should be a section of keys, found 'ui.tsv'"),
+        ({"train": ["ui.tsv"]}, {}, "data.train.0: should be a section of keys, found 'ui.tsv'"),
+        ({}, {"target_language": False}, "target_language: should be a text, found False; put it"),
+        ({"dev": {"general": PART}}, {}, "data.dev.general: a dev set of general text has this"),
+    ],
+)
+def test_a_recipe_that_is_refused(
+    dragoman: CommandLine,
+    trained: Path,
+    tmp_path: Path,
+    data: dict[str, Any],
+    others: dict[str, Any],
+    message: str,
+) -> None:
+    corrections(tmp_path)
+    recipe = tmp_path / "domain.yaml"
+    values = {"data": {"train": [PART], **data}, **others}
+    recipe.write_text(yaml.safe_dump(values), encoding="utf-8")
+    run = tmp_path / "run"
+    assert message in one_error(dragoman("adapt", trained, recipe, "--run", run), 2)
+    assert not (run / "adaptation.json").exists(), "the run can begin otherwise"
+
+
+def test_the_same_files_for_another_use_are_another_adaptation(
+    dragoman: CommandLine,
+    trained: Path,
+    text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise InterruptedRunError("saved")
+
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    command = ["adapt", trained, corrections(tmp_path), "--run", tmp_path / "run"]
+    for _ in range(2):  # begun, then continued
+        assert "repeat" in one_error(dragoman(*command, "--dev", text / "dev.tsv"), 130)
+    message = one_error(dragoman(*command, "--test", text / "dev.tsv"), 2)
+    assert "begun with other settings (uses)" in message
+
+
+def test_pairs_that_share_a_side_are_all_learned_from(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    """Apart from any dev set, none of them would be left."""
+    lines = "".join(f"{'AB'[n % 2]} {n}\tdie gleiche\n" for n in range(201))
+    text = corrections(tmp_path, f"en\tde\n{lines}")
+    steps = ["--set", "training.max_steps=1", "--set", "training.validation_steps=1"]
+    outcome = dragoman("adapt", trained, text, "--run", tmp_path / "run", *steps, "--json")
+    assert outcome.code == 0, outcome.err
+    report = json.loads(outcome.out)["adaptation"]
+    assert any("too similar in-domain pairs to set some apart (201)" in n for n in report["notes"])
+    assert report["scores"][0]["pairs"] == 201
+
+
 def test_numbers_as_keys_are_the_same_settings_when_repeated(
     dragoman: CommandLine, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
 from dragoman.techniques.adaptation.domain_texts import written
 from dragoman.techniques.adaptation.general import (
+    MAY_DIFFER,
     MAY_LOSE,
     GeneralChoice,
     GeneralText,
@@ -67,10 +68,42 @@ def test_replay_is_what_the_model_itself_says(tmp_path: Path) -> None:
     choice = GeneralChoice(replay=tmp_path / "lines", dev=dev)
     found = drawn(model, choice, tmp_path / "text")
     assert (found.origin, list(found.dev_sets)) == ("replay", ["general"])
+    assert found.may_lose == MAY_LOSE, "its references are not the model's own"
+    assert "departs" not in found.told()
     pairs = [pair for part in found.parts for pair in read_pairs(part)]
     assert {pair.source for pair in pairs} <= set(lines) - {"a b a"}
     with Translator.load(model, device="cpu") as translator:
         assert [pair.target for pair in pairs] == translator.translate([p.source for p in pairs])
+
+
+def test_translations_of_the_model_itself_may_change_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.techniques.adaptation.general.GENERAL_DEV_PAIRS", 1)
+    model = save_tiny_model(tmp_path / "model")
+    lines = "".join(f"{a} {b} {c}\n" for a in "abcde" for b in "abcde" for c in "abcdeabcde")
+    (tmp_path / "lines").write_text(lines, encoding="utf-8")
+    found = drawn(model, GeneralChoice(replay=tmp_path / "lines"), tmp_path / "text")
+    assert (list(found.dev_sets), found.may_lose) == (["general"], MAY_DIFFER)
+    assert "how far it departs from what it said before" in found.told()
+
+
+def test_every_dev_set_of_the_run_keeps_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a model was adapted to captions after it had been to something else."""
+    (tmp_path / "all.tsv").write_text(
+        "en\tde\n" + "".join(f"a{n}\tb{n}\n" for n in range(50)), encoding="utf-8"
+    )
+    part = CorpusPart(path=str(tmp_path / "all.tsv"), source="en", target="de")
+    sets = dict.fromkeys(("general_captions", "captions", "domain", "general"), part)
+    monkeypatch.setattr(ParentModel, "general_parts", lambda self: [part])
+    monkeypatch.setattr(ParentModel, "general_dev_sets", lambda self: sets)
+    monkeypatch.setattr("dragoman.techniques.adaptation.general._FEWEST_DEV_PAIRS", 5)
+    monkeypatch.setattr("dragoman.techniques.adaptation.general.GENERAL_DEV_PAIRS", 5)
+    found = drawn(save_tiny_model(tmp_path / "model"), GeneralChoice(), tmp_path / "text")
+    names = ["general_captions", "general_captions_2", "general_domain", "general"]
+    assert list(found.dev_sets) == names
 
 
 def test_pairs_given_are_drawn_without_those_of_the_domain(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ _RECIPES = {".yaml", ".yml"}
     "--may-lose",
     metavar="CHRF",
     type=Number(min=0, max=100),
-    help="chrF that the general dev set may lose.  [default: 1; 10 with --replay]",
+    help="chrF that the general dev set may lose.  [default: 1; 10 with --replay and without "
+    "--general-dev]",
 )
 @click.option(
     "--ratio",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.config import laid_over, parse
+from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method
 from dragoman.techniques.adaptation.general import GeneralText
@@ -50,6 +51,11 @@ def recipe(
     Raises:
         ConfigError: these do not fit together.
     """
+    if twice := sorted(dev.keys() & general.dev_sets.keys()):
+        raise ConfigError(
+            f"{where}: data.dev.{twice[0]}: a dev set of general text has this name, whose loss is "
+            "bounded; call the in-domain one otherwise, such as domain"
+        )
     replay = [part.model_copy(update={"task": REPLAY_TASK}) for part in general.parts]
     training: dict[str, Any] = {
         "start_from": {

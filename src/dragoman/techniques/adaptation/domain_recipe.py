@@ -37,13 +37,14 @@ def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -
     if "model" in values:
         raise ConfigError(f"{path}: model: is that of {parent.path}; remove it")
     languages = (
-        values.get("source_language", parent.config.source_language),
-        values.get("target_language", parent.config.target_language),
+        _language(values, "source_language", parent.config.source_language, path),
+        _language(values, "target_language", parent.config.target_language, path),
     )
 
     def part(given: Any, key: str) -> CorpusPart:
-        found = parse(CorpusPart, given if isinstance(given, dict) else {}, f"{path}: {key}")
-        found = found.resolved(*languages)
+        if not isinstance(given, dict):
+            raise ConfigError(f"{path}: {key}: should be a section of keys, found {given!r}")
+        found = parse(CorpusPart, given, f"{path}: {key}").resolved(*languages)
         known = [one for one in parent.directions if _is_same(one, found)]
         if known and not found.tags and not found.transforms:
             found = found.model_copy(update={"tags": known[0].tags})
@@ -53,6 +54,11 @@ def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -
     dev = data.pop("dev", None)
     sets = dev if has_sets_by_name(dev) else {} if dev is None else {DOMAIN: dev}
     tests = data.pop("test", None) or {}
+    if tests and not has_sets_by_name(tests):
+        raise ConfigError(
+            f"{path}: data.test: give each set a name, as in test: {{ui: {{path: ui.tsv, source: "
+            "en, target: de}}"
+        )
     overrides = {**values, "data": data} if data else values
     return Domain(
         train,
@@ -61,6 +67,14 @@ def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -
         overrides,
         path,
     )
+
+
+def _language(values: dict[str, Any], key: str, known: str, path: Path) -> str:
+    """The language that a recipe names; by default, that of the model."""
+    found = values.get(key, known)
+    if not isinstance(found, str):  # YAML takes no for a truth value
+        raise ConfigError(f"{path}: {key}: should be a text, found {found}; put it in quotes")
+    return found
 
 
 def _is_same(direction: Any, part: CorpusPart) -> bool:

@@ -127,6 +127,13 @@ class Adaptation:
             "model": parent.digest,
             "files": {path: _digest(path) for path in sorted(files)},
             "parts": [part.model_dump(mode="json") for part in texts],
+            "uses": {
+                "train": len(self.domain.train),
+                "dev": list(self.domain.dev),
+                "test": list(self.domain.test),
+                "general": len(self.general.pairs),
+                "general_dev": self.general.dev is not None,
+            },
             "overrides": dict(self.domain.overrides),
             "may_lose": self.may_lose,
             "ratio": self.ratio,
@@ -147,6 +154,8 @@ class Adaptation:
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise SavedError(f"{path}: damaged; choose another directory with --run") from error
         asked = _as_json(settings)
+        if "uses" not in found:  # an earlier Dragoman did not record them
+            del asked["uses"]
         changed = [name for name in asked if found.get(name) != asked[name]]
         if changed:
             raise ConfigError(
@@ -164,9 +173,10 @@ class Adaptation:
         pairs = [pair for part in train for pair in filled_pairs(part)]
         plan = self._numbers(parent, pairs)
         if repeats:
+            few = "few" if len(pairs) < FEWEST_TO_SPLIT else "similar"
             notes.append(
-                f"too few in-domain pairs to set some apart ({len(pairs)}): scores of {DOMAIN} are "
-                "of the pairs themselves, and show what was learned by heart"
+                f"too {few} in-domain pairs to set some apart ({len(pairs)}): scores of {DOMAIN} "
+                "are of the pairs themselves, and show what was learned by heart"
             )
         general = general_text(
             self.general,
@@ -233,6 +243,8 @@ class Adaptation:
             return parts, dict(self.domain.dev), False
         repeats = sum(map(len, pairs)) < FEWEST_TO_SPLIT
         split = [(one, one) if repeats else split_dev(one) for one in pairs]
+        if not all(rest for rest, _ in split):  # the same sides again and again
+            repeats, split = True, [(one, one) for one in pairs]
         parts = tuple(_copies(folder, DOMAIN, self.domain.train, [one for one, _ in split]))
         sets = _copies(folder, f"dev-{DOMAIN}", self.domain.train, [two for _, two in split])
         names = [DOMAIN] if len(sets) == 1 else [f"{DOMAIN}_{n}" for n in range(1, len(sets) + 1)]

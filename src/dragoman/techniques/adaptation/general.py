@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,21 +38,27 @@ class GeneralText:
     origin: Origin
     parts: tuple[CorpusPart, ...]
     dev_sets: dict[str, CorpusPart]
+    has_own_references: bool = False
+    """Whether the references of the dev sets are the model's own translations."""
 
     @property
     def may_lose(self) -> float:
         """The default bound."""
-        own = self.origin == "replay" and GENERAL in self.dev_sets
-        return MAY_DIFFER if own else MAY_LOSE
+        return MAY_DIFFER if self.has_own_references else MAY_LOSE
 
     def told(self) -> str:
         """Where it comes from, for people."""
-        return {
+        told = {
             "given": "the general pairs given",
             "run": "text that the model was trained on",
-            "replay": "the model's own translations of the lines given (scores of these show how "
-            "far it departs from what it said before, not how good that is)",
+            "replay": "the model's own translations of the lines given",
         }[self.origin]
+        if self.has_own_references:
+            told += (
+                " (scores of these show how far it departs from what it said before, not how good "
+                "that is)"
+            )
+        return told
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ def general_text(
     origin, parts = _found(choice, parent, direction, **options)
     given = {GENERAL: choice.dev} if choice.dev is not None else {}
     if not given and origin == "run":
-        given = {_named(name): part for name, part in parent.general_dev_sets().items()}
+        given = _all_named(parent.general_dev_sets())
     dev_sets: dict[str, CorpusPart] = {}
     pairs_each = max(_FEWEST_DEV_PAIRS, GENERAL_DEV_PAIRS // max(1, len(given)))
     for name, part in given.items():
@@ -127,7 +133,19 @@ def general_text(
             f"{parts[0].name}: too little general text to learn from some of it and to watch the "
             "rest; give more, or a dev set with --general-dev"
         )
-    return GeneralText(origin, tuple(rest), dev_sets)
+    own_references = origin == "replay" and choice.dev is None
+    return GeneralText(origin, tuple(rest), dev_sets, own_references)
+
+
+def _all_named(sets: Mapping[str, CorpusPart]) -> dict[str, CorpusPart]:
+    """The dev sets of the model's run by what they are called here, each by a name of its own."""
+    found: dict[str, CorpusPart] = {}
+    for name, part in sets.items():
+        called = _named(name)
+        while called in found:
+            called += "_2"
+        found[called] = part
+    return found
 
 
 def _named(name: str) -> str:
