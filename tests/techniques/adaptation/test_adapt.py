@@ -180,17 +180,20 @@ def test_a_recipe_that_is_refused(
     assert not (run / "adaptation.json").exists(), "the run can begin otherwise"
 
 
-def test_the_same_files_for_another_use_are_another_adaptation(
-    dragoman: CommandLine,
-    trained: Path,
-    text: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def stopped(*_: object, **__: object) -> None:
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal comes as soon as training begins."""
+
+    def stop(*_: object, **__: object) -> None:
         raise InterruptedRunError("saved")
 
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stop)
+
+
+@pytest.mark.usefixtures("stopped")
+def test_the_same_files_for_another_use_are_another_adaptation(
+    dragoman: CommandLine, trained: Path, text: Path, tmp_path: Path
+) -> None:
     command = ["adapt", trained, corrections(tmp_path), "--run", tmp_path / "run"]
     for _ in range(2):  # begun, then continued
         assert "repeat" in one_error(dragoman(*command, "--dev", text / "dev.tsv"), 130)
