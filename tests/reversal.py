@@ -163,13 +163,13 @@ class Records(list[Record]):
 class Stopper(Records):
     """Sends this process SIGTERM when it is told of a step, of which it learns in the next one."""
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, kind: str = "training") -> None:
         super().__init__()
-        self.stop = step - 1
+        self.stop, self.kind = step - 1, kind
 
     def record(self, record: Record) -> None:
         super().record(record)
-        if record["kind"] == "training" and record["step"] == self.stop:
+        if record["kind"] == self.kind and record["step"] == self.stop:
             os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -116,6 +116,26 @@ def test_it_resumes_as_if_uninterrupted(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_finite_is_outside(bad: float, tmp_path: Path) -> None:
+    """And the run can be resumed all the same."""
+    bounds = {"general": {"may_lose": 1.0, "metric": "loss"}}
+    losses = iter([2.0, bad, 2.5])
+
+    def validate(model: TranslationModel) -> dict[str, float]:
+        return {"loss": 1.0, "loss/dev_general": next(losses)}
+
+    one, later = (trainer(tmp_path, [], bounds=bounds, max_steps=n, **KEEP_ONE) for n in (2, 4))
+    one._validate = later._validate = validate
+    one.train()
+    assert one.progress.watched is not None
+    assert (one.progress.watched.kept_step, one.progress.watched.outside) == (0, {"general": 1})
+    assert later.resume()
+    watched = later.train().watched
+    assert watched is not None
+    assert (watched.kept_step, watched.outside) == (4, {})
+
+
 def test_with_another_metric_nothing_outside_becomes_the_model(tmp_path: Path) -> None:
     """The best so far is forgotten, and none outside of the bound is the best of the new metric."""
     values = {"bounds": {"general": {"may_lose": 1.0}}, **KEEP_ONE}

@@ -130,6 +130,35 @@ def test_a_run_that_was_stopped_goes_back_as_far_as_one_that_was_not(
     assert_same(weights(tmp_path / "parted", 12), weights(tmp_path / "whole", 12))
 
 
+def test_a_run_that_was_stopped_among_non_finite_steps_counts_on(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    choices = {"non_finite_steps": 3, "validation_steps": 12}
+    whole, stopped, resumed = (
+        trainer(tmp_path / name, **choices) for name in ("whole", "parted", "parted")
+    )
+    for run in (whole, stopped, resumed):
+        poison(run, {5, 6, 7}, rollbacks=1)
+    whole.train()
+    stopped.observers = [Stopper(6, kind="warning")]
+    with pytest.raises(InterruptedRunError, match="step 6"):
+        stopped.train()
+    assert resumed.resume()
+    assert resumed.progress.rollbacks == 0
+    resumed.train()
+    assert (resumed.progress.rollbacks, whole.progress.rollbacks) == (1, 1)
+    assert_same(weights(tmp_path / "parted", 12), weights(tmp_path / "whole", 12))
+
+
+def test_a_validation_that_is_not_a_number_is_never_the_best(trainer: MakeTrainer) -> None:
+    """As where the model overflows on a line of the dev set; whatever comes later is better."""
+    values = iter([float("nan"), 3.0, float("nan"), 4.0])
+    run = trainer(validate=lambda model: {"loss": next(values)}, validation_steps=3)
+    best = run.train().best
+    assert best is not None
+    assert (best.value, best.step) == (3.0, 6)
+
+
 def test_without_end_non_finite_is_an_error(trainer: MakeTrainer) -> None:
     run = trainer(non_finite_steps=2)
     poison(run, set(range(5, 1000)))

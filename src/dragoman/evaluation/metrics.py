@@ -85,7 +85,12 @@ OF_LABELS: tuple[MetricName, ...] = ("accuracy", "macro_f1")
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
-    """Whether ``value`` is better than ``other`` by more than the share ``margin`` of it."""
+    """Whether ``value`` is better than ``other`` by more than the share ``margin`` of it.
+
+    Any number is better than NaN, which is better than nothing.
+    """
+    if math.isnan(other):
+        return not math.isnan(value)
     if HIGHER_IS_BETTER[metric]:
         return value > other * (1 + margin)
     return value < other * (1 - margin)

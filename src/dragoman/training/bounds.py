@@ -47,19 +47,16 @@ def figure_of(name: str, bound: BoundConfig) -> str:
     return f"{bound.metric}/dev_{name}"
 
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
 @dataclass
 class Watched:
     """The bounded scores so far, by the names of their dev sets."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
-    before: dict[str, Finite]
+    before: dict[str, float]
     """Before the first step."""
-    newest: dict[str, Finite]
-    """At the newest validation."""
+    newest: dict[str, float]
+    """At the newest validation; a loss may be NaN or infinite, which is outside of any bound."""
     kept_step: Annotated[int, Field(ge=0, lt=2**53)] = 0
     """The newest validated step within all bounds."""
     outside: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
@@ -89,8 +86,8 @@ class Watched:
         return [
             name
             for name, bound in bounds.items()
-            # Rounded, so that a loss of exactly the bound is not more than it.
-            if round(bound.lost(self.before[name], self.newest[name]) - bound.may_lose, 9) > 0
+            # Rounded, so that a loss of exactly the bound is not more than it; NaN is.
+            if not round(bound.lost(self.before[name], self.newest[name]) - bound.may_lose, 9) <= 0
         ]
 
     def story(self, bounds: Bounds) -> str:

@@ -82,6 +82,8 @@ class Progress:
     """How often training went back to a checkpoint after a non-finite loss."""
     learning_rate_factor: Finite = 1.0
     """Lowered by each rollback."""
+    non_finite: Count = 0
+    """Steps in a row, up to the newest, that were skipped because the loss was not finite."""
     early_losses: list[float] = field(default_factory=list)
     """Losses per token of the first steps, to see later whether anything was learned."""
     watched: Watched | None = None
@@ -171,7 +173,7 @@ def write_checkpoint(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
         values = dataclasses.asdict(progress)
-        for name in ("watched", "device_tokens", "unplanned"):
+        for name in ("watched", "device_tokens", "unplanned", "non_finite"):
             if not values[name]:
                 del values[name]  # an older Dragoman reads a run without them
         state = json.dumps(values, indent=2)

@@ -110,7 +110,6 @@ class Trainer:
         self._interruption = Interruption()
         self._averages = Averages(tasks)
         self._readers = self._at(self.progress.places)
-        self._non_finite = 0
         self._saved_step: int | None = None
         self._saved_places: dict[str, Place] = {}
         self._step_seconds = 0.0
@@ -192,7 +191,7 @@ class Trainer:
         self.progress.places = {name: reader.place for name, reader in self._readers.items()}
         self._step_seconds = time.perf_counter() - started
         self._averages.wait(self._step_seconds)
-        if not finite and self._non_finite >= self._config.non_finite_steps:
+        if not finite and self.progress.non_finite >= self._config.non_finite_steps:
             self._roll_back()
         else:
             self._after_step()
@@ -244,14 +243,14 @@ class Trainer:
         finite = all(map(math.isfinite, (norm, *losses)))
         if finite:
             self.optimizer.step(rate)
-            self._non_finite = 0
+            progress.non_finite = 0
             progress.target_tokens += int(sum(one[TOKENS] for one in totals))
             self._averages.add(totals, norm, rate)
             if len(progress.early_losses) < EARLY_STEPS and totals[0][TOKENS]:
                 progress.early_losses.append(_likelihood(totals[0]) / totals[0][TOKENS])
         else:
             self.optimizer.clear()
-            self._non_finite += 1
+            progress.non_finite += 1
             told = ", ".join(map(str, (*losses, norm)))
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
@@ -413,7 +412,7 @@ class Trainer:
                 "training.optimizer.clip_norm: 1.0"
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
-        self._non_finite = 0
+        self.progress.non_finite = 0
         self._averages = Averages(self._tasks)
         self.model.figures()  # discards them
         for observer in self.observers:
