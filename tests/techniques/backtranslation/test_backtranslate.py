@@ -440,6 +440,30 @@ class TestReverse:
             assert again == plan
 
 
+@pytest.mark.parametrize(
+    "search", [{"sampling": {"temperature": 2}}, {"mbr": {"samples": 5}}], ids=["sampling", "mbr"]
+)
+def test_a_recipe_that_samples_does_not_translate_text(
+    search: dict[str, Any],
+    finished: Path,
+    config: Path,
+    mono: Path,
+    tmp_path: Path,
+    dragoman: CommandLine,
+) -> None:
+    """It would, whatever --method says."""
+    forward, reverse = tmp_path / "forward.yaml", tmp_path / "reverse.yaml"
+    for path, base in ((forward, config), (reverse, finished / "reverse-recipe.yaml")):
+        path.write_text(json.dumps({"base": str(base), "search": search}), encoding="utf-8")
+    arguments = ["--monolingual", mono, "--run", tmp_path / "work"]
+    line = one_error(dragoman("backtranslate", forward, *arguments, "--rounds", 2), 2)
+    assert f"the recipe's search.{next(iter(search))} would draw translations" in line
+    line = one_error(dragoman("backtranslate", config, *arguments, "--reverse", reverse), 2)
+    assert f"the reverse recipe's search.{next(iter(search))} would draw translations" in line
+    with opened(tmp_path / "one", read_experiment(forward), {"monolingual": mono}) as plan:
+        assert plan.settings.rounds == 1, "then it translates no text"
+
+
 def test_a_vocabulary_without_the_tag_shows_before_training(
     trained: Path, config: Path, mono: Path, tmp_path: Path, dragoman: CommandLine
 ) -> None:

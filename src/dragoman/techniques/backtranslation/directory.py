@@ -156,8 +156,12 @@ def _with_given(
 
 
 def _check_learners(plan: BackTranslationPlan) -> None:
-    """Check before any work that all models can learn from synthetic pairs."""
+    """Check before any work that all models can make synthetic pairs, and learn from them."""
     learners = [plan.recipe]
+    if plan.settings.rounds > 1:
+        _check_searches(plan.recipe, "the recipe")
+    if plan.reverse_recipe is not None:
+        _check_searches(plan.reverse_recipe, "the reverse recipe")
     if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
         learners.append(plan.reverse_recipe)
     for one in learners:
@@ -167,6 +171,20 @@ def _check_learners(plan: BackTranslationPlan) -> None:
                 "remove it"
             )
         check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
+
+
+def _check_searches(recipe: ExperimentConfig, what: str) -> None:
+    """Check that a model translates as ``--method`` says: its own samples could not be undone.
+
+    Raises:
+        ConfigError: it draws translations by itself.
+    """
+    for name in ("sampling", "mbr"):
+        if getattr(recipe.decoding, name) is not None:
+            raise ConfigError(
+                f"{what}'s search.{name} would draw translations, whatever --method says; remove "
+                "it, and choose samples with --method"
+            )
 
 
 def record(plan: BackTranslationPlan) -> None:
