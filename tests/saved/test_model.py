@@ -222,6 +222,7 @@ def test_global_tags_are_found_in_the_vocabulary(tmp_path: Path) -> None:
     [
         (lambda path: None, "no such model or run"),
         (lambda path: path.mkdir(), "neither a model"),
+        (lambda path: path.write_text("x"), "run: this is a file; name the directory of a model"),
         (lambda path: (path / "checkpoints").mkdir(parents=True), "finished model.*e.*--output"),
     ],
 )

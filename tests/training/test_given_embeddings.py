@@ -176,6 +176,11 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     check_embeddings(config, TINY)
     with pytest.raises(ConfigError, match=r"no piece of the source vocabulary has a vector in s"):
         take_embeddings(model(pieces), pieces, config)
+    for size in (0.0, 3e38):
+        write_vectors(path, WordVectors(("▁a",), np.full((1, WIDTH), size, dtype=np.float32)))
+        with pytest.raises(ConfigError, match=r"the vectors in s.vec are zeros, or too large; mak"):
+            take_embeddings(model(pieces), pieces, config)
+    vectors(path, ["x"])
     digest = digest_of_embeddings(config)
     begun = config.model_copy(update={"digest": digest})
     check_embeddings(begun, TINY)

@@ -282,6 +282,8 @@ def model_directory(path: Path) -> Path:
         )
     if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
+    if os.path.isfile(path):
+        raise SavedError(f"{path}: this is a file; name the directory of a model or run")
     check_readable(path, os.R_OK | os.X_OK)
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
 

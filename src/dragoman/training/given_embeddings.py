@@ -161,7 +161,7 @@ def take_embeddings(
         A line for each matrix: how many pieces have a vector.
 
     Raises:
-        ConfigError: no piece of a vocabulary has a vector.
+        ConfigError: no piece of a vocabulary has a vector, or vectors have no size.
         DataError: a file is missing or damaged.
         SavedError: they are not those that training began with.
     """
@@ -179,7 +179,12 @@ def take_embeddings(
                 "with 'dragoman embed train --vocabulary RUN'"
             )
         given = torch.from_numpy(vectors)
-        weight[rows] = given * (_mean_square(weight[rows]) / _mean_square(given)) ** 0.5
+        size = _mean_square(given)
+        if not 0 < size < torch.inf:
+            raise ConfigError(
+                f"{_KEY}: the vectors in {names} are zeros, or too large; make them again"
+            )
+        weight[rows] = given * (_mean_square(weight[rows]) / size) ** 0.5
         share = f"{len(rows):,} of {len(vocabulary):,} ({len(rows) / len(vocabulary):.0%})"
         told.append(f"{side} embeddings: {share} pieces have a vector in {names}")
     return told

@@ -97,5 +97,5 @@ def test_no_first_dictionary() -> None:
     for seed, what in (("identical", "word"), ("numerals", "numeral")):
         with pytest.raises(DataError, match=rf"have no {what} in common; give a dictionary with"):
             pairs_from_words(seed, one, other)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"d.tsv: none of its 1 words has a vector, with one of"):
+    with pytest.raises(DataError, match=r"d.tsv: none of its words has a vector, with one of"):
         pairs_from_dictionary({"s1": ("u",)}, one, other, "d.tsv")

@@ -78,9 +78,9 @@ def word_accuracy(
     answerable = sorted(row for row, words in expected.items() if words & known.keys())
     if not answerable:
         raise DataError(
-            f"{name}: of its {len(dictionary):,} words {len(expected):,} have a vector, and none "
-            "of these has a translation with one; are its two columns the languages of the two "
-            "files, in their order?"
+            f"{name}: {len(expected):,} of its words have a vector, and none of these has a "
+            "translation with one; are its two columns the languages of the two files, in their "
+            "order?"
         )
     asked = answerable[:maximum]
     x, z = unit(source.matrix), unit(target.matrix)

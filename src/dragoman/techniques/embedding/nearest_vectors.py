@@ -19,13 +19,23 @@ NEIGHBOURS = 10
 
 _BLOCK_BYTES = 2**26  # of similarities at once
 _GROUP = 16
+_TINY = 1e-15  # length of a vector some of whose squares may be no float32
 
 Rows = NDArray[np.int64]
 
 
 def unit(matrix: Matrix) -> Matrix:
     """Each row divided by its length; zeros stay."""
-    length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    # Squares of numbers that are very large or small are beyond float32.
+    (beyond,) = np.nonzero(~((length > _TINY) & (length < np.inf))[:, 0])
+    if len(beyond):
+        wide = matrix[beyond].astype(np.float64)
+        scale = np.abs(wide).max(axis=1, keepdims=True)
+        matrix, length = matrix.copy(), length.copy()
+        matrix[beyond] = wide / np.where(scale == 0, 1, scale)
+        length[beyond] = np.linalg.norm(matrix[beyond], axis=1, keepdims=True)
     return (matrix / np.where(length == 0, 1, length)).astype(np.float32)
 
 
