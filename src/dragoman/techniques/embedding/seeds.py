@@ -65,8 +65,8 @@ def pairs_from_dictionary(
     ]
     if not found:
         raise DataError(
-            f"{name}: none of its words has a vector, with one of its translations; are its two columns the languages of the two files, in their order and "
-            "case?"
+            f"{name}: none of its words has a vector, with one of its translations; are its two "
+            "columns the languages of the two files, in their order and case?"
         )
     return _pairs(found)
 
