@@ -19,7 +19,7 @@ from dragoman.models import TransformerLMConfig
 from dragoman.models.layers.low_rank import is_factor
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.model import WEIGHTS_FILE, has_model, load_model
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
@@ -123,6 +123,26 @@ def test_a_resumed_adapter_is_the_same(corpus: Path, parent: Path, tmp_path: Pat
     first, second = (read_tensors(run / ADAPTER_FILE) for run in (whole, parted))
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_run_without_its_adapter_is_not_finished(
+    corpus: Path, parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may end while it is written; what resumes the run then makes it."""
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.run.finishing.write_adapter", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(read(corpus, start_from=str(parent), adapter={"rank": 1}), run)
+    assert not has_model(run)
+    again = Experiment.open(run)
+    again.train(again.prepare(), ALONE, lambda step: [])
+    assert has_model(run)
+    assert read_adapter(run).factors
 
 
 def held(weight: float, pairs: int = 4) -> dict[str, Any]:

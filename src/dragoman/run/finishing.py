@@ -85,7 +85,10 @@ def finish_run(
         return reports
     _warn_of_a_bad_mean(config, run, chosen, reports)
     write_scores(run, [path.name for path in chosen], reports)
-    save_model(
+    if training.adapter is not None and training.start_from is not None:
+        of = training.start_from.digest or digest_of(training.start_from)
+        write_adapter(run / ADAPTER_FILE, learned, of)
+    save_model(  # last: with it, the run is finished
         run / MODEL_DIRECTORY,
         saved_config(config),
         vocabularies,
@@ -94,9 +97,6 @@ def finish_run(
         facts=training_facts(config, run, read_progress(chosen[-1]), reports, world),
         kept=_made_for_the_last(run / MODEL_DIRECTORY),
     )
-    if training.adapter is not None and training.start_from is not None:
-        of = training.start_from.digest or digest_of(training.start_from)
-        write_adapter(run / ADAPTER_FILE, learned, of)
     return reports
 
 
