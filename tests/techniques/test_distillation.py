@@ -13,6 +13,9 @@ from command_line import CommandLine, experiment, one_error, part, write_experim
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.evaluation.closest import Closest
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.evaluation.similarity import Similarity
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.distillation import Distillation, asked_for, check
@@ -168,6 +171,34 @@ class TestACommand:
         found = json.loads(origin.read_text(encoding="utf-8"))
         assert found["method"] == "beam 3, closest of 2 by chrf"
         assert found["search"]["minimum_length"] == 2
+
+    def test_the_closest_is_measured_as_the_student_is_scored(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The usual tokenizer takes a Chinese sentence for one word: none would be closer."""
+        monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+
+        def in_chinese(values: dict[str, Any]) -> None:
+            values["evaluation"] = {"metrics": ["bleu"], "bleu_tokenize": "zh"}
+
+        asked: list[Any] = []
+
+        class Asked(Closest):
+            def __init__(self, metric: Similarity, config: EvaluationConfig | None = None) -> None:
+                super().__init__(metric, config)
+                asked.append(config)
+
+        monkeypatch.setattr("dragoman.translation.synthesis.Closest", Asked)
+        command = ["--teacher", teacher(tmp_path / "one", "de"), "--nbest", 2]
+        recipe, run = student(text, tmp_path, in_chinese), tmp_path / "run"
+        one_error(dragoman("distill", recipe, *command, "--run", run), 130)
+        assert [config.bleu_tokenize for config in asked] == ["zh"]
+        origin = (run / "synthetic" / "train-0" / "origin.json").read_text(encoding="utf-8")
+        assert json.loads(origin)["method"] == "beam 4, closest of 2 by bleu (tokenize zh)"
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),

@@ -24,7 +24,17 @@ class Closest:
     """
 
     def __init__(self, metric: Similarity, config: EvaluationConfig | None = None) -> None:
+        config = config or EvaluationConfig()
         self._similarity = PairwiseSimilarity(metric, config)
+        settings = []
+        if metric == "bleu" and config.bleu_tokenize != "13a":
+            settings.append(f"tokenize {config.bleu_tokenize}")
+        if config.lowercase:
+            settings.append("lowercase")
+        if metric == "chrf" and config.chrf_word_order:
+            settings.append(f"word order {config.chrf_word_order}")
+        self.name = f"{metric} ({', '.join(settings)})" if settings else str(metric)
+        """The measure, with its settings where they are not the usual ones."""
 
     def __call__(self, hypotheses: Sequence[str], reference: str) -> int:
         """The place of the hypothesis that is most similar; of equals, the first."""

@@ -71,7 +71,8 @@ class Distillation:
     run: Path
     """Directory of the student's run."""
     closest: Similarity | None = None
-    """Of ``nbest`` translations, choose the one closest to the reference by this metric."""
+    """Of ``nbest`` translations, choose the one closest to the reference by this metric, with the
+    settings of the student's ``evaluation``."""
     references: float | None = None
     """Also train on the real pairs, each seen this many times as often as its translation."""
 
@@ -116,6 +117,7 @@ class Distillation:
             self._directory(number),
             known="source",
             closest=self.closest,
+            evaluation=self.student.evaluation,
             progress=partial(_counting, host, f"translating {name}"),
         )
         left_out = f"{corpus.refused:,} too long and {corpus.empty:,} empty lines left out"

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import content_digest
-from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
 from dragoman.saved.shortlist import shortlist_path
@@ -30,7 +29,7 @@ def settings_of(
     system: TranslationSystem,
     translator: Translator,
     known: Known,
-    closest: Similarity | None,
+    closest: str | None,
     shard_lines: int,
 ) -> dict[str, Any]:
     """What a corpus depends on, apart from the text.
@@ -39,7 +38,7 @@ def settings_of(
         system: what translates.
         translator: opened from it.
         known: which side the text is.
-        closest: what chooses among several translations.
+        closest: the name of what chooses among several translations.
         shard_lines: lines per shard.
 
     Raises:
@@ -114,7 +113,7 @@ def model_digest(path: Path) -> str:
     return content_digest(directory / WEIGHTS_FILE) if found == "None" else found
 
 
-def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
+def method_of(search: SearchConfig, closest: str | None = None) -> str:
     """How translations are found, in a few words, such as "sampling, top-k 10, seed 1"."""
     drawn, words = search.sampling, ["sampling"]
     if (mbr := search.mbr) is not None:

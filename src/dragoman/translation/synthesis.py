@@ -27,6 +27,7 @@ from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.runners import Runner
 from dragoman.evaluation.closest import Closest
+from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
@@ -112,6 +113,7 @@ def translate_corpus(
     *,
     known: Known,
     closest: Similarity | None = None,
+    evaluation: EvaluationConfig | None = None,
     shard_lines: int = SHARD_LINES,
     progress: Progress = lambda done, total: nullcontext(lambda count: None),
     runner: Runner | None = None,
@@ -130,6 +132,7 @@ def translate_corpus(
         known: which side ``text`` is.
         closest: take, of the ``nbest`` translations of a line, not the one with the best score but
             the one most similar to its reference.
+        evaluation: settings of that measure, such as the tokenizer of BLEU.
         shard_lines: lines per shard.
         progress: shows how much is done.
         runner: has the shards translated, each by one process that opens the system; by default
@@ -148,7 +151,7 @@ def translate_corpus(
         raise UsageError("text: expected lines that can be read twice, such as a list")
     if shard_lines < 1:
         raise UsageError(f"shard_lines: expected a positive number, found {shard_lines}")
-    choose = None if closest is None else Closest(closest)
+    choose = None if closest is None else Closest(closest, evaluation)
     system = _with_precision(system)
     shards = Shards(output)
     shards.check_usable()
@@ -160,7 +163,8 @@ def translate_corpus(
                 f"{system.models[0]}: it reads context, and a corpus is translated in shards of "
                 "single lines; use 'dragoman translate', which reads documents in order"
             )
-        settings = settings_of(system, translator, known, closest, shard_lines)
+        measure = None if choose is None else choose.name
+        settings = settings_of(system, translator, known, measure, shard_lines)
         origin = {**settings, "input": {"lines": total, "sha256": digest}}
         if (finished := shards.begin(origin)) is None:
             row = _Rows(known, _models(origin), origin["method"], choose)
