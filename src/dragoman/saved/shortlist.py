@@ -119,6 +119,15 @@ def read_shortlist(path: Path, vocabularies: Vocabularies) -> Shortlist:
     return Shortlist(PieceTable(starts, pieces.astype(np.int64)), always.astype(np.int64), origin)
 
 
+def is_shortlist(path: Path) -> bool:
+    """Whether a file holds what :func:`write_shortlist` wrote, and so may be replaced by it."""
+    try:
+        _origin(path)
+    except (SavedError, safetensors.SafetensorError, OSError):
+        return False
+    return True
+
+
 def _origin(path: Path) -> ShortlistOrigin:
     with safetensors.safe_open(path, framework="pt") as stream:
         text = (stream.metadata() or {}).get("shortlist")

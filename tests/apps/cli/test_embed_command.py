@@ -99,6 +99,12 @@ def test_a_dictionary_used_as_it_is(folder: Path) -> None:
         ("map s.vec pieces.vec --output m", 3, "vectors of words, pieces.vec of pieces; train"),
         ("map s.vec t.vec.gz --output m --seed-dictionary seed.tsv --seed nothing", 2, "name one"),
         ("map s.vec t.vec.gz --output m --kept 0", 2, "--kept"),
+        (
+            "map s.vec t.vec.gz --output m --no-self-learning --patience 50",
+            2,
+            "--patience is of self-learning; leave out one of the two",
+        ),
+        ("map s.vec t.vec.gz --output m --no-self-learning --neighbours 9", 2, "--neighbours is"),
         ("score s.vec t.vec.gz --dictionary foreign.tsv", 3, "foreign.tsv: 0 of its words have"),
         ("translate pieces.vec t.vec.gz", 3, "pieces.vec: vectors of pieces, which are no words"),
         ("train text --output x.vec --side source", 2, "--side chooses a vocabulary"),

@@ -32,6 +32,11 @@ def test_a_run_is_listed_and_translates(
     built = dragoman("shortlist", run, "--likeliest", 5, "--frequent", 3, "--pairs", 200)
     assert built.code == 0, built.err
     assert built.out.startswith("200 pairs: ")
+    again = dragoman(
+        "shortlist", run, "--pairs", 9, "--output", run / "model/shortlist.safetensors"
+    )
+    assert again.code == 0, again.err
+    assert dragoman("shortlist", run, "--pairs", 200).code == 0
     for name in ("config.yaml", "data/source.ids"):
         refused = dragoman("shortlist", run, "--pairs", 9, "--output", run / name)
         assert "this is an input" in one_error(refused, 2)
@@ -101,6 +106,16 @@ def test_a_model_is_listed_from_files(folder: Path, dragoman: CommandLine, tmp_p
         (["shortlist", "model", "empty.en", "empty.de"], 3, "nothing to learn from"),
         (["shortlist", "model", "train.en", "train.de", "--output", "model"], 2, "a directory"),
         (["shortlist", "model", "in.en", "in.en", "--output", "in.en"], 2, "in.en"),
+        (
+            ["shortlist", "model", "train.en", "train.de", "--output", "lm/model.safetensors"],
+            2,
+            "model.safetensors: this file is no shortlist, and would be lost",
+        ),
+        (
+            ["shortlist", "model", "train.en", "train.de", "--output", "empty.en"],
+            2,
+            "empty.en: this file is no shortlist",
+        ),
         (
             ["shortlist", "model", "train.en", "train.de", "--output", "model/model.safetensors"],
             2,

@@ -14,6 +14,7 @@ from dragoman.apps.cli.options import (
     Number,
     check_no_input,
     input_option,
+    is_given,
     json_option,
     output_option,
 )
@@ -293,6 +294,12 @@ def map_(
     """
     if seed is not None and dictionary is not None:
         raise click.UsageError("--seed and --seed-dictionary are two first dictionaries; name one")
+    for name in ("induced_words", "patience", "kept", "neighbours", "random_seed"):
+        if no_self_learning and is_given(name):
+            option = name.replace("_", "-")
+            raise click.UsageError(
+                f"--no-self-learning: --{option} is of self-learning; leave out one of the two"
+            )
     from dragoman.core.config import parse
     from dragoman.techniques.embedding.mapping import Mapping
     from dragoman.techniques.embedding.self_learning import SelfLearningConfig

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from dragoman.apps.cli.options import PATH, json_option, rising_numbers
+from dragoman.apps.cli.options import PATH, is_given, json_option, rising_numbers
 from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ def evaluate(
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
       dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
-    if baseline is None and _is_given("test"):
+    if baseline is None and is_given("test"):
         raise click.UsageError("--test is of the difference to a --baseline; name one")
     if options["evalb"]:
         _refuse_beside_evalb({*options, "baseline", "test"} - {"evalb"})
@@ -188,11 +187,6 @@ def evaluate(
         click.echo(_as_text(*found))
 
 
-def _is_given(name: str) -> bool:
-    """Whether the command line has an option, even if with the value that is its default."""
-    return click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT
-
-
 def _refuse_beside_evalb(names: set[str]) -> None:
     """Refuse what EVALB's table would ignore.
 
@@ -203,7 +197,7 @@ def _refuse_beside_evalb(names: set[str]) -> None:
         UsageError: one of them was given.
     """
     for option in click.get_current_context().command.params:
-        if option.name in names and _is_given(option.name):
+        if option.name in names and is_given(option.name):
             raise click.UsageError(
                 f"{option.opts[0]}: --evalb prints the table of EVALB, which has nothing of this; "
                 "leave one of them out"

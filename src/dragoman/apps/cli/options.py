@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from dragoman.core.errors import ConfigError
@@ -202,6 +203,11 @@ def rising_numbers(context: click.Context, option: click.Parameter, value: str) 
     if list(numbers) != sorted({*numbers}):
         raise click.BadParameter(f"the numbers in {value!r} do not increase")
     return numbers
+
+
+def is_given(name: str) -> bool:
+    """Whether the command line has an option, even if with the value that is its default."""
+    return click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT
 
 
 def default_run(config: Path) -> Path:

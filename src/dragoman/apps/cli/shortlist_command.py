@@ -94,13 +94,14 @@ def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
     """Where the shortlist goes; refused now if it cannot be written at the end.
 
     Raises:
-        ConfigError: it is a directory, a text or a file of the model or run, or the model has no
-            place for it.
+        ConfigError: it is a directory, a text, a file of the model or run or another that is no
+            shortlist, or the model has no place for it.
         StorageError: its directory cannot be made.
     """
     from dragoman.core.errors import ConfigError
     from dragoman.core.files import make_directory
     from dragoman.saved.model import CONFIG_FILE, SHORTLIST_FILE, model_directory
+    from dragoman.saved.shortlist import is_shortlist
     from dragoman.techniques.shortlist_building import check_translation_model
 
     check_translation_model(model)
@@ -117,6 +118,10 @@ def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
             f"--output {output}: this is a directory; name a file, such as my.safetensors"
         )
     check_no_input(output, [*files, *_files_of(model)])
+    if output.is_file() and not is_shortlist(output):
+        raise ConfigError(
+            f"--output {output}: this file is no shortlist, and would be lost; name another file"
+        )
     make_directory(output.parent, output)
     return output
 
