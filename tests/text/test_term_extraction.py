@@ -17,6 +17,7 @@ from dragoman.text.term_extraction import (
     are_forms,
     c_values,
     extract_terms,
+    grouped_forms,
 )
 from dragoman.text.word_alignment import Aligned, align
 
@@ -122,6 +123,32 @@ def test_c_value_is_that_of_the_paper(found: dict[tuple[str, ...], int]) -> None
 )
 def test_forms_differ_at_the_end(one: str, other: str, same: bool) -> None:
     assert are_forms(one, other) is are_forms(other, one) is same
+
+
+@given(st.lists(st.text("ab가나 ", min_size=1, max_size=6), unique=True, max_size=40))
+def test_forms_are_grouped_as_if_all_were_compared_with_all(texts: list[str]) -> None:
+    groups: list[list[str]] = []
+    for text in texts:
+        group = next((group for group in groups if are_forms(group[0], text)), None)
+        if group is None:
+            groups.append([text])
+        else:
+            group.append(text)
+    assert grouped_forms(texts) == groups
+
+
+def test_thousands_of_translations_are_not_all_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    def counted(one: str, other: str) -> bool:
+        nonlocal compared
+        compared += 1
+        return are_forms(one, other)
+
+    monkeypatch.setattr("dragoman.text.term_extraction.are_forms", counted)
+    texts = [f"{a}{b}{c}{d}" for a in "abcde" for b in "abcde" for c in "abcde" for d in "xyzuvw"]
+    assert len(grouped_forms(texts)) == 125
+    assert compared == 125 * 5
 
 
 def test_stop_words_are_listed_or_frequent_and_short() -> None:

@@ -271,16 +271,9 @@ def _candidate(count: int, value: float, uses: _Uses, limits: TermLimits) -> Can
 
 def _renderings(uses: _Uses) -> list[TermRendering]:
     """Translations with their forms joined, most frequent first."""
-    groups: list[list[str]] = []
     ranked = sorted(uses.counts, key=lambda key: (-uses.counts[key], key))
-    for key in ranked:
-        group = next((group for group in groups if are_forms(group[0], key)), None)
-        if group is None:
-            groups.append([key])
-        else:
-            group.append(key)
     found = []
-    for group in groups:
+    for group in grouped_forms(ranked):
         total = sum(uses.counts[key] for key in group)
         forms = [
             uses.spelling(key)
@@ -291,6 +284,28 @@ def _renderings(uses: _Uses) -> list[TermRendering]:
             forms = [min(forms, key=len)]
         found.append(TermRendering(forms[0], tuple(dict.fromkeys(forms)), total))
     return sorted(found, key=lambda one: (-one.count, one.text))
+
+
+def grouped_forms(texts: Iterable[str]) -> list[list[str]]:
+    """Texts with those before them that look like forms of them, each in the first such group.
+
+    A frequent word may have thousands of translations, so not all are compared with all.
+    """
+    groups: list[list[str]] = []
+    alike: defaultdict[str, list[list[str]]] = defaultdict(list)
+    for text in texts:
+        near = alike[_beginning(text)]
+        group = next((group for group in near if are_forms(group[0], text)), None)
+        if group is None:
+            groups.append(group := [])
+            near.append(group)
+        group.append(text)
+    return groups
+
+
+def _beginning(text: str) -> str:
+    """What two forms of one have in common at least: see :func:`are_forms`."""
+    return text[:1] if any(map(_HANGUL.match, text[:3])) else text[:3]
 
 
 def are_forms(one: str, other: str) -> bool:
