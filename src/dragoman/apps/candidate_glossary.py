@@ -75,22 +75,32 @@ def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
     Raises:
         DataError: there are none.
     """
-    lines: list[tuple[str, str]] = []
-    words: list[TokenizedPair] = []
-    cells = long = 0
+    kept: list[tuple[tuple[str, str], TokenizedPair, int]] = []
+    read = cells = long = 0
+    step = 1
     for source, target in pairs:
         split = TokenizedPair.of(source, target)
         if not 0 < max(len(split.source), len(split.target)) <= _LONGEST:
             long += 1
             continue
-        lines.append((source, target))
-        words.append(split)
-        cells += (len(split.source) + 1) * (len(split.target) + 1)
-    if not lines:
+        read += 1
+        if (read - 1) % step:
+            continue
+        kept.append(((source, target), split, size := _cells(split)))
+        cells += size
+        if cells > 2 * _MOST_CELLS:  # here and not at the end: a corpus may be larger than memory
+            kept, step = kept[::2], 2 * step
+            cells = sum(size for _, _, size in kept)
+    if not kept:
         raise DataError(f"{name}: no pair is left after cleaning; check the file and its sides")
-    step = -(-cells // _MOST_CELLS)
-    kept, split_kept = lines[::step], words[::step]
-    return ReadPairs(kept, split_kept, long + len(lines) - len(kept))
+    kept = kept[:: -(-cells // _MOST_CELLS)]
+    lines, words = [pair for pair, _, _ in kept], [split for _, split, _ in kept]
+    return ReadPairs(lines, words, long + read - len(kept))
+
+
+def _cells(pair: TokenizedPair) -> int:
+    """What its alignment takes: each word with each of the other side, and with none."""
+    return (len(pair.source) + 1) * (len(pair.target) + 1)
 
 
 def aligned_by_model(translator: Translator, corpus: ReadPairs, tell: Progress) -> list[Aligned]:
