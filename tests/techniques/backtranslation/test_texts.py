@@ -7,7 +7,8 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Any, Literal, cast
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.techniques.backtranslation import monolingual
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
+from dragoman.techniques.backtranslation.directory import BackTranslationPlan
 from dragoman.techniques.backtranslation.filters import filter_pairs
 from dragoman.techniques.backtranslation.monolingual import ChosenLines, choose_lines, take
 from dragoman.techniques.backtranslation.parts import count_real_pairs, with_synthetic
@@ -27,6 +29,7 @@ from dragoman.techniques.backtranslation.selection_reports import (
     TextReport,
     read_report,
 )
+from dragoman.techniques.backtranslation.texts import pairs_limit
 from dragoman.text.corpus import Pair, read_pairs
 
 
@@ -194,6 +197,20 @@ class TestFilters:
         assert (report.read, report.kept) == (7, kept)
         assert report.dropped["identical sides"] == report.dropped["length ratio"] == 1
         assert read_report(output, PairReport) == report
+
+    def test_a_share_is_the_decimal_fraction_that_was_meant(
+        self, corpus: Path, recipe: ExperimentConfig, tmp_path: Path
+    ) -> None:
+        """0.29 of 100 are 29, though 0.29 * 100 is less in binary."""
+        with gzip.open(corpus, "wt", encoding="utf-8") as stream:
+            for n in range(100):
+                row = {"source": f"one {n}", "target": f"eins {n}", "score": n}
+                stream.write(json.dumps(row) + "\n")
+        output = tmp_path / "pairs.jsonl.gz"
+        report = filter_pairs(corpus, recipe, output, drop_worst=0.29, limit=None)
+        assert (report.kept, report.dropped["low score"]) == (71, 29)
+        plan = SimpleNamespace(settings=settings(ratio=0.29))
+        assert pairs_limit(cast(BackTranslationPlan, plan), 100) == 29
 
     def test_may_leave_nothing(
         self, corpus: Path, recipe: ExperimentConfig, tmp_path: Path

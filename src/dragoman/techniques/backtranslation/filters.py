@@ -49,7 +49,7 @@ def filter_pairs(
     scores = np.array([row["score"] for row in _clean(corpus, learner, cleaned)], dtype=np.float64)
     part = cleaned.part(corpus.name)
     report = PairReport(part.read, 0, {name: one.count for name, one in part.dropped.items()})
-    worst = int(drop_worst * len(scores))
+    worst = int(round(drop_worst * len(scores), 6))  # 0.29 of 100 are 29
     if limit is not None:
         worst = max(worst, len(scores) - limit)
     dropped = set(np.argsort(scores, kind="stable")[:worst].tolist())

@@ -91,7 +91,7 @@ def source_lines(plan: BackTranslationPlan) -> ChosenLines:
 def pairs_limit(plan: BackTranslationPlan, real_pairs: int) -> int | None:
     """The maximum number of synthetic pairs; None for no limit."""
     ratio = plan.settings.ratio
-    return None if ratio is None else max(1, int(ratio * real_pairs))
+    return None if ratio is None else max(1, int(round(ratio * real_pairs, 6)))
 
 
 def _count(plan: BackTranslationPlan, folder: Path, host: Host) -> None:
