@@ -16,8 +16,9 @@ import pytest
 import torch
 from reversal import Reversal, Stopper, assert_same, two_tasks, weights
 
-from dragoman.core.errors import InterruptedRunError, SavedError
+from dragoman.core.errors import InterruptedRunError, SavedError, StorageError
 from dragoman.data.batches import Batch
+from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint, read_progress
 from dragoman.training.trainer import Trainer
@@ -147,6 +148,25 @@ def test_a_run_that_was_stopped_has_the_checkpoints_of_one_that_was_not(
     for name in names:
         step = int(name.removeprefix("step-"))
         assert_same(weights(parted, step), weights(whole, step))
+
+
+def test_a_validation_that_failed_is_made_up_for(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """As where the disk was full: the best weights may be those that it did not see."""
+    losses = iter([3.0, StorageError("full"), 1.0, 2.0, 2.0])
+
+    def validate(model: TranslationModel) -> dict[str, float]:
+        if isinstance(loss := next(losses), Exception):
+            raise loss
+        return {"loss": loss}
+
+    run, again = (trainer(validate=validate, validation_steps=3) for _ in range(2))
+    with pytest.raises(StorageError):
+        run.train()
+    assert again.resume()
+    assert again.progress.step == 6
+    best = again.train().best
+    assert best is not None
+    assert (best.value, best.step) == (1.0, 6)
 
 
 def test_a_signal_in_the_last_validation_is_obeyed(trainer: MakeTrainer, tmp_path: Path) -> None:

@@ -164,8 +164,11 @@ class Trainer:
         """
         try:
             with self._interruption.listening():
+                step, validated = self.progress.step, self.progress.validated_step
                 if self._config.bounds and self.progress.watched is None:
                     self._validate_and_save(validate=True)  # what the bounds count from
+                elif step > validated and step % self._config.validation_steps == 0:
+                    self._validate_and_save(validate=True)  # it failed before
                 while self._limit_reached() is None:
                     self._one_step()
                 if self.progress.step != self.progress.validated_step:
