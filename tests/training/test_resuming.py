@@ -152,6 +152,7 @@ def test_a_run_that_was_stopped_has_the_checkpoints_of_one_that_was_not(
 
 def test_a_validation_that_failed_is_made_up_for(trainer: MakeTrainer, tmp_path: Path) -> None:
     """As where the disk was full: the best weights may be those that it did not see."""
+    losses: Iterator[float | Exception]
     losses = iter([3.0, StorageError("full"), 1.0, 2.0, 2.0])
 
     def validate(model: TranslationModel) -> dict[str, float]:

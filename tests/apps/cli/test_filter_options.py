@@ -91,6 +91,8 @@ def test_two_plain_files_in_and_out(
         (["--keep", "0.5", "--output", "OUT", "--source", "de", "--target", "en"], 2, "de-en"),
         (["--keep", "0.5", "--output", "OUT", "--domain-lm", "X"], 2, "name both"),
         (["--above", "0.999", "--output", "OUT"], 3, "no pair scores above 0.999"),
+        (["--keep", "1", "--output", "OUT", "--scores", "OUT"], 2, "in the directory of the sc"),
+        (["--keep", "1", "--output", "IN", "--scores", "SCORES"], 2, "in the directory of the sc"),
     ],
 )
 def test_what_is_refused(
@@ -104,6 +106,7 @@ def test_what_is_refused(
     message: str,
 ) -> None:
     places = {"OUT": str(tmp_path / "kept.tsv"), "PAIRS": str(pair_table)}
+    places |= {"SCORES": str(tmp_path), "IN": str(tmp_path / "x" / ".." / "pairs.jsonl.gz")}
     given = [places.get(word, word) for word in changed]
     command = ["score", models["forward"], pair_table, "--reverse", models["reverse"], "--filter"]
     line = one_error(dragoman(*command, *given, "--device", "cpu"), code)

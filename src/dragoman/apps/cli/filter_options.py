@@ -150,6 +150,7 @@ def filter_pairs(
     threshold = Threshold(options["keep"], options["above"])
     models, files = _models_and_files(paths)
     directory = _scores_directory(options)
+    _check_beside(options["output"], directory)
     part, languages = find_part(
         files, Choice(options["source"], options["target"], options["file_format"])
     )
@@ -207,6 +208,20 @@ def _scores_directory(options: dict[str, Any]) -> Path:
         )
     first: Path = options["output"][0]
     return first.with_name(f"{first.name}.scores")
+
+
+def _check_beside(outputs: Sequence[Path], directory: Path) -> None:
+    """Check that nothing is written over the scores, which take long to make.
+
+    Raises:
+        ConfigError: an output is in their directory, or has its name.
+    """
+    scores = directory.resolve()
+    for output in outputs:
+        if scores in (output.resolve(), *output.resolve().parents):
+            raise ConfigError(
+                f"--output {output}: in the directory of the scores; choose a file apart from it"
+            )
 
 
 def _output_format(outputs: Sequence[Path], inputs: Sequence[Path]) -> Format | None:
