@@ -78,10 +78,10 @@ def test_some_lengths_do_not_replace_the_picture_of_all(
     unmeasured: list[tuple[Path, Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "ask", lambda *_: Cost(1.0, 1.0, 1.0)._asdict())
-    CliRunner().invoke(bench.bench, ["length"])
+    CliRunner().invoke(bench.bench, ["length", "--pieces", "64"])
     names = ["length.md", "length.svg"]
     assert sorted(path.name for path in bench.RESULTS.iterdir()) == names
     before = (bench.RESULTS / "length.svg").read_bytes()
-    CliRunner().invoke(bench.bench, ["length", "--only", "full"])
+    CliRunner().invoke(bench.bench, ["length", "--pieces", "64", "--only", "full"])
     assert (bench.RESULTS / "length.svg").read_bytes() == before
     assert sorted(path.name for path in bench.RESULTS.iterdir()) == ["length-some.md", *names]

@@ -516,13 +516,16 @@ def test_the_address_of_a_slow_file_is_given_before_it_is_done(tmp_path: Path) -
 
 
 def test_a_file_that_takes_too_long_to_fetch_can_be_fetched_later(tmp_path: Path) -> None:
-    with libre_server(tmp_path, limits=LimitsConfig(seconds=1)) as server:
+    slow = _HeldService()
+    with (
+        libre_server(tmp_path, slow, LimitsConfig(seconds=1)) as server,
+        httpx.Client(base_url=server.address) as http,
+    ):
         job = server.store.create_job("a.txt", b"a", "en", "de")
-        server.store.finish_job(job.id, "translating")
-        with httpx.Client(base_url=server.address) as http:
-            early = http.get(f"/download_file/{job.id}.txt?secret={job.secret}")
-            server.store.finish_job(job.id, "error", message="a reason")
-            failed = http.get(f"/download_file/{job.id}.txt?secret={job.secret}")
+        early = http.get(f"/download_file/{job.id}.txt?secret={job.secret}")
+        server.store.finish_job(job.id, "error", message="a reason")
+        failed = http.get(f"/download_file/{job.id}.txt?secret={job.secret}")
+        slow.held.clear()
     assert (early.status_code, early.headers["Retry-After"]) == (503, "5")
     assert early.json() == {"error": "the file is not translated yet; try again later"}
     assert (failed.status_code, failed.json()) == (400, {"error": "a reason"})
