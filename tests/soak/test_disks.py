@@ -20,7 +20,7 @@ def test_files_vanish_beside_one_that_was_just_renamed(
     """A temporary file may be gone between being listed and being moved; the rest must come back,
     or the command would miss its text, which is no fault of its own."""
     (tmp_path / "given/work").mkdir(parents=True)
-    (tmp_path / "given/work/text").write_text("a\n", encoding="utf-8")
+    (tmp_path / "given" / "work" / "text").write_text("a\n", encoding="utf-8")
     listed = os.listdir
     place = tmp_path / "place"
 

@@ -46,6 +46,12 @@ def stopped(*_: object, **__: object) -> None:
     raise InterruptedRunError("saved")
 
 
+@pytest.fixture
+def stopping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything before the student's training, which is stopped."""
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+
+
 def no_report(*_: object) -> None:
     """In place of the report."""
 
@@ -121,14 +127,13 @@ class TestACommand:
         assert f"{run}: was begun with other settings (data.train)" in message
         assert not (run / "synthetic").exists()
 
+    @pytest.mark.usefixtures("stopping")
     def test_into_a_model_composed_of_trained_ones_is_continued(
         self,
         dragoman: CommandLine,
         text: Path,
         tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
         languages = save_tiny_model(tmp_path / "lm", config=TINY_LM)
         translation = {"family": "recurrent", "d_model": 8}
         fusion = {
@@ -150,14 +155,13 @@ class TestACommand:
         other = one_error(dragoman(*command, "--set", "seed=2"), 2)
         assert "begun with other settings (seed)" in other
 
+    @pytest.mark.usefixtures("stopping")
     def test_from_a_description_the_closest_of_several(
         self,
         dragoman: CommandLine,
         text: Path,
         tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
         description = tmp_path / "teacher.yaml"
         values = {
             "models": [str(teacher(tmp_path / "one", "de"))],
@@ -172,6 +176,7 @@ class TestACommand:
         assert found["method"] == "beam 3, closest of 2 by chrf"
         assert found["search"]["minimum_length"] == 2
 
+    @pytest.mark.usefixtures("stopping")
     def test_the_closest_is_measured_as_the_student_is_scored(
         self,
         dragoman: CommandLine,
@@ -180,7 +185,6 @@ class TestACommand:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """The usual tokenizer takes a Chinese sentence for one word: none would be closer."""
-        monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
 
         def in_chinese(values: dict[str, Any]) -> None:
             values["evaluation"] = {"metrics": ["bleu"], "bleu_tokenize": "zh"}

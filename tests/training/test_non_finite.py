@@ -110,16 +110,24 @@ def test_after_a_rollback_figures_are_those_of_a_resumed_run(
     assert [one["step"] for one in expected.of("training")] == [8, 12]
 
 
+def poisoned(
+    trainer: MakeTrainer, folder: Path, steps: set[int], **choices: int
+) -> tuple[Trainer, Trainer, Trainer]:
+    """Two trainers of one run, to stop and to resume, and the trained one of another."""
+    stopped, resumed, whole = (
+        trainer(folder / name, **choices) for name in ("parted", "parted", "whole")
+    )
+    for run in (stopped, resumed, whole):
+        poison(run, steps, rollbacks=1)
+    whole.train()
+    return stopped, resumed, whole
+
+
 def test_a_run_that_was_stopped_goes_back_as_far_as_one_that_was_not(
     trainer: MakeTrainer, tmp_path: Path
 ) -> None:
     choices = {"non_finite_steps": 2, "validation_steps": 12}
-    whole, stopped, resumed = (
-        trainer(tmp_path / name, **choices) for name in ("whole", "parted", "parted")
-    )
-    for run in (whole, stopped, resumed):
-        poison(run, {7, 8}, rollbacks=1)
-    whole.train()
+    stopped, resumed, _ = poisoned(trainer, tmp_path, {7, 8}, **choices)
     stopped.observers = [Stopper(6)]
     with pytest.raises(InterruptedRunError, match="step 6"):
         stopped.train()
@@ -134,12 +142,7 @@ def test_a_run_that_was_stopped_among_non_finite_steps_counts_on(
     trainer: MakeTrainer, tmp_path: Path
 ) -> None:
     choices = {"non_finite_steps": 3, "validation_steps": 12}
-    whole, stopped, resumed = (
-        trainer(tmp_path / name, **choices) for name in ("whole", "parted", "parted")
-    )
-    for run in (whole, stopped, resumed):
-        poison(run, {5, 6, 7}, rollbacks=1)
-    whole.train()
+    stopped, resumed, whole = poisoned(trainer, tmp_path, {5, 6, 7}, **choices)
     stopped.observers = [Stopper(6, kind="warning")]
     with pytest.raises(InterruptedRunError, match="step 6"):
         stopped.train()

@@ -414,7 +414,7 @@ class Translator:
         self, given: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
     ) -> Iterator[list[Translation]]:
         """Translations by the models or, with a pivot, by both legs."""
-        # Those that must be in a translation are watched by themselves.
+        # WatchedLines has its own warning of a glossary whose terms occur in no line.
         onward = partial(self._direct.stream, warn_of_unused=not self._terms.glossaries)
         if config.mbr is not None:
             check_compared(self.vocabularies, self.reads_source)
