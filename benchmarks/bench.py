@@ -22,7 +22,7 @@ import click
 import curve as curves
 import family_speed as sides
 import length as lengths
-from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
+from contenders import HERE, WHOLE_PATH, Dragoman, FailedError, Speed, start, trainers
 from decoders import FEW, decoders
 from growth import GROWTH
 from machine import machine
@@ -44,16 +44,13 @@ only_option = click.option(
     "--only", multiple=True, help="Only contenders whose name contains this."
 )
 
-whole_path = click.Path(path_type=Path, resolve_path=True)
-"""Of a folder, since contenders run in others."""
-
 
 @click.group()
-@click.option("--scratch", type=whole_path, default=HERE / "scratch")
-@click.option("--peers", type=whole_path, default=HERE / "peers")
+@click.option("--scratch", type=WHOLE_PATH, default=HERE / "scratch")
+@click.option("--peers", type=WHOLE_PATH, default=HERE / "peers")
 @click.option(
     "--multi30k",
-    type=whole_path,
+    type=WHOLE_PATH,
     default=corpora_folder() / "multi30k",
     help="Folder with train.en.gz etc.  [default: that of 'dragoman corpora get multi30k']",
 )

@@ -21,10 +21,13 @@ from pathlib import Path
 from statistics import mean
 from typing import ClassVar
 
+import click
 from machine import THREADS
 from material import BATCH_TOKENS, SIZES, Material
 
 HERE = Path(__file__).parent
+WHOLE_PATH = click.Path(path_type=Path, resolve_path=True)
+"""The kind of an option that names a folder, since contenders run in others."""
 WARM = 4
 """Warm-up steps, which are not counted."""
 

@@ -144,10 +144,10 @@ def _write_pieces(material: Material, run: Path) -> None:
 
 def _write_batches(material: Material, run: Path, count: int = 60) -> None:
     import torch
-    from safetensors.torch import save
 
     from dragoman.data.batches import Batches
     from dragoman.experiment import Experiment
+    from dragoman.saved.tensor_file import write_tensors
 
     prepared = Experiment.open(run).prepare()
     epoch = chain.from_iterable(Batches(prepared.store, BATCH_TOKENS, seed=1).epoch(0))
@@ -157,6 +157,4 @@ def _write_batches(material: Material, run: Path, count: int = 60) -> None:
         tensors[f"{number}.target_input"] = batch.target_input
         tensors[f"{number}.target_output"] = batch.target_output
     size = len(prepared.vocabularies.target)
-    content = save(tensors, metadata={"vocabulary": json.dumps(size)})
-    with atomic_write(material.batches, "wb") as stream:
-        stream.write(content)
+    write_tensors(material.batches, tensors, {"vocabulary": json.dumps(size)})

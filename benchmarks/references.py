@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import click
 import layers
 import torch
-from contenders import HERE, start
+from contenders import HERE, WHOLE_PATH, start
 from pydantic import TypeAdapter
 from safetensors import safe_open
 from safetensors.torch import load_file
@@ -295,12 +295,9 @@ def table(cases: Mapping[str, Iterable[Case]]) -> Iterator[str]:
         yield f"| {label} | {numbers:,} | {differences} |"
 
 
-whole_path = click.Path(path_type=Path, resolve_path=True)
-
-
 @click.command()
-@click.option("--scratch", type=whole_path, default=HERE / "scratch")
-@click.option("--peers", type=whole_path, default=HERE / "peers")
+@click.option("--scratch", type=WHOLE_PATH, default=HERE / "scratch")
+@click.option("--peers", type=WHOLE_PATH, default=HERE / "peers")
 def main(scratch: Path, peers: Path) -> None:
     """Print the differences of our models from fairseq's, and of layers from Hugging Face's."""
     folder = scratch / "references"
