@@ -178,7 +178,7 @@ def _command(room: str, module: str = "") -> str:
 
     These are those of the module, those that name it, and the truths that all families must pass.
     """
-    tests = [*Path("tests", room).glob("test_*.py"), *map(Path, BESIDES)]
+    tests = [*Path("tests", room).rglob("test_*.py"), *map(Path, BESIDES)]
 
     def unlikely(test: Path) -> tuple[bool, bool, bool, str]:
         named = bool(module) and re.search(rf"\b{module}\b", test.read_text(encoding="utf-8"))
