@@ -155,8 +155,8 @@ def test_a_language_that_is_asked_for_is_its_tag(
     assert translated("--to", "de", "--write-system", system) == german
     assert translated("--system", system) == german
     assert translated("--system", system, "--to", "fr") == french
-    system.write_text(f"models: [{trained}]\nprecision: int8\n", encoding="utf-8")
-    repaired = ("--precision", "float32", "--tag", "<2de>")
+    system.write_text(f"models: [{trained}]\nengine: ctranslate2\nprefix: a\n", encoding="utf-8")
+    repaired = ("--engine", "pytorch", "--prefix", "", "--tag", "<2de>")
     assert translated("--system", system, *repaired) == german
     assert Translator.load(trained, device="cpu", target_language="de").translate(lines) == german
 

@@ -134,7 +134,6 @@ def test_plain_values_make_the_same_description(
         ({"confidence": True, "pivot": {"language": "en"}}, "through a pivot there are two"),
         ({"models": ["a", "b"], "weights": [1, 0]}, "weights.1: .* found 0"),
         ({"language_model": {"path": "lm", "weight": -1}}, "language_model.weight: .* found -1"),
-        ({"precision": "int8"}, "precision int8 needs engine ctranslate2"),
         ({"engine": "ctranslate2", "precision": "auto"}, "precision auto needs engine pytorch"),
         ({"engine": "ctranslate2", "prefix": "a"}, "no forced prefix"),
         ({"engine": "ctranslate2", "language_model": {"path": "lm"}}, "no language model"),

@@ -266,9 +266,6 @@ def test_a_call_for_an_exact_end_is_refused_too(model: Path) -> None:
 def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("translate", model, model, "--engine", "ctranslate2", stdin=b"the\n")
     assert "does not support ensembles" in one_error(outcome, 2)
-    assert "needs engine ctranslate2" in one_error(
-        dragoman("translate", model, "--precision", "int8", stdin=b"the\n"), 2
-    )
     odd = write_model(tmp_path / "odd", d_k=4)
     with pytest.raises(ConfigError, match="d_k and d_v"):
         load(odd)

@@ -16,6 +16,7 @@ from dragoman.core.wording import shown
 
 Precision = Literal["auto", "float32", "bfloat16"]
 DecidedPrecision = Literal["float32", "bfloat16"]
+SearchPrecision = Literal[DecidedPrecision, "int8"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 

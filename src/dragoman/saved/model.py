@@ -373,13 +373,18 @@ def load_for_search(
         SavedError: as for :func:`load_model`.
     """
     saved = load_model(path, device, adapter)
-    for module in list(saved.model.modules()):
-        if parametrize.is_parametrized(module):
-            for name in list(cast(nn.ModuleDict, module.parametrizations)):
-                parametrize.remove_parametrizations(module, name, leave_parametrized=True)
+    settle_weights(saved.model)
     where = next(saved.model.parameters()).device
     saved.model.to(working_precision(precision, where))
     return saved
+
+
+def settle_weights(model: nn.Module) -> None:
+    """Replace weights that are computed from others at each use by what they are now."""
+    for module in list(model.modules()):
+        if parametrize.is_parametrized(module):
+            for name in list(cast(nn.ModuleDict, module.parametrizations)):
+                parametrize.remove_parametrizations(module, name, leave_parametrized=True)
 
 
 def _check_format(found: object, where: Path) -> None:

@@ -83,8 +83,8 @@ class TranslationSystem(Config):
     engine: EngineName = "pytorch"
     """Engine that searches."""
     precision: Literal["float32", "bfloat16", "int8", "auto"] = "float32"
-    """Precision of weights; `auto` is `bfloat16` where the hardware has it, `int8` is
-    ctranslate2's."""
+    """Precision of weights; `auto` is `bfloat16` where the hardware has it. `int8` multiplies the
+    large matrices in integers of eight bits, on the CPU only."""
     device: str | None = None
     """Device, such as `cpu` or `cuda:1`; by default, a GPU if there is one."""
     workers: int | None = Field(None, ge=1, le=1024)
@@ -121,8 +121,6 @@ class TranslationSystem(Config):
             )
         yield from self._unfit_adapters()
         yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
-        if self.engine == "pytorch" and self.precision == "int8":
-            yield "precision int8 needs engine ctranslate2"
         yield from self._confidence_conflicts()
 
     def _confidence_conflicts(self) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+import torch
 
 from dragoman.core.config import parse
-from dragoman.core.device import Precision, decide_precision, find_device
+from dragoman.core.device import SearchPrecision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.adapter import Adapter, read_adapter
@@ -40,6 +42,7 @@ from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.packing import pack_weights
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
+from dragoman.translation.quantised import check_int8, quantise_weights
 from dragoman.translation.shortlisting import ShortlistedSearch, check_shortlisted
 
 
@@ -125,15 +128,14 @@ def open_system(
     own = system.engine == "pytorch"
     # Another engine has its own weights; these only serve forced decoding and attention.
     device = find_device(system.device if own else "cpu")
-    precision = decide_precision(cast("Precision", system.precision), device) if own else "float32"
+    precision = _search_precision(system, device) if own else "float32"
     held = dict(loaded or {})
     adapter = None if system.adapter is None else read_adapter(system.adapter)
 
     def load(path: Path, adapter: Adapter | None = None) -> SavedModel:
         if path not in held:
             check_translates(path)
-            held[path] = load_for_search(path, device, precision, adapter)
-            pack_weights(held[path].model)
+            held[path] = _prepared_for_search(path, device, precision, adapter)
         return held[path]
 
     first, *others = saved = [load(path, adapter) for path in system.models]
@@ -184,6 +186,31 @@ def open_system(
         inline_tags=_inline_tags(saved) if own else None,
         shortlist=_shortlist(system, saved, scorer) if own else None,
     )
+
+
+def _search_precision(system: TranslationSystem, device: torch.device) -> SearchPrecision:
+    """What PyTorch computes in for a system.
+
+    Raises:
+        ConfigError: the device does not have it.
+    """
+    if system.precision == "int8":
+        check_int8(device)
+        return "int8"
+    return decide_precision(system.precision, device)
+
+
+def _prepared_for_search(
+    path: Path, device: torch.device, precision: SearchPrecision, adapter: Adapter | None
+) -> SavedModel:
+    """A model whose linear layers keep their weights as its precision and the processor ask for."""
+    if precision == "int8":
+        saved = load_for_search(path, device, "float32", adapter)
+        quantise_weights(saved.model)
+    else:
+        saved = load_for_search(path, device, precision, adapter)
+        pack_weights(saved.model)
+    return saved
 
 
 def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:

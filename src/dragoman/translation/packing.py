@@ -9,6 +9,7 @@ products by MKL and packs at every call, and in bfloat16 by oneDNN, which packs 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -55,11 +56,11 @@ def computes_packed(dtype: torch.dtype) -> bool:
             return False
 
 
-class PackedLinear(nn.Linear):
-    """A linear layer that keeps a packed copy of its weights beside them.
+class PreparedLinear(nn.Linear):
+    """A linear layer that keeps a copy of its weights beside them, prepared for fast products.
 
-    The weights themselves stay what is saved, exchanged or shared with embeddings.  They are packed
-    at first use, and again once they have changed.
+    The weights themselves stay what is saved, exchanged or shared with embeddings.  They are
+    prepared at first use, and again once they have changed.
 
     Args:
         linear: whose parameters it shares.
@@ -70,28 +71,48 @@ class PackedLinear(nn.Linear):
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
         self.train(linear.training)
-        self._packed: Tensor | None = None
-        self._packed_from: object = None
+        self._prepared: Any = None
+        self._prepared_from: object = None
+
+    def prepare(self, weight: Tensor) -> Any:
+        """What is kept of the weights, which ``(outputs, inputs)`` are given."""
+        raise NotImplementedError
+
+    def multiply(self, x: Tensor, prepared: Any) -> Tensor:
+        """The product of ``(..., in_features)`` and what :meth:`prepare` has made, and the bias."""
+        raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(..., in_features)`` to ``(..., out_features)``; with gradients, unpacked."""
+        """``(..., in_features)`` to ``(..., out_features)``; with gradients, by plain weights."""
         if torch.is_grad_enabled():
             return functional.linear(x, self.weight, self.bias)
-        return _product(x, self._current(), self.bias)
+        return self.multiply(x, self._current())
 
-    def _current(self) -> Tensor:
-        """The packed copy of the weights as they are now."""
+    def _current(self) -> Any:
+        """What is kept of the weights as they are now."""
         weight = self.weight
         version = 0 if weight.is_inference() else weight._version
         now = weight.data_ptr(), version, weight.dtype
-        if self._packed is None or self._packed_from != now:
-            self._packed = _packed(weight)
-            self._packed_from = now
-        return self._packed
+        if self._prepared is None or self._prepared_from != now:
+            self._prepared = self.prepare(weight.detach())
+            self._prepared_from = now
+        return self._prepared
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the packed copy, which cannot be copied or written."""
-        return {**self.__dict__, "_packed": None, "_packed_from": None}
+        """Without the prepared copy, which cannot be copied or written."""
+        return {**self.__dict__, "_prepared": None, "_prepared_from": None}
+
+
+class PackedLinear(PreparedLinear):
+    """A linear layer that keeps its weights packed."""
+
+    def prepare(self, weight: Tensor) -> Tensor:
+        """The weights in the order that oneDNN reads them in."""
+        return _packed(weight)
+
+    def multiply(self, x: Tensor, prepared: Tensor) -> Tensor:
+        """See :meth:`PreparedLinear.multiply`."""
+        return _product(x, prepared, self.bias)
 
 
 def pack_weights(model: nn.Module) -> None:

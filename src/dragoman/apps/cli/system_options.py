@@ -174,7 +174,7 @@ _options = (
         "--precision",
         type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
         help="Number type of the weights: lower is faster and changes a few translations.  int8 "
-        "needs ctranslate2; auto is bfloat16 where the hardware has it.  [default: float32]",
+        "is for the CPU; auto is bfloat16 where the hardware has it.  [default: float32]",
     ),
     click.option(
         "--shortlist",
