@@ -165,7 +165,7 @@ def test_pre_training_varies_text_and_task_alone(name: str) -> None:
 
 
 def test_candidates_for_records_are_chosen_without_a_test_set() -> None:
-    """Rows translate dev until they are chosen; what has case keeps test captions out of its text."""
+    """Rows translate dev until they are chosen; no text that is added has captions of a test."""
     for name in names("records", besides="table"):
         data = read_experiment(ROOT / f"recipes/records/{name}.yaml").data
         assert not data.test
