@@ -11,6 +11,7 @@ from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
 from dragoman.text.corpus_manifest import corpora
 from dragoman.text.public_corpora import corpora_folder
+from studies.tables.plan import read_table
 
 ROOT = Path(__file__).parents[1]
 TABLES = sorted((ROOT / "recipes").rglob("table.yaml"))
@@ -161,6 +162,20 @@ def test_pre_training_varies_text_and_task_alone(name: str) -> None:
         assert [kind for kind in kinds if kind.startswith("mask")] == [
             mask for one, mask in masks.items() if one == name
         ]
+
+
+def test_candidates_for_records_are_chosen_without_a_test_set() -> None:
+    """Rows translate dev until they are chosen; no text that is added has captions of a test."""
+    for name in names("records", besides="table"):
+        data = read_experiment(ROOT / f"recipes/records/{name}.yaml").data
+        assert not data.test
+        held = {file.name for part in data.held_out for file in part.files()}
+        tests = {f"test_{year}_flickr.{side}.gz" for year in (2016, 2017) for side in ("en", "de")}
+        assert held == (set() if data.cleaning.keep_held_out else tests)
+    *candidates, chosen = read_table(ROOT / "recipes/records/table.yaml").sections
+    assert chosen.title == "Chosen"
+    for section in candidates:
+        assert all(test.startswith("dev-") for test in section.tests)
 
 
 BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
