@@ -181,8 +181,10 @@ class Eole(Toolkit):
 OURS: tuple[tuple[str, ...], ...] = (
     (),
     ("--precision", "auto"),
+    ("--precision", "int8"),
     ("--workers", "2"),
     ("--workers", "2", "--precision", "auto"),
+    ("--workers", "2", "--precision", "int8"),
     ("--engine", "ctranslate2"),
     ("--engine", "ctranslate2", "--precision", "int8"),
 )

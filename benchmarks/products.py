@@ -1,10 +1,11 @@
-"""Matrix products of the sizes of decoding, in GFLOP/s: which of three ways is fastest.
+"""Matrix products of the sizes of decoding, in GFLOP/s: which way is fastest.
 
     products.py [--rows 64,256,600]
 
 ``linear`` is PyTorch's (MKL in float32, oneDNN in bfloat16), ``oneDNN`` packs weights at every
-call, ``packed`` once (:mod:`dragoman.translation.packing`).  ``OMP_NUM_THREADS`` says on how many
-threads.
+call, ``packed`` once (:mod:`dragoman.translation.packing`).  ``int8`` is the layer that multiplies
+integers (:mod:`dragoman.translation.quantised`), with the factors of its rows.  The last column is
+of the fastest to ``linear``.  ``OMP_NUM_THREADS`` says on how many threads.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn import functional
+
+from dragoman.translation.quantised import QuantisedLinear
 
 SIZES = ((128, 128), (128, 256), (128, 8000), (512, 512), (512, 2048), (2048, 512), (512, 8000))
 REPEATS, SECONDS = 4, 0.015
@@ -35,15 +39,20 @@ def rate(product: Callable[[], object], operations: float) -> float:
 
 
 def measure(rows: int, inputs: int, outputs: int, dtype: torch.dtype) -> list[float]:
-    """Of the three ways."""
+    """Of all ways, those of integers in float32 alone."""
     x, weight = torch.randn(rows, inputs).to(dtype), torch.randn(outputs, inputs).to(dtype)
     ops: Any = torch.ops.mkldnn
     packed = ops._reorder_linear_weight(weight, None)
-    ways: tuple[Callable[[], object], ...] = (
+    ways: list[Callable[[], object]] = [
         lambda: functional.linear(x, weight),
         lambda: ops._linear_pointwise(x, weight, None, "none", [], ""),
         lambda: ops._linear_pointwise(x, packed, None, "none", [], ""),
-    )
+    ]
+    if dtype is torch.float32:
+        layer = nn.Linear(inputs, outputs, bias=False)
+        layer.weight = nn.Parameter(weight)
+        integers = QuantisedLinear(layer)
+        ways.append(lambda: integers(x))
     return [rate(way, 2.0 * rows * inputs * outputs) for way in ways]
 
 
@@ -51,16 +60,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="16,64,256,600")
     rows = map(int, parser.parse_args().rows.split(","))
-    print("| rows | inputs x outputs | number type | linear | oneDNN | packed | |")
-    print("|---:|---|---|---:|---:|---:|---:|")
+    print("| rows | inputs x outputs | number type | linear | oneDNN | packed | int8 | |")
+    print("|---:|---|---|---:|---:|---:|---:|---:|")
     for count in rows:
         for inputs, outputs in SIZES:
             for dtype in (torch.float32, torch.bfloat16):
-                linear, one_dnn, packed = measure(count, inputs, outputs, dtype)
+                rates = measure(count, inputs, outputs, dtype)
                 name = str(dtype).removeprefix("torch.")
+                cells = [f"{one:.0f}" for one in rates] + [""] * (4 - len(rates))
                 print(
-                    f"| {count} | {inputs} x {outputs} | {name} | {linear:.0f} | {one_dnn:.0f} "
-                    f"| {packed:.0f} | {packed / linear:.2f}x |",
+                    f"| {count} | {inputs} x {outputs} | {name} | {' | '.join(cells)} "
+                    f"| {max(rates) / rates[0]:.2f}x |",
                     flush=True,
                 )
 

@@ -3,8 +3,8 @@
     student.py --teacher RUN --student RUN --source FILE --reference FILE
 
 The teacher, an ensemble if ``--teacher`` is repeated, searches with beam 5; students decode
-greedily, in PyTorch in float32 and through CTranslate2 in float32 and int8 where it can express
-them.  All translate the same lines in turn, ``--rounds`` times, on as many threads; the medians of
+greedily, in float32 and int8, by PyTorch and, where it can express them, by CTranslate2.
+All translate the same lines in turn, ``--rounds`` times, on as many threads; the medians of
 sentences per second are compared, loading excluded.  The 95 % interval of the difference in BLEU is
 by paired bootstrap resampling.
 """
@@ -36,6 +36,7 @@ _WARM = 16  # sentences before the clock starts
 _BLEU = EvaluationConfig(metrics=("bleu",))
 _ENGINES: tuple[dict[str, Any], ...] = (
     {},
+    {"precision": "int8"},
     {"engine": "ctranslate2"},
     {"engine": "ctranslate2", "precision": "int8"},
 )
@@ -85,7 +86,7 @@ def contenders(
     yield Contender(name, system, Translator.of(system))
     for path in students:
         for values in _ENGINES:
-            workers = {"workers": threads} if values else {}
+            workers = {"workers": threads} if "engine" in values else {}
             system = TranslationSystem(
                 models=(path,), device="cpu", search={"beam": 1}, **values, **workers
             )

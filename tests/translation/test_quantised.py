@@ -29,7 +29,7 @@ from dragoman.translation.translator import Translator
 
 CPU = torch.device("cpu")
 here = pytest.mark.skipif(
-    not quantised.computes_int8(), reason="PyTorch has no products of 8-bit integers here"
+    not quantised.input_levels(), reason="PyTorch has no products of 8-bit integers here"
 )
 
 
@@ -66,10 +66,10 @@ def test_products_are_those_of_the_formula(
     linear = nn.Linear(inputs, outputs, bias=bias)
     x = torch.randn(rows, inputs) * 10 ** torch.randint(-3, 4, (rows, 1))
     with pytest.MonkeyPatch.context() as patch:
-        if quantised._input_levels() >= levels:
-            patch.setattr(quantised, "_input_levels", lambda: levels)
+        levels = min(levels, quantised.input_levels())
+        patch.setattr(quantised, "input_levels", lambda: levels)
         found = QuantisedLinear(linear)(x)
-        expected = by_formula(x, linear, quantised._input_levels())
+        expected = by_formula(x, linear, levels)
     torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -147,7 +147,8 @@ def test_every_family_scores_nearly_as_in_float32(config: ModelConfig) -> None:
     assert any(isinstance(module, QuantisedLinear) for module in model.modules())
     assert not torch.equal(found, exact)
     assert found.shape[-1] == VOCABULARY
-    assert float((found - exact).norm() / exact.norm()) < 0.1
+    differences = (found - exact).norm(dim=-1) / exact.norm(dim=-1)
+    assert float(differences.median()) < 0.1  # some positions may go to other experts
 
 
 @here
@@ -185,9 +186,9 @@ class TestWithoutTheOperations:
 
     @pytest.fixture(autouse=True)
     def untried(self) -> Iterator[None]:
-        quantised.computes_int8.cache_clear()
+        quantised.input_levels.cache_clear()
         yield
-        quantised.computes_int8.cache_clear()
+        quantised.input_levels.cache_clear()
 
     @pytest.mark.parametrize("error", [AttributeError, TypeError, RuntimeError, None])
     def test_it_is_refused(

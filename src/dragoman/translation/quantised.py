@@ -47,20 +47,10 @@ class QuantisedWeights(NamedTuple):
         return cls(packed, factors, torch.zeros(len(weight), dtype=torch.int64))
 
 
-@cache
-def _input_levels() -> int:
-    """The largest integer of an input, which is given as one without sign, moved up by one more.
-
-    Processors without instructions for such products (VNNI) add up two of them in 16 bits, which
-    two of 255 and 127 overflow.
-    """
-    knows: bool = getattr(torch.cpu, "_is_vnni_supported", lambda: False)()
-    return 127 if knows else 63
-
-
-def _product(x: Tensor, weights: QuantisedWeights, bias: Tensor | None) -> Tensor:
-    """``x W^T + bias`` for an input ``(..., inputs)``."""
-    levels = _input_levels()
+def _product(
+    x: Tensor, weights: QuantisedWeights, bias: Tensor | None, levels: int = _LARGEST
+) -> Tensor:
+    """``x W^T + bias`` for ``(..., inputs)``, in integers from ``-levels`` to ``levels``."""
     factors = x.abs().amax(-1, keepdim=True).clamp_min_(_TINY).div_(levels)  # (..., 1)
     integers = (x / factors).round_().to(torch.int8)
     if levels == _LARGEST:  # adds 128, which 8 bits with a sign have no room for
@@ -86,18 +76,23 @@ def _product(x: Tensor, weights: QuantisedWeights, bias: Tensor | None) -> Tenso
 
 
 @cache
-def computes_int8() -> bool:
-    """Whether this PyTorch multiplies integers of eight bits here, tried once.
+def input_levels() -> int:
+    """The largest integer of an input for which products are right here, tried once; 0 if none.
 
-    Its operations for that are not documented: a release may lack them, or take other arguments.
+    Some processors add up two products in 16 bits first, which overflow unless inputs have 7 bits.
+    The operations are not documented, and a release of PyTorch may lack or change them.
     """
-    x = torch.tensor([[127.0, -63.0, 1.0], [0.0, 0.0, 0.0]])
+    x, largest = torch.ones(2, 64), torch.ones(3, 64)
     with torch.inference_mode():
         try:
-            found = _product(x, QuantisedWeights.of(torch.eye(3)), torch.ones(3))
+            weights = QuantisedWeights.of(largest)
+            for levels in (_LARGEST, _LARGEST // 2):
+                found = _product(x, weights, torch.ones(3), levels)
+                if torch.allclose(found, torch.tensor(65.0)):
+                    return levels
         except (AttributeError, TypeError, RuntimeError):
-            return False
-    return torch.allclose(found, x + 1, atol=2)
+            pass
+    return 0
 
 
 def check_int8(device: torch.device) -> None:
@@ -110,7 +105,7 @@ def check_int8(device: torch.device) -> None:
         raise ConfigError(
             f"precision int8 is for the cpu, not for {device}; choose bfloat16 there, or device cpu"
         )
-    if not computes_int8():
+    if not input_levels():
         raise ConfigError(
             "precision int8: this PyTorch has no products of 8-bit integers on this processor; "
             "choose another precision, or engine ctranslate2"
@@ -126,7 +121,7 @@ class QuantisedLinear(PreparedLinear):
 
     def multiply(self, x: Tensor, prepared: QuantisedWeights) -> Tensor:
         """See :meth:`PreparedLinear.multiply`."""
-        return _product(x, prepared, self.bias)
+        return _product(x, prepared, self.bias, input_levels())
 
 
 def quantise_weights(model: nn.Module) -> None:
