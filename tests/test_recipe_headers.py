@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,15 @@ def header_commands(recipe: Path) -> Iterator[list[str]]:
 
 def settings(command: Sequence[str]) -> dict[str, Any]:
     """What a command sets."""
-    pairs = (
-        value.split("=", 1)
-        for option, value in zip(command, command[1:], strict=False)
-        if option == "--set"
-    )
+    pairs = (value.split("=", 1) for option, value in pairwise(command) if option == "--set")
     return {key: yaml.safe_load(value) for key, value in pairs}
+
+
+@every_recipe
+def test_no_line_begins_with_an_option_of_the_line_above(recipe: Path) -> None:
+    lines = comments(recipe).splitlines()
+    for above, line in pairwise(lines):
+        assert not line.startswith("--") or above.endswith("\\"), line
 
 
 @every_recipe
