@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from dragoman.models import TransformerConfig
-from dragoman.recipe import read_experiment
+from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus_manifest import corpora
 from dragoman.text.public_corpora import corpora_folder
+from studies.tables.plan import read_table
+from studies.tables.workplace import Workplace
 
 ROOT = Path(__file__).parents[1]
 TABLES = sorted((ROOT / "recipes").rglob("table.yaml"))
@@ -161,6 +163,22 @@ def test_pre_training_varies_text_and_task_alone(name: str) -> None:
         assert [kind for kind in kinds if kind.startswith("mask")] == [
             mask for one, mask in masks.items() if one == name
         ]
+
+
+def stage(table: str, name: str) -> ExperimentConfig:
+    """What a stage of a folder's table trains."""
+    path = ROOT / "recipes" / table / "table.yaml"
+    place = Workplace(read_table(path), path, Path("runs") / table)
+    return place.recipe(place.table.stages[name])
+
+
+def test_what_is_joined_to_frozen_models_learns_slowly() -> None:
+    """As docs/fusion.md advises; a translator from scratch learns as fast as without fusion."""
+    advised = {"peak_learning_rate": 0.0005, "warmup_steps": 100}
+    frozen = stage("monolingual", "deep-fusion").training.schedule
+    assert frozen.model_dump(include={*advised}) == advised
+    alone = read_experiment(ROOT / "recipes/monolingual/parallel.yaml").training
+    assert stage("monolingual", "deep-fusion-translation").training.schedule == alone.schedule
 
 
 BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
