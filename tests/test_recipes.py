@@ -181,6 +181,15 @@ def test_what_is_joined_to_frozen_models_learns_slowly() -> None:
     assert stage("monolingual", "deep-fusion-translation").training.schedule == alone.schedule
 
 
+def test_further_rounds_have_text_in_the_source_language() -> None:
+    """Otherwise they would translate the sources of the real pairs once more."""
+    stages = read_table(ROOT / "recipes/monolingual/table.yaml").stages.values()
+    repeated = [stage.command for stage in stages if stage.command and "--rounds" in stage.command]
+    assert repeated
+    for command in repeated:
+        assert "--monolingual-source {corpora}/multi30k/mono/train.en.gz" in command
+
+
 BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
     "model.encoder_layers": 6,  # 3.1
     "model.decoder_layers": 6,
