@@ -92,11 +92,22 @@ bench: $(VENV)/installed $(PEERS)/installed
 # A topic is a folder of recipes, or several: where one fails, as without text that cannot be
 # downloaded, the others are made, and the end is an error; codes above 128 are of Ctrl-C and signals.
 results-multilingual: TABLES := multilingual domains homeassistant
+# What a topic measures once its runs are there.
+results-monolingual: THEN = $(TIME_STUDENTS)
 results-%: $(VENV)/studies
 	failed=0; for table in $(or $(TABLES),$*); do \
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
 			$(MINUTES:%=--minutes %) || { failed=$$?; test $$failed -lt 129 || exit $$failed; }; done; \
-	exit $$failed
+	$(if $(THEN),$(THEN) || failed=$$?;) exit $$failed
+
+# Students beside their teacher, some ten minutes; the file in the end says that it was done.
+STUDIED := runs/monolingual
+TIME_STUDENTS = for run in teacher student student-plain; do \
+		test -f $(STUDIED)/$$run/scores.json || exit $$failed; done; \
+	test -f $(STUDIED)/speed.json || $(BIN)/python benchmarks/student.py \
+		--teacher $(STUDIED)/teacher --student $(STUDIED)/student --student $(STUDIED)/student-plain \
+		--source $(STUDIED)/text/test2016.source --reference $(STUDIED)/text/test2016.reference \
+		--json $(STUDIED)/speed.json
 
 # No table of scores: how far the confidence of one model can be believed, on three texts.
 results-confidence: RUN := runs/multilingual/de-en

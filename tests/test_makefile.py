@@ -20,12 +20,14 @@ def made(topic: str, folder: Path, fails: str = "", code: int = 1) -> tuple[int,
 
     Args:
         topic: of which tables.
-        folder: an empty one.
+        folder: an empty one, or with a folder ``runs`` in place of the repository's.
         fails: a table whose call ends with ``code``.
         code: how that ends.
     """
     environment, calls = folder / "venv", folder / "calls"
     (environment / "bin").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy2(ROOT / name, folder)
     python = environment / "bin/python"
     python.write_text(
         f'#!/bin/sh\necho "$*" >> {calls}\ncase "$*" in *"{fails or "none"}/table.yaml"*) '
@@ -35,7 +37,7 @@ def made(topic: str, folder: Path, fails: str = "", code: int = 1) -> tuple[int,
     python.chmod(0o755)
     for name in ("installed", "studies"):  # newer than what they are made of
         (environment / name).touch()
-    command = ["make", "--directory", str(ROOT), f"VENV={environment}", f"results-{topic}"]
+    command = ["make", "--directory", str(folder), "VENV=venv", f"results-{topic}"]
     own = {key: value for key, value in os.environ.items() if key not in {"MAKEFLAGS", "MINUTES"}}
     done = subprocess.run(command, capture_output=True, check=False, env=own)
     return done.returncode, calls.read_text(encoding="utf-8").splitlines()
@@ -56,6 +58,34 @@ def test_a_table_that_is_interrupted_is_the_last(tmp_path: Path) -> None:
     code, calls = made("multilingual", tmp_path, fails="domains", code=128 + signal.SIGINT)
     assert tables(calls) == ["multilingual", "domains"]
     assert code != 0
+
+
+def test_students_are_timed_once_they_and_their_teacher_are_trained(tmp_path: Path) -> None:
+    runs = tmp_path / "runs/monolingual"
+    for name in ("teacher", "student", "student-plain"):
+        (runs / name).mkdir(parents=True)
+        (runs / name / "scores.json").touch()
+    code, calls = made("monolingual", tmp_path)
+    assert calls == [
+        "-m studies.tables recipes/monolingual/table.yaml --output runs/monolingual",
+        "benchmarks/student.py --teacher runs/monolingual/teacher "
+        "--student runs/monolingual/student --student runs/monolingual/student-plain "
+        "--source runs/monolingual/text/test2016.source "
+        "--reference runs/monolingual/text/test2016.reference --json runs/monolingual/speed.json",
+    ]
+    assert code == 0
+
+
+@pytest.mark.parametrize("made_before", [["teacher/scores.json"], ["speed.json"]])
+def test_students_that_lack_or_are_timed_are_not_timed(
+    tmp_path: Path, made_before: list[str]
+) -> None:
+    for name in made_before:
+        file = tmp_path / "runs/monolingual" / name
+        file.parent.mkdir(parents=True)
+        file.touch()
+    _, calls = made("monolingual", tmp_path)
+    assert len(calls) == 1
 
 
 def test_a_topic_is_a_folder_of_recipes(tmp_path: Path) -> None:

@@ -181,6 +181,10 @@ def test_what_is_joined_to_frozen_models_learns_slowly() -> None:
     assert stage("monolingual", "deep-fusion-translation").training.schedule == alone.schedule
 
 
+def test_differences_between_students_and_their_teacher_have_intervals() -> None:
+    assert read_table(ROOT / "recipes/monolingual/table.yaml").difference_samples == 1000
+
+
 def test_further_rounds_have_text_in_the_source_language() -> None:
     """Otherwise they would translate the sources of the real pairs once more."""
     stages = read_table(ROOT / "recipes/monolingual/table.yaml").stages.values()
