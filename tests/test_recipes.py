@@ -172,17 +172,26 @@ def stage(table: str, name: str) -> ExperimentConfig:
     return place.recipe(place.table.stages[name])
 
 
-def test_what_is_joined_to_frozen_models_learns_slowly() -> None:
+@pytest.mark.parametrize("pairs", ["", "-29000"])
+def test_what_is_joined_to_frozen_models_learns_slowly(pairs: str) -> None:
     """As docs/fusion.md advises; a translator from scratch learns as fast as without fusion."""
     advised = {"peak_learning_rate": 0.0005, "warmup_steps": 100}
-    frozen = stage("monolingual", "deep-fusion").training.schedule
+    frozen = stage("monolingual", f"deep-fusion{pairs}").training.schedule
     assert frozen.model_dump(include={*advised}) == advised
-    alone = read_experiment(ROOT / "recipes/monolingual/parallel.yaml").training
-    assert stage("monolingual", "deep-fusion-translation").training.schedule == alone.schedule
+    learning = stage("monolingual", f"deep-fusion-translation{pairs}").training.schedule
+    alone = read_experiment(ROOT / f"recipes/monolingual/parallel{pairs}.yaml").training
+    assert learning == alone.schedule
 
 
 def test_differences_between_students_and_their_teacher_have_intervals() -> None:
     assert read_table(ROOT / "recipes/monolingual/table.yaml").difference_samples == 1000
+
+
+def test_both_amounts_of_pairs_have_the_same_rows() -> None:
+    few, _, _, _, many, _ = read_table(ROOT / "recipes/monolingual/table.yaml").sections
+    assert (few.title, many.title) == ("5,000 pairs", "29,000 pairs")
+    rows = [[(row.label, row.published) for row in one.rows.values()] for one in (few, many)]
+    assert rows[0] == rows[1]
 
 
 def test_further_rounds_have_text_in_the_source_language() -> None:
