@@ -187,6 +187,15 @@ def test_differences_between_students_and_their_teacher_have_intervals() -> None
     assert read_table(ROOT / "recipes/monolingual/table.yaml").difference_samples == 1000
 
 
+@pytest.mark.parametrize("name", ["multilingual", "homeassistant"])
+def test_tables_of_several_languages_count_lines_in_the_wrong_one(name: str) -> None:
+    """Among those that the models know, or rare languages of other text would be counted."""
+    table = read_table(ROOT / "recipes" / name / "table.yaml")
+    assert "wrong_language" in table.evaluation.metrics
+    sides = {(test.source_language, test.target_language) for test in table.tests.values()}
+    assert {*table.evaluation.candidate_languages} == {one for pair in sides for one in pair}
+
+
 def test_both_amounts_of_pairs_have_the_same_rows() -> None:
     few, _, _, _, many, _ = read_table(ROOT / "recipes/monolingual/table.yaml").sections
     assert (few.title, many.title) == ("5,000 pairs", "29,000 pairs")
