@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from studies.tables.plan import read_table
+
 ROOT = Path(__file__).parents[1]
+_KINDS = ("ui", "office", "dialogue")
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 
@@ -58,6 +61,26 @@ def test_a_table_that_is_interrupted_is_the_last(tmp_path: Path) -> None:
     code, calls = made("multilingual", tmp_path, fails="domains", code=128 + signal.SIGINT)
     assert tables(calls) == ["multilingual", "domains"]
     assert code != 0
+
+
+def test_forms_of_address_are_counted_where_a_domain_was_asked_for(tmp_path: Path) -> None:
+    """What asking for another domain visibly changes; no call where nothing is translated."""
+    translations = tmp_path / "runs/domains/translations"
+    translations.mkdir(parents=True)
+    for kind in _KINDS:
+        (translations / f"as-{kind}.wesnoth").touch()
+    (translations / "as-ui.libreoffice").touch()
+    code, calls = made("multilingual", tmp_path)
+    asked = " ".join(f"runs/domains/translations/as-{kind}.wesnoth" for kind in _KINDS)
+    assert calls[3:] == [f"-m studies.address {asked}"]
+    assert code == 0
+
+
+def test_the_files_that_are_counted_are_those_of_the_table() -> None:
+    path = ROOT / "recipes/domains/table.yaml"
+    _, others = read_table(path).sections
+    assert list(others.rows) == [f"as-{kind}" for kind in _KINDS]
+    assert list(others.tests) == ["homeassistant", "libreoffice", "wesnoth"]
 
 
 def test_students_are_timed_once_they_and_their_teacher_are_trained(tmp_path: Path) -> None:
