@@ -187,6 +187,14 @@ def test_differences_between_students_and_their_teacher_have_intervals() -> None
     assert read_table(ROOT / "recipes/monolingual/table.yaml").difference_samples == 1000
 
 
+@pytest.mark.parametrize("name", ["many-to-en", "en-to-many", "many-to-many"])
+def test_directions_are_oversampled_or_not_and_nothing_else(name: str) -> None:
+    changed = differences(f"multilingual/{name}-as-is", f"multilingual/{name}")
+    assert changed == {"data.sampling_temperature": None}
+    rows = read_table(ROOT / "recipes/multilingual/table.yaml").rows().values()
+    assert any(f"{{{name}-as-is}}" in str(row.translate) for row in rows)
+
+
 @pytest.mark.parametrize("name", ["multilingual", "homeassistant"])
 def test_tables_of_several_languages_count_lines_in_the_wrong_one(name: str) -> None:
     """Among those that the models know, or rare languages of other text would be counted."""
