@@ -20,7 +20,7 @@ from dragoman.translation.translator import Translator
 QUICK = ["training.max_steps=1", "training.validation_steps=1", "evaluation.metrics=[]"]
 QUICK += ["data.processes=1", "training.average_checkpoints=1"]
 LINES = [f"{one} {two} {three}" for one in "abc" for two in "de" for three in "abcde"]
-SEARCH = {"minimum_length": 2, "beam": 2}
+SEARCH: dict[str, Any] = {"minimum_length": 2, "beam": 2}
 
 
 @pytest.fixture(scope="module")
