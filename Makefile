@@ -13,7 +13,8 @@
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
 #             row; MINUTES=60 stops each table after an hour, and the next call goes on.  Topics:
-#             multilingual, and all folders of recipes that have a table.yaml
+#             multilingual, and all folders of recipes that have a table.yaml.  multilingual also
+#             counts forms of address, and monolingual times students, once their rows are made
 
 PYTHON ?= python3
 VENV := .venv
@@ -89,12 +90,32 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py data
 	$(BIN)/python benchmarks/bench.py curve
 
-# A topic is a folder of recipes, or several.
+# A topic is a folder of recipes, or several: where one fails, as without text that cannot be
+# downloaded, the others are made, and the end is an error; codes above 128 are of Ctrl-C and signals.
 results-multilingual: TABLES := multilingual domains homeassistant
+# What a topic measures once its runs are there.
+results-multilingual: THEN = $(COUNT_FORMS)
+results-monolingual: THEN = $(TIME_STUDENTS)
 results-%: $(VENV)/studies
-	for table in $(or $(TABLES),$*); do \
+	failed=0; for table in $(or $(TABLES),$*); do \
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
-			$(MINUTES:%=--minutes %) || exit; done
+			$(MINUTES:%=--minutes %) || { failed=$$?; test $$failed -lt 129 || exit $$failed; }; done; \
+	$(if $(THEN),$(THEN) || failed=$$?;) exit $$failed
+
+# How German addresses its reader where another domain was asked for.
+ASKED := runs/domains/translations
+COUNT_FORMS = for test in homeassistant libreoffice wesnoth; do \
+		test ! -f $(ASKED)/as-dialogue.$$test || $(BIN)/python -m studies.address \
+			$(ASKED)/as-ui.$$test $(ASKED)/as-office.$$test $(ASKED)/as-dialogue.$$test || exit; done
+
+# Students beside their teacher, some ten minutes; the file in the end says that it was done.
+STUDIED := runs/monolingual
+TIME_STUDENTS = for run in teacher student student-plain; do \
+		test -f $(STUDIED)/$$run/scores.json || exit $$failed; done; \
+	test -f $(STUDIED)/speed.json || $(BIN)/python benchmarks/student.py \
+		--teacher $(STUDIED)/teacher --student $(STUDIED)/student --student $(STUDIED)/student-plain \
+		--source $(STUDIED)/text/test2016.source --reference $(STUDIED)/text/test2016.reference \
+		--json $(STUDIED)/speed.json
 
 # No table of scores: how far the confidence of one model can be believed, on three texts.
 results-confidence: RUN := runs/multilingual/de-en

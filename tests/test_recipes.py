@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from dragoman.models import TransformerConfig
-from dragoman.recipe import read_experiment
+from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus_manifest import corpora
 from dragoman.text.public_corpora import corpora_folder
 from studies.tables.plan import read_table
+from studies.tables.workplace import Workplace
 
 ROOT = Path(__file__).parents[1]
 TABLES = sorted((ROOT / "recipes").rglob("table.yaml"))
@@ -176,6 +177,61 @@ def test_candidates_for_records_are_chosen_without_a_test_set() -> None:
     assert chosen.title == "Chosen"
     for section in candidates:
         assert all(test.startswith("dev-") for test in section.tests)
+
+
+def stage(table: str, name: str) -> ExperimentConfig:
+    """What a stage of a folder's table trains."""
+    path = ROOT / "recipes" / table / "table.yaml"
+    place = Workplace(read_table(path), path, Path("runs") / table)
+    return place.recipe(place.table.stages[name])
+
+
+@pytest.mark.parametrize("pairs", ["", "-29000"])
+def test_what_is_joined_to_frozen_models_learns_slowly(pairs: str) -> None:
+    """As docs/fusion.md advises; a translator from scratch learns as fast as without fusion."""
+    advised = {"peak_learning_rate": 0.0005, "warmup_steps": 100}
+    frozen = stage("monolingual", f"deep-fusion{pairs}").training.schedule
+    assert frozen.model_dump(include={*advised}) == advised
+    learning = stage("monolingual", f"deep-fusion-translation{pairs}").training.schedule
+    alone = read_experiment(ROOT / f"recipes/monolingual/parallel{pairs}.yaml").training
+    assert learning == alone.schedule
+
+
+def test_differences_between_students_and_their_teacher_have_intervals() -> None:
+    assert read_table(ROOT / "recipes/monolingual/table.yaml").difference_samples == 1000
+
+
+@pytest.mark.parametrize("name", ["many-to-en", "en-to-many", "many-to-many"])
+def test_directions_are_oversampled_or_not_and_nothing_else(name: str) -> None:
+    changed = differences(f"multilingual/{name}-as-is", f"multilingual/{name}")
+    assert changed == {"data.sampling_temperature": None}
+    rows = read_table(ROOT / "recipes/multilingual/table.yaml").rows().values()
+    assert any(f"{{{name}-as-is}}" in str(row.translate) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["multilingual", "homeassistant"])
+def test_tables_of_several_languages_count_lines_in_the_wrong_one(name: str) -> None:
+    """Among those that the models know, or rare languages of other text would be counted."""
+    table = read_table(ROOT / "recipes" / name / "table.yaml")
+    assert "wrong_language" in table.evaluation.metrics
+    sides = {(test.source_language, test.target_language) for test in table.tests.values()}
+    assert {*table.evaluation.candidate_languages} == {one for pair in sides for one in pair}
+
+
+def test_both_amounts_of_pairs_have_the_same_rows() -> None:
+    few, _, _, _, many, _ = read_table(ROOT / "recipes/monolingual/table.yaml").sections
+    assert (few.title, many.title) == ("5,000 pairs", "29,000 pairs")
+    rows = [[(row.label, row.published) for row in one.rows.values()] for one in (few, many)]
+    assert rows[0] == rows[1]
+
+
+def test_further_rounds_have_text_in_the_source_language() -> None:
+    """Otherwise they would translate the sources of the real pairs once more."""
+    stages = read_table(ROOT / "recipes/monolingual/table.yaml").stages.values()
+    repeated = [stage.command for stage in stages if stage.command and "--rounds" in stage.command]
+    assert repeated
+    for command in repeated:
+        assert "--monolingual-source {corpora}/multi30k/mono/train.en.gz" in command
 
 
 BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section

@@ -296,9 +296,23 @@ class TestComposed:
     def test_it_translates(self, run: Path) -> None:
         translator = Translator.load(run, device="cpu")
         (line,) = translator.translate(["one"])
+        assert line
         (again,) = Translator.load(run, run, device="cpu", search={"beam": 1}).translate(["one"])
         assert line == again
         assert translator.attention("one", "eins").weights.numel()
+
+    def test_the_language_model_takes_part_in_translation(self, run: Path) -> None:
+        translator = Translator.load(run, device="cpu")
+        (before,) = translator.score(["one"], ["eins"])
+        (fused,) = translator.models
+        changed = [
+            weights.mul_(2)
+            for name, weights in fused.state_dict().items()
+            if name.startswith("language_model.")
+        ]
+        assert changed
+        (after,) = translator.score(["one"], ["eins"])
+        assert before.log_probability != after.log_probability
 
     def test_resumed_equals_uninterrupted_without_the_other_models(
         self, read: Read, own_runs: Path, tmp_path: Path

@@ -381,8 +381,11 @@ def test_a_second_model_that_is_missing(folder: Path) -> None:
 
 def test_models_whose_languages_have_no_names(folder: Path) -> None:
     unnamed = folder / "unnamed"
-    translator = load(unnamed, pivot={"language": "target", "models": [unnamed]})
-    check = load(unnamed, search={"nbest": 3})
-    check_pairs(load(unnamed, pivot={"language": "target", "models": [unnamed], "nbest": 3}), check,
-                load(unnamed))  # fmt: skip
-    assert translator.translate(["a"])
+    once = load(unnamed)
+    through = {"language": "target", "models": [unnamed]}
+    check_pairs(
+        load(unnamed, pivot={**through, "nbest": 3}), load(unnamed, search={"nbest": 3}), once
+    )
+    twice = once.translate(once.translate(LINES))
+    assert any(twice)
+    assert load(unnamed, pivot={**through, "nbest": 1}).translate(LINES) == twice

@@ -123,6 +123,10 @@ class RunDescription(Config):
         """The training parts, each with its languages."""
         return [self.resolved(part) for part in self.data.train]
 
+    def train_by_key(self) -> dict[str, CorpusPart]:
+        """The same by their configuration keys."""
+        return {key: part for key, part in self.parts_by_key().items() if is_train(key)}
+
     def dev_sets(self) -> dict[str, CorpusPart]:
         """The dev sets by the name of their scores, with languages."""
         return {name: self.resolved(part) for name, part in self.data.dev_sets.items()}

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.core.errors import SavedError
 from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
 from dragoman.data.bulk.bulk_preparation import BULK_DIRECTORY, BulkPreparation, BulkWorkers
+from dragoman.data.declared_language import warn_of_other_languages
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
-from dragoman.data.store import DATA_DIRECTORY, Store
+from dragoman.data.store import DATA_DIRECTORY, Store, read_manifest
 from dragoman.data.vocabularies import WeightedExamples, prepare_vocabularies
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import parent_of
@@ -39,7 +41,8 @@ def prepare_run(
 ) -> Prepared:
     """Make vocabularies and encoded text in a run that nobody else uses.
 
-    What exists and is unchanged is kept.
+    What exists and is unchanged is kept.  Where the text is new, a warning names parts without
+    sources that are in another language than declared.
 
     Args:
         config: of the run.
@@ -53,7 +56,7 @@ def prepare_run(
         StorageError: the disk refuses.
     """
     data, directory = config.data, run / DATA_DIRECTORY
-    parts = config.train_parts()
+    parts, before = config.train_parts(), _fingerprint(directory)
     held_out = config.held_out(data.never_trained_on)
     paths = [path for part in parts for path in part.inputs()]
     inputs = describe(paths, known_inputs(directory))
@@ -83,6 +86,8 @@ def prepare_run(
     )
     if shards is not None:
         shards.remove()
+    if store.fingerprint != before:
+        warn_of_other_languages(config.train_by_key())
     alignments = None
     if config.training.objective.reads_alignments:
         alignments = prepare_alignments(
@@ -107,6 +112,14 @@ def open_prepared_run(config: ExperimentConfig, run: Path) -> Prepared:
     if config.training.objective.reads_alignments:
         alignments = Store.open(run / ALIGNMENTS_DIRECTORY)
     return Prepared(Vocabularies.load(run), store, report, alignments)
+
+
+def _fingerprint(directory: Path) -> str | None:
+    """That of the text prepared before; None if there is none."""
+    try:
+        return read_manifest(directory).fingerprint
+    except SavedError:
+        return None
 
 
 def _vocabularies(

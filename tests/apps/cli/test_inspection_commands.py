@@ -132,6 +132,24 @@ def test_text_in_another_language(foreign: int, level: str, patient: Patient) ->
     assert (("warning", f"6% of {told} target_language") in found) == (level == "warning")
 
 
+def test_a_small_text_in_another_language_beside_a_large_one(patient: Patient) -> None:
+    """Of 400 lines of either language together, 2 % would be no more than chance."""
+    pytest.importorskip("py3langid", exc_type=ImportError)
+    german = ["Zwei junge Männer spielen im Park Fußball", "Die Kinder laufen heute zum Strand"]
+    english = ["Two young men are playing football today", "The children are running to the beach"]
+    pairs = [f"{german[n % 2]} {n}.\n" for n in range(200)]
+    patient.write("train.de", "".join(pairs))
+    patient.write("mono.de", "".join(pairs).replace("Zwei", "Drei"))
+    patient.write("small.de", "".join(f"{english[n % 2]} {n}.\n" for n in range(8)))
+    copied = {"transforms": [{"kind": "copy"}]}
+    patient.values["data"]["train"] += [
+        {"target": name, **copied} for name in ("mono.de", "small.de")
+    ]
+    (warning,) = patient.findings("warning  language", 0).splitlines()
+    assert "data.train.2" in warning
+    assert "small.de): 100% of its lines, declared as de, are in another language" in warning
+
+
 def test_languages_that_cannot_be_checked(
     patient: Patient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

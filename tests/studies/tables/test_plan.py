@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
+from dragoman.apps.cli.main import commands
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import read_experiment
 from studies.tables.plan import HERE, TableConfig, expanded, named_places, read_table
-from studies.tables.workplace import Workplace
+from studies.tables.work import cells, text_of, translation_command
+from studies.tables.workplace import Workplace, is_study
 
 ROOT = Path(__file__).parents[3]
 TABLES = sorted((ROOT / "recipes").rglob("table.yaml"))
@@ -39,20 +44,58 @@ def written(folder: Path, content: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
+every_table = pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
+
+
+@every_table
 def test_recipes_of_a_table_are_there(path: Path, tmp_path: Path) -> None:
     """And the settings that stages change are ones that they have."""
     place = Workplace(read_table(path), path, tmp_path / "out")
-    seen = set()
     for name, stage in place.table.stages.items():
         if stage.train is not None and not named_places(stage.train):
             assert (path.parent / stage.train).is_file()
-            if stage.settings.keys() - {"seed"} not in seen:
-                seen.add(frozenset(stage.settings.keys() - {"seed"}))
-                assert place.recipe(stage).seed
+            assert place.recipe(stage).seed
         for one in place.command(name):
             if one.startswith(f"{path.parent}/") and one.endswith(".yaml"):
                 assert read_experiment(one).seed
+
+
+def read(arguments: Sequence[str]) -> None:
+    """Read the arguments of ``dragoman`` or a study as it does, and carry out nothing."""
+    command: click.Command = commands
+    rest = [*arguments]
+    if is_study(arguments):
+        study, rest = rest[2], rest[3:]
+        command = getattr(import_module(f"{study}.__main__"), study.removeprefix("studies."))
+    while isinstance(command, click.Group):
+        command = command.commands[rest.pop(0)]
+    command.make_context(command.name, rest).close()
+
+
+@every_table
+def test_commands_of_a_table_can_be_read(path: Path, tmp_path: Path) -> None:
+    """Those of its stages, and those that translate the tests of its rows."""
+    place = Workplace(read_table(path), path, tmp_path / "out")
+    for name in place.table.stages:
+        read(place.command(name))
+    for cell in (cell for row in place.table.rows() for cell in cells(place, row)):
+        read(translation_command(place, cell, text_of(place, cell.test)))
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("backtranslate x.yaml --monolingual y --methd beam", click.NoSuchOption),
+        ("backtranslate x.yaml --monolingual y --method bean", click.BadParameter),
+        ("embed translate", click.MissingParameter),
+        ("python -m studies.noise caught pairs", click.MissingParameter),
+    ],
+)
+def test_commands_that_cannot_be_read_are_noticed(
+    command: str, error: type[click.UsageError]
+) -> None:
+    with pytest.raises(error):
+        read(command.split())
 
 
 def test_some_tables_are_there() -> None:

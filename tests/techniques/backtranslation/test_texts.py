@@ -122,6 +122,20 @@ class TestChosenLines:
         )
         assert [line.text for line in ChosenLines(output)] == ["EIN HAUS"]
 
+    def test_whose_language_cannot_be_told_are_said_to_be_unjudged(
+        self,
+        recipe: ExperimentConfig,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        reason = "'py3langid' is not installed"
+        monkeypatch.setattr(monolingual, "wrong_language_share", lambda *_: None)
+        monkeypatch.setattr(monolingual, "why_not_judged", lambda _: reason)
+        lines, output = numbered(["one", "two"]), tmp_path / "target.jsonl"
+        choose_lines(lines, "mono", recipe, output, limit=None, choice="first", seed=1)
+        assert caplog.messages == [f"mono: its language is not judged: {reason}"]
+
     @pytest.mark.parametrize(("share", "warned"), [(0.4, True), (0.01, False), (None, False)])
     def test_in_another_language_are_warned_about(
         self,

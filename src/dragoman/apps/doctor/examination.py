@@ -45,7 +45,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     if config.model.reads_source:
         yield from text_checks.check_sides(config, texts)
         yield from short_lines.check_short_lines(config, texts)
-    yield from declared_languages.check_languages(texts, reads_source=config.model.reads_source)
+    yield from declared_languages.check_languages(config, texts)
     yield from _check_schedule(config)
     if not texts.train:
         return

@@ -12,7 +12,7 @@ from random import Random
 from typing import Literal
 
 from dragoman.core.errors import DataError
-from dragoman.evaluation.languages import wrong_language_share
+from dragoman.evaluation.languages import MUCH_FOREIGN, why_not_judged, wrong_language_share
 from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.backtranslation.parts import held_out, shared_case, synthetic_cleaning
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
@@ -24,8 +24,6 @@ from dragoman.text.transforms import transformed
 from dragoman.translation.synthesis import GivenLine
 
 log = logging.getLogger(__name__)
-
-_MUCH = 0.03  # of the lines; in clean text the identifier takes at most 0.01 for foreign
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,11 @@ def choose_lines(
 
 
 def _warn_of_another_language(report: TextReport, language: str) -> None:
-    if report.wrong_language is not None and report.wrong_language > _MUCH:
+    if report.wrong_language is None:
+        if (reason := why_not_judged(language)) is not None:
+            why = reason.partition("; it knows")[0]
+            log.warning("%s: its language is not judged: %s", report.name, why)
+    elif report.wrong_language > MUCH_FOREIGN:
         log.warning(
             "%s: %.0f %% of its lines are not in %s; remove them, or check that this is the text "
             "that you meant",

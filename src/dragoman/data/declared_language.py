@@ -1,0 +1,73 @@
+"""Whether text without translations is in the language that a configuration declares.
+
+A model learns to write what it is given.  Beside a large part in the right language, a small one in
+another is not noticed, neither by a loss nor by a share of all text; so each is judged by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from dragoman.evaluation.languages import MUCH_FOREIGN, why_not_judged, wrong_language_share
+from dragoman.text.corpus import CorpusPart, kept_pairs
+
+log = logging.getLogger(__name__)
+
+_READ = 1_000_000  # lines, in a few seconds; the lines judged are from all over these
+
+
+@dataclass(frozen=True)
+class DeclaredText:
+    """A part without sources of its own, and how much of it is in another language."""
+
+    key: str
+    """Of the configuration."""
+    name: str
+    """Of the file."""
+    language: str
+    share: float | None
+    """Of its lines, 0 to 1; None if it cannot be told."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether more lines are in another language than are ever taken for foreign."""
+        return self.share is not None and self.share > MUCH_FOREIGN
+
+    def __str__(self) -> str:
+        return (
+            f"{self.key} ({self.name}): {self.share or 0:.0%} of its lines, declared as "
+            f"{self.language}, are in another language; remove them, or correct target_language"
+        )
+
+
+def declared_texts(parts: Mapping[str, CorpusPart]) -> Iterator[DeclaredText]:
+    """Judge the parts that have no source of their own, each by itself.
+
+    Args:
+        parts: training text with its languages, by configuration key.
+
+    Raises:
+        DataError: a part cannot be read.
+    """
+    for key, part in parts.items():
+        if not part.has_source:
+            language = part.target_language or ""
+            lines = (pair.target for pair in islice(kept_pairs(part), _READ))
+            share = wrong_language_share(lines, language)
+            yield DeclaredText(key, part.name, language, share)
+
+
+def warn_of_other_languages(parts: Mapping[str, CorpusPart]) -> None:
+    """Warn of parts without a source whose text is in another language than declared.
+
+    Raises:
+        DataError: a part cannot be read.
+    """
+    for text in declared_texts(parts):
+        if text.is_foreign:
+            log.warning("%s", text)
+        elif text.share is None and (reason := why_not_judged(text.language)) is not None:
+            log.info("%s (%s): its language is not judged: %s", text.key, text.name, reason)

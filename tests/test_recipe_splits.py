@@ -1,0 +1,122 @@
+"""Recipes that are compared: which lines each may read, and that they have the same budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.transforms.filtering import FilterConfig
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+LAST = 29_000
+"""Lines of the training text of Multi30k."""
+
+
+def recipes(folder: str) -> dict[str, ExperimentConfig]:
+    """The recipes of a folder by name, without its table."""
+    files = {*(RECIPES / folder).glob("*.yaml")} - {RECIPES / folder / "table.yaml"}
+    return {file.stem: read_experiment(file) for file in sorted(files)}
+
+
+def lines(part: CorpusPart) -> range:
+    """The lines of its file that a part reads, counted from 1."""
+    first, last = 1, LAST
+    for one in part.transforms:
+        if isinstance(one, FilterConfig):
+            assert one.every == 1
+            first, last = max(first, one.first_line), min(last, one.last_line or last)
+    return range(first, last + 1)
+
+
+def budget(config: ExperimentConfig) -> dict[str, Any]:
+    """What a model has to learn with: its size and its training, without the number of steps."""
+    checkpoints = {"validation_steps", "checkpoint_steps", "keep_checkpoints", "start_from"}
+    exclude = {"training": {*checkpoints, "max_steps", "average_checkpoints"}}
+    return config.model_dump(include={"model", "training"}, exclude=exclude)
+
+
+THIRDS = {"de": range(1, 9_668), "fr": range(9_668, 14_668), "cs": range(19_335, 22_335)}
+"""The lines of each language that stand beside English."""
+MULTILINGUAL = recipes("multilingual")
+
+
+def test_no_sentence_of_english_is_there_in_two_languages() -> None:
+    """Otherwise a model would read German and French of the same sentence, if not side by side."""
+    assert [len(one) for one in THIRDS.values()] == [9_667, 5_000, 3_000]
+    found = [line for third in THIRDS.values() for line in third]
+    assert len(found) == len({*found})
+
+
+@pytest.mark.parametrize("name", MULTILINGUAL)
+def test_each_language_has_its_own_third_of_the_english_sentences(name: str) -> None:
+    for part in MULTILINGUAL[name].data.train:
+        languages = {part.source_language, part.target_language}
+        if "en" in languages:
+            (other,) = languages - {"en"}
+            assert lines(part) == THIRDS[str(other)]
+        else:  # pairs that only the direct and the incremental model are shown
+            assert name in {"de-fr", "incremental"}
+            assert languages == {"de", "fr"}
+            assert lines(part).start > max(third.stop - 1 for third in THIRDS.values())
+
+
+def test_every_direction_has_a_thousand_steps() -> None:
+    base = MULTILINGUAL["base"]
+    for name, config in MULTILINGUAL.items():
+        if name != "incremental":
+            assert config.training.max_steps == 1000 * len(config.data.train)
+            assert budget(config) == budget(base)
+
+
+def test_every_language_of_the_user_interface_has_the_same_steps() -> None:
+    found = recipes("homeassistant")
+    together = found.pop("en-to-many")
+    assert together.training.max_steps == 5000
+    assert len(together.data.train) == len(found) - 1 == 12  # without the base
+    for config in found.values():
+        assert config.training.max_steps == 1000
+        assert budget(config) == budget(together)
+
+
+def test_tags_are_all_that_models_of_several_domains_differ_in() -> None:
+    tagged, untagged = (recipes("domains")[name] for name in ("tagged", "untagged"))
+    assert budget(tagged) == budget(untagged)
+    assert tagged.training == untagged.training
+    assert [part.tags for part in tagged.data.train] == [("<ui>",), ("<office>",), ("<dialogue>",)]
+    bare = [part.model_copy(update={"tags": ()}) for part in tagged.data.train]
+    assert bare == list(untagged.data.train)
+
+
+def beside_parallel() -> Iterator[tuple[str, ExperimentConfig]]:
+    """The recipes whose models are compared with that of pairs alone."""
+    others = {"language-model", "teacher", "student", "student-plain"}
+    for name, config in recipes("monolingual").items():
+        if name not in others and not name.startswith("vocabulary"):
+            yield name, config
+
+
+def test_text_without_translations_adds_no_steps_and_no_translations() -> None:
+    """What is copied of the English training text lies behind the pairs."""
+    found = dict(beside_parallel())
+    alone = found["parallel"]
+    assert len(found) > 8
+    for name, config in found.items():
+        assert budget(config) == budget(alone)
+        assert config.training.max_steps == 1500
+        pairs, *others = config.data.train
+        assert lines(pairs) == range(1, LAST + 1 if name.endswith("29000") else 5001)
+        for part in others:
+            assert part.source is None
+            if Path(str(part.target)).name == "train.en.gz":
+                assert lines(part).start > 5000
+
+
+def test_the_language_model_has_as_many_steps() -> None:
+    found = recipes("monolingual")
+    model, alone = (found[name].training for name in ("language-model", "parallel"))
+    assert model == alone.model_copy(update={"label_smoothing": 0.0})
