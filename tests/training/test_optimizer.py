@@ -126,6 +126,23 @@ def test_restored_it_goes_on_bit_for_bit(precision: torch.dtype) -> None:
     assert torch.equal(flat.master, other.master)
 
 
+def test_back_before_the_first_step_it_begins_anew() -> None:
+    """A checkpoint of step 0 has no moments, and those of later steps must not stay."""
+    model = network()
+    flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+    weights, moments = copy.deepcopy((flat.weights(), flat.moments()))
+    learned = []
+    for _ in range(2):
+        for seed in range(2):
+            backward(model, seed)
+            flat.collect()
+            flat.step(0.01)
+        learned.append(flat.master.clone())
+        flat.restore(weights, moments)
+        assert flat.moments() == {}
+    assert torch.equal(*learned)
+
+
 def test_the_number_of_steps_is_restored_to_the_device_of_the_weights() -> None:
     """It is read from a file into main memory, and a fused step on a GPU refuses it there."""
     values, gradient = (torch.zeros(3, device="meta") for _ in range(2))
