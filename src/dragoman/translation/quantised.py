@@ -3,7 +3,7 @@
 A row ``x`` of the input becomes the integers ``round(x / a)`` with ``a = max |x| / 127``, and each
 row of the weights becomes integers in the same way, once.  Sums of their products are exact; times
 ``a`` and the factor of the output they are ``x W^T`` but for what was rounded.  As each row has a
-factor of its own, a translation does not depend on its neighbours in a batch.
+factor of its own, its product is the same whatever its neighbours in a batch are.
 
 The product is oneDNN's, which packs the weights once.  docs/performance.md compares it with those
 of other number types, and with other ways to call it.
