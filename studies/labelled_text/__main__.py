@@ -67,7 +67,7 @@ def labelled_text(
 
     \b
     Example:
-      python -m studies.labelled_text runs/texts runs/domains --symbol '<wesnoth>' --input game.en
+      python -m studies.labelled_text runs/texts runs/kinds --symbol '<wesnoth>' --input game.en
     """
     from dragoman.text.lines import read_lines
     from dragoman.translation.classification import Classifier
