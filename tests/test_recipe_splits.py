@@ -120,3 +120,58 @@ def test_the_language_model_has_as_many_steps() -> None:
     found = recipes("monolingual")
     model, alone = (found[name].training for name in ("language-model", "parallel"))
     assert model == alone.model_copy(update={"label_smoothing": 0.0})
+
+
+UNSUPERVISED = recipes("unsupervised")
+
+
+def training_text(part: CorpusPart) -> tuple[str, range]:
+    """The language of the Multi30k training text that a part without sources has, and its lines."""
+    folder, name = Path(str(part.target)).parts[-2:]
+    language = name.removeprefix("train.").removesuffix(".gz")
+    assert (folder, language) == ("multi30k", part.target_language)
+    return language, lines(part)
+
+
+@pytest.mark.parametrize("name", UNSUPERVISED)
+def test_no_sentence_without_its_translation_has_one_in_the_other_half(name: str) -> None:
+    alone = [part for part in UNSUPERVISED[name].data.train if part.source is None]
+    if name.startswith("captions"):  # of these, whatever is in the parallel text is left out
+        held_out = [part for part in UNSUPERVISED[name].data.held_out if not part.transforms]
+        assert "multi30k/train.en.gz" in {
+            "/".join(Path(str(p.target)).parts[-2:]) for p in held_out
+        }
+        assert {Path(str(part.target)).parts[-2] for part in alone} == {"mono"}
+        return
+    halves: dict[str, set[int]] = {}
+    for language, found in map(training_text, alone):
+        halves.setdefault(language, set()).update(found)
+    assert bool(halves) is not name.startswith("supervised")
+    if halves:
+        english, other = halves.pop("en"), *halves.values()
+        assert len(english) == len(other) == LAST // 2
+        assert not english & other
+
+
+@pytest.mark.parametrize("name", UNSUPERVISED)
+def test_pairs_that_show_how_good_a_model_is_do_not_choose_it(name: str) -> None:
+    """Round trips do, on other lines of the dev set, and each on its own."""
+    config = UNSUPERVISED[name]
+    sets = config.dev_sets().values()
+    trips = [{*lines(part)} for part in sets if part.source is None]
+    pairs = [{*lines(part)} for part in sets if part.source is not None]
+    if name.startswith("supervised"):
+        assert not trips and pairs == [{*range(1, 251)}] * 2
+        return
+    one, other = trips
+    assert config.training.best_metric == "round_trip"
+    assert not one & other
+    assert not any((one | other) & found for found in pairs)
+
+
+@pytest.mark.parametrize("pairs", [1000, 5000, 10_000])
+def test_text_is_added_to_the_same_pairs(pairs: int) -> None:
+    alone, more = (UNSUPERVISED[f"{kind}-{pairs}"].data.train for kind in ("supervised", "semi"))
+    assert more[-2:] == alone
+    assert more[:-2] == UNSUPERVISED["base"].data.train
+    assert [lines(part) for part in alone] == [range(1, pairs + 1)] * 2
