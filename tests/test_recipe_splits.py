@@ -11,6 +11,7 @@ import pytest
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
+from studies.tables.plan import read_table
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 LAST = 29_000
@@ -167,6 +168,28 @@ def test_pairs_that_show_how_good_a_model_is_do_not_choose_it(name: str) -> None
     assert config.training.best_metric == "round_trip"
     assert not one & other
     assert not any((one | other) & found for found in pairs)
+
+
+def test_all_pairs_are_what_few_pairs_and_none_are_compared_with() -> None:
+    table = read_table(RECIPES / "unsupervised" / "table.yaml")
+    train = UNSUPERVISED["supervised-29000"].data.train
+    assert [(part.source_language, lines(part)) for part in train] == [
+        ("en", range(1, LAST + 1)),
+        ("de", range(1, LAST + 1)),
+    ]
+    assert "{supervised-29000}" in str(table.rows()["supervised-29000"].translate)
+
+
+def test_every_language_is_also_translated_word_by_word() -> None:
+    table = read_table(RECIPES / "unsupervised" / "table.yaml")
+    rows = [
+        row.by_test(section.tests) for section in table.sections for row in section.rows.values()
+    ]
+    found = {test for row in rows for test, how in row.items() if how.startswith("embed translate")}
+    assert found == {*table.tests}
+    for name, stage in table.stages.items():  # English captions with translations are left out
+        if stage.command is not None and "mono/train.en.gz" in stage.command:
+            assert "--held-out {corpora}/multi30k/train.en.gz" in stage.command, name
 
 
 @pytest.mark.parametrize("pairs", [1000, 5000, 10_000])
