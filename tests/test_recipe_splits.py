@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +192,49 @@ def test_every_language_is_also_translated_word_by_word() -> None:
     for name, stage in table.stages.items():  # English captions with translations are left out
         if stage.command is not None and "mono/train.en.gz" in stage.command:
             assert "--held-out {corpora}/multi30k/train.en.gz" in stage.command, name
+
+
+CONTEXT = recipes("context")
+
+
+@pytest.mark.parametrize("name", CONTEXT)
+def test_documents_are_held_out_whole(name: str) -> None:
+    """The training text, dev and the test follow one another and begin with a page each."""
+    config = CONTEXT[name]
+    bounds = [
+        (one.first_line, one.last_line)
+        for part in (*config.data.train, *config.dev_sets().values(), *config.test_sets().values())
+        for one in part.transforms
+        if isinstance(one, FilterConfig)
+    ]
+    ordered = sorted(bounds)
+    assert len(bounds) == 5 and ordered[-1][1] is None
+    for (_, last), (first, _) in pairwise(ordered):
+        assert last is not None and first == last + 1
+    (file,) = {Path(str(part.path)) for part in config.data.train}
+    if file.exists():
+        with gzip.open(file, "rt", encoding="utf-8") as stream:
+            pages = [line.split("\t")[0].split("#")[0] for line in stream]
+        for first, _ in ordered[1:]:
+            assert pages[first - 2] != pages[first - 1]
+
+
+@pytest.mark.parametrize("text", ["", "pydocs-"])
+def test_models_with_and_without_context_differ_in_what_they_read_before(text: str) -> None:
+    before, wrong = (CONTEXT[f"{text}{name}"] for name in ("previous", "random"))
+    alone = CONTEXT["pydocs" if text else "base"]
+    assert alone.data.context is None
+    found = [one.data.context for one in (before, wrong)]
+    assert [one and (one.sentences, one.choice) for one in found] == [
+        (1, "previous"),
+        (1, "random"),
+    ]
+    for one in (before, wrong):
+        data = one.data.model_copy(update={"context": None})
+        assert one.model_copy(update={"data": data}) == alone
+    rows = read_table(RECIPES / "context" / "table.yaml").rows().values()
+    names = ["pydocs-alone" if text else "alone", f"{text}previous", f"{text}random"]
+    assert all(any(row.translate == f"{{{name}}}" for row in rows) for name in names)
 
 
 @pytest.mark.parametrize("pairs", [1000, 5000, 10_000])
