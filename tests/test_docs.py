@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -161,6 +162,15 @@ def test_the_manual_of_python_does_what_it_says(
     assert set(dragoman.__all__) - {"__version__"} <= set(re.findall(r"\w+", page))
     for name in ("load", "train", "read_recipe", "evaluate"):
         assert f"dragoman.{name}(" in "".join(blocks(ROOT / "docs" / "python.md", "python"))
+
+
+@every_page
+def test_no_run_lies_where_a_table_keeps_its_own(page: Path) -> None:
+    """`make results-TOPIC` makes a folder of runs, and a run beside them is not one of them."""
+    tables = {f"runs/{path.parent.name}" for path in ROOT.glob("recipes/*/table.yaml")}
+    for name, rest in command_lines(page):
+        for option, value in pairwise(rest.split()):
+            assert option != "--run" or value not in tables, f"{page.name}: {name} {rest}"
 
 
 @every_page

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
+from studies.tables.plan import read_table
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 LAST = 29_000
@@ -120,3 +123,123 @@ def test_the_language_model_has_as_many_steps() -> None:
     found = recipes("monolingual")
     model, alone = (found[name].training for name in ("language-model", "parallel"))
     assert model == alone.model_copy(update={"label_smoothing": 0.0})
+
+
+UNSUPERVISED = recipes("unsupervised")
+
+
+def training_text(part: CorpusPart) -> tuple[str, range]:
+    """The language of the Multi30k training text that a part without sources has, and its lines."""
+    folder, name = Path(str(part.target)).parts[-2:]
+    language = name.removeprefix("train.").removesuffix(".gz")
+    assert (folder, language) == ("multi30k", part.target_language)
+    return language, lines(part)
+
+
+@pytest.mark.parametrize("name", UNSUPERVISED)
+def test_no_sentence_without_its_translation_has_one_in_the_other_half(name: str) -> None:
+    alone = [part for part in UNSUPERVISED[name].data.train if part.source is None]
+    if name.startswith("captions"):  # of these, whatever is in the parallel text is left out
+        held_out = [part for part in UNSUPERVISED[name].data.held_out if not part.transforms]
+        assert "multi30k/train.en.gz" in {
+            "/".join(Path(str(p.target)).parts[-2:]) for p in held_out
+        }
+        assert {Path(str(part.target)).parts[-2] for part in alone} == {"mono"}
+        return
+    halves: dict[str, set[int]] = {}
+    for language, found in map(training_text, alone):
+        halves.setdefault(language, set()).update(found)
+    assert bool(halves) is not name.startswith("supervised")
+    if halves:
+        english, other = halves.pop("en"), *halves.values()
+        assert len(english) == len(other) == LAST // 2
+        assert not english & other
+
+
+@pytest.mark.parametrize("name", UNSUPERVISED)
+def test_pairs_that_show_how_good_a_model_is_do_not_choose_it(name: str) -> None:
+    """Round trips do, on other lines of the dev set, and each on its own."""
+    config = UNSUPERVISED[name]
+    sets = config.dev_sets().values()
+    trips = [{*lines(part)} for part in sets if part.source is None]
+    pairs = [{*lines(part)} for part in sets if part.source is not None]
+    if name.startswith("supervised"):
+        assert not trips and pairs == [{*range(1, 251)}] * 2
+        return
+    one, other = trips
+    assert config.training.best_metric == "round_trip"
+    assert not one & other
+    assert not any((one | other) & found for found in pairs)
+
+
+def test_all_pairs_are_what_few_pairs_and_none_are_compared_with() -> None:
+    table = read_table(RECIPES / "unsupervised" / "table.yaml")
+    train = UNSUPERVISED["supervised-29000"].data.train
+    assert [(part.source_language, lines(part)) for part in train] == [
+        ("en", range(1, LAST + 1)),
+        ("de", range(1, LAST + 1)),
+    ]
+    assert "{supervised-29000}" in str(table.rows()["supervised-29000"].translate)
+
+
+def test_every_language_is_also_translated_word_by_word() -> None:
+    table = read_table(RECIPES / "unsupervised" / "table.yaml")
+    rows = [
+        row.by_test(section.tests) for section in table.sections for row in section.rows.values()
+    ]
+    found = {test for row in rows for test, how in row.items() if how.startswith("embed translate")}
+    assert found == {*table.tests}
+    for name, stage in table.stages.items():  # English captions with translations are left out
+        if stage.command is not None and "mono/train.en.gz" in stage.command:
+            assert "--held-out {corpora}/multi30k/train.en.gz" in stage.command, name
+
+
+CONTEXT = recipes("context")
+
+
+@pytest.mark.parametrize("name", CONTEXT)
+def test_documents_are_held_out_whole(name: str) -> None:
+    """The training text, dev and the test follow one another and begin with a page each."""
+    config = CONTEXT[name]
+    bounds = [
+        (one.first_line, one.last_line)
+        for part in (*config.data.train, *config.dev_sets().values(), *config.test_sets().values())
+        for one in part.transforms
+        if isinstance(one, FilterConfig)
+    ]
+    ordered = sorted(bounds)
+    assert len(bounds) == 5 and ordered[-1][1] is None
+    for (_, last), (first, _) in pairwise(ordered):
+        assert last is not None and first == last + 1
+    (file,) = {Path(str(part.path)) for part in config.data.train}
+    if file.exists():
+        with gzip.open(file, "rt", encoding="utf-8") as stream:
+            pages = [line.split("\t")[0].split("#")[0] for line in stream]
+        for first, _ in ordered[1:]:
+            assert pages[first - 2] != pages[first - 1]
+
+
+@pytest.mark.parametrize("text", ["", "pydocs-"])
+def test_models_with_and_without_context_differ_in_what_they_read_before(text: str) -> None:
+    before, wrong = (CONTEXT[f"{text}{name}"] for name in ("previous", "random"))
+    alone = CONTEXT["pydocs" if text else "base"]
+    assert alone.data.context is None
+    found = [one.data.context for one in (before, wrong)]
+    assert [one and (one.sentences, one.choice) for one in found] == [
+        (1, "previous"),
+        (1, "random"),
+    ]
+    for one in (before, wrong):
+        data = one.data.model_copy(update={"context": None})
+        assert one.model_copy(update={"data": data}) == alone
+    rows = read_table(RECIPES / "context" / "table.yaml").rows().values()
+    names = ["pydocs-alone" if text else "alone", f"{text}previous", f"{text}random"]
+    assert all(any(row.translate == f"{{{name}}}" for row in rows) for name in names)
+
+
+@pytest.mark.parametrize("pairs", [1000, 5000, 10_000])
+def test_text_is_added_to_the_same_pairs(pairs: int) -> None:
+    alone, more = (UNSUPERVISED[f"{kind}-{pairs}"].data.train for kind in ("supervised", "semi"))
+    assert more[-2:] == alone
+    assert more[:-2] == UNSUPERVISED["base"].data.train
+    assert [lines(part) for part in alone] == [range(1, pairs + 1)] * 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dragoman.models import ModelConfig
+from dragoman.models import ClassifierConfig, ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
@@ -23,7 +23,8 @@ from dragoman.saved.model import (
 )
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.labels import label_vocabulary
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
 LINES = ["a b c d e", "e d c", "b a"] * 9
@@ -72,6 +73,24 @@ def save_tiny_adapter(path: Path, model: Path, seed: int = 1, size: float = 1.0)
     }
     write_adapter(path, drawn, weights_digest(model))
     return path
+
+
+def save_tiny_classifier(
+    directory: Path, labels: Sequence[str], *, seed: int = 1, sharpness: float = 1.0
+) -> Path:
+    """An untrained classifier of lines of letters, the surer the larger its ``sharpness``."""
+    pairs = [(line, line) for line in LINES]
+    source = train_vocabularies(pairs, VocabularyConfig(size=14), seed=1).source
+    vocabularies = Vocabularies(source, label_vocabulary(labels))
+    config = ClassifierConfig(
+        backbone=TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
+    )
+    torch.manual_seed(seed)
+    weights = weights_of(build_model(config, vocabularies))
+    weights["output.weight"] = weights["output.weight"].detach() * sharpness
+    saved = SavedConfig(model=config, search={"max_source_pieces": 9, "batch_tokens": 20})
+    save_model(directory, saved, vocabularies, weights)
+    return directory
 
 
 TINY_LM = TransformerLMConfig(layers=1, d_model=8, d_ff=8, heads=2)

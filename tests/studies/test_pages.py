@@ -21,8 +21,8 @@ NAMED = [
 
 def test_some_commands_are_named() -> None:
     studies = {
-        *("address", "chart_parser", "heads_and_syntax", "layers", "marian", "memory_network"),
-        *("neural_gpu", "noise", "synthetic", "tables", "tags"),
+        *("address", "chart_parser", "heads_and_syntax", "labelled_text", "layers", "marian"),
+        *("memory_network", "neural_gpu", "noise", "synthetic", "tables", "tags"),
     }
     assert {study for _, study, _ in NAMED} == studies
 

@@ -7,37 +7,21 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_model import LINES, save_tiny_model
+from tiny_model import save_tiny_classifier, save_tiny_model
 
 import dragoman
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.data.batches import pad_sources
-from dragoman.models import ClassifierConfig, TransformerConfig
-from dragoman.saved.model import SavedConfig, build_model, load_model, save_model, weights_of
-from dragoman.text.labels import label_vocabulary
-from dragoman.text.vocabulary import BOS, EOS, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.saved.model import load_model
+from dragoman.text.vocabulary import BOS, EOS
 from dragoman.translation.classification import Classifier
 
-ENCODER = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
 LABELS = ["de", "en", "fr"]
-
-
-def save_classifier(directory: Path, seed: int = 1, labels: list[str] = LABELS) -> Path:
-    pairs = [(line, line) for line in LINES]
-    source = train_vocabularies(pairs, VocabularyConfig(size=14), seed=1).source
-    vocabularies = Vocabularies(source, label_vocabulary(labels))
-    config = ClassifierConfig(backbone=ENCODER)
-    torch.manual_seed(seed)
-    model = build_model(config, vocabularies)
-    saved = SavedConfig(model=config, search={"max_source_pieces": 9, "batch_tokens": 20})
-    save_model(directory, saved, vocabularies, weights_of(model))
-    return directory
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_classifier(tmp_path_factory.mktemp("classifier"))
+    return save_tiny_classifier(tmp_path_factory.mktemp("classifier"), LABELS)
 
 
 TEXTS = ["a b c", "e d c b a e d", "b", "c c", "d e", "a a a a"]
@@ -63,7 +47,7 @@ def test_probabilities_are_the_softmax_over_labels(path: Path) -> None:
 
 
 def test_an_ensemble_is_the_mean(path: Path, tmp_path: Path) -> None:
-    other = save_classifier(tmp_path / "other", seed=2)
+    other = save_tiny_classifier(tmp_path / "other", LABELS, seed=2)
     one, two, both = (
         next(Classifier.load(*paths, device="cpu").stream(["a b c"], nbest=3)).best
         for paths in ([path], [other], [path, other])
@@ -114,7 +98,7 @@ def test_models_of_the_other_kind_are_refused(path: Path, tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="a classifier, which labels text and cannot translate"):
         dragoman.load(path)
     with pytest.raises(SavedError, match="target vocabulary is not that of"):
-        others = save_classifier(tmp_path / "others", labels=["x", "y"])
+        others = save_tiny_classifier(tmp_path / "others", ["x", "y"])
         Classifier.load(path, others, device="cpu")
     with pytest.raises(ConfigError, match="at least one classifier"):
         Classifier.load()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
+from command_line import call, one_error
 from tiny_model import LINES
 
 from dragoman.core.config import parse
@@ -76,6 +78,45 @@ def test_both_modes_together_annotate_and_constrain(append: Path, glossary: Path
     first, second, _ = (set(found[0].text.split()) for found in both)
     assert first & {"d", "dd"}
     assert "e" in second
+
+
+@pytest.mark.parametrize("mode", ["hard", "learned", "both"])
+def test_the_mode_is_chosen_on_the_command_line(
+    mode: str, append: Path, glossary: Path, tmp_path: Path
+) -> None:
+    """Also over that of a description; each mode gives other scores than the others."""
+    lines = ["a b e", "c d b"]
+    best = {
+        one: [
+            found[0].log_probability
+            for found in Translator.load(
+                append, terms={"glossary": str(glossary), "mode": one}
+            ).translate_nbest(lines)
+        ]
+        for one in ("hard", "learned", "both")
+    }
+    assert len({tuple(values) for values in best.values()}) == 3
+    chosen = ("translate", append, "--glossary", glossary, "--glossary-mode", mode)
+    description = tmp_path / "system.yaml"
+    options = ("--json", "--device", "cpu", "--write-system", description)
+    stdin = "\n".join(lines).encode()
+    outcome = call(*chosen, *options, stdin=stdin)
+    assert outcome.code == 0, outcome.err
+    found = [json.loads(line)["log_probability"] for line in outcome.out.splitlines()]
+    assert found == pytest.approx(best[mode], rel=1e-4)
+    other = "both" if mode == "learned" else "learned"
+    again = ("translate", "--system", description, "--glossary-mode", other, "--json")
+    outcome = call(*again, stdin=stdin)
+    found = [json.loads(line)["log_probability"] for line in outcome.out.splitlines()]
+    assert found == pytest.approx(best[other], rel=1e-4)
+
+
+def test_the_command_line_refuses_a_model_that_did_not_learn_it(
+    glossary: Path, tmp_path: Path
+) -> None:
+    plain = save(tmp_path / "plain", None)
+    arguments = ("translate", plain, "--glossary", glossary, "--glossary-mode", "learned")
+    assert "plain was not trained with annotated terms" in one_error(call(*arguments), 2)
 
 
 def test_a_model_says_in_its_files_how_it_was_trained(append: Path, tmp_path: Path) -> None:

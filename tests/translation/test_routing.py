@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import call, one_error
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_classifier, save_tiny_model
 
 import dragoman
 from dragoman.core.config import parse
@@ -275,3 +275,29 @@ def test_a_route_on_the_command_line_leads_through_the_pivot(
     assert german["log_probability"] == pytest.approx(own.log_probability, rel=1e-4)
     assert "pivot" not in english
     assert read_system(description).route("en").models == (other,)
+
+
+def test_a_classifier_of_ones_own_decides(models: dict[str, Path], tmp_path: Path) -> None:
+    """Its labels, and no py3langid: lines of letters are in no language that this knows."""
+    languages = tmp_path / "languages"
+    save_tiny_classifier(languages, ["a", "b", "c"], seed=3, sharpness=60)
+    lines = ["a b c d e", "d d d d d", "a a a a", "e e e e"]
+    classifier = dragoman.load_classifier(languages, device="cpu")
+    found = [label for label in classifier.classify(lines) if label is not None]
+    assert {one.label for one in found} == {"a", "b", "c"}
+    assert min(one.probability for one in found) > 0.5
+    routes = ("--route", f"a={models['a']}", "--route", f"b={models['b']}")
+    given = ("translate", models["x"], "--from", "auto", "--identify", languages)
+    options = (*routes, "--device", "cpu", "--json")
+    outcome = call(*given, *options, stdin="\n".join(lines).encode())
+    assert outcome.code == 0, outcome.err
+    for line, (label, _), row in zip(lines, found, outcome.out.splitlines(), strict=True):
+        with Translator.load(models["x" if label == "c" else label], device="cpu") as own:
+            ((expected,),) = own.translate_nbest([line])
+        assert json.loads(row)["log_probability"] == pytest.approx(
+            expected.log_probability, rel=1e-4
+        )
+    unknown = call(*given, "--route", f"fr={models['a']}", stdin=b"a")
+    assert "fr is no language of the identifier; it knows a, b, c" in one_error(unknown, 2)
+    translator = call(*given[:-1], models["a"], *routes, stdin=b"a")
+    assert "no classifier but a model of the family transformer" in one_error(translator, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from command_line import CommandLine, one_error
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.text.glossary import Glossary
+from dragoman.text.piece_spans import Span
+from dragoman.text.word_alignment import Aligned
+from dragoman.translation import aligning
+from dragoman.translation.translator import Translator
 
 PAIRS = [
     ("Restart the access point now", "Starten Sie den Zugangspunkt jetzt neu"),
@@ -65,9 +70,41 @@ def test_everything_is_there_as_json(corpus: Path, tmp_path: Path, dragoman: Com
     assert terms["access point"]["renderings"][0]["forms"] == ["Zugangspunkt", "Zugangspunkts"]
 
 
-def test_a_model_aligns_by_its_attention(
-    corpus: Path, tmp_path: Path, dragoman: CommandLine
+def test_the_attention_of_a_model_decides_what_translates_a_term(
+    corpus: Path, tmp_path: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Planted, and wrong: without the model, the device is no article."""
+
+    def planted(
+        translator: Translator,
+        lines: Sequence[tuple[str, str]],
+        places: Sequence[tuple[Sequence[Span], Sequence[Span]]],
+        progress: Callable[[int], object],
+    ) -> Iterator[Aligned]:
+        for line, spans in zip(lines, places, strict=True):
+            source, target = (
+                [text[start:end].casefold() for start, end in one]
+                for text, one in zip(line, spans, strict=True)
+            )
+            links = {
+                (source.index("device"), number)
+                for number, word in enumerate(target)
+                if "device" in source and word in {"das", "des"}
+            }
+            yield Aligned(frozenset(links), frozenset(links))
+        progress(len(lines))
+
+    monkeypatch.setattr(aligning, "attention_links", planted)
+    model = save_tiny_model(tmp_path / "model")
+    single = ("--maximum-words", 1)
+    outcome = dragoman("terms", model, corpus, *single)
+    assert outcome.code == 0, outcome.err
+    assert "terms from 36 pairs" in outcome.err
+    assert outcome.out.splitlines() == ["source\ttarget", "device\tdas"]
+    assert "device\tdas" not in dragoman("terms", corpus, *single).out
+
+
+def test_models_that_align_nothing(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     model = save_tiny_model(tmp_path / "model")
     outcome = dragoman("terms", model, corpus, "--json", "--minimum-count", 2)
     assert outcome.code == 0, outcome.err

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from invented_trees import trees
 from parser_model import save_parser
+from tiny_model import save_tiny_model
 
 from dragoman.core.constituency import Tree, read_tree
 from dragoman.core.errors import DataError
@@ -180,3 +181,21 @@ def test_the_command(tmp_path: Path) -> None:
     assert all(name in page for name in pictures)
     refused = CliRunner().invoke(heads_and_syntax, [str(tmp_path / "nothing"), str(bank)])
     assert refused.exit_code == 4
+
+
+def test_a_translation_model_reads_brackets_and_quotes_as_text_has_them(tmp_path: Path) -> None:
+    """Not as the treebank writes them, which a parser has learned and a translator has not."""
+    lines = ['" a ( b ) c "', "c b a"] * 9
+    model = save_tiny_model(tmp_path / "model", lines)
+    tree = "(S (`` ``) (NP (DT a) (PRN (-LRB- -LRB-) (NN b) (-RRB- -RRB-))) (VP (VBZ c)) ('' ''))"
+    bank = tmp_path / "test.trees"
+    bank.write_text(f"{tree}\n", encoding="utf-8")
+    saved, sentence = load_model(model, "cpu"), syntax(read_tree(tree))
+    found = CliRunner().invoke(heads_and_syntax, [str(model), str(bank), "--json"])
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)
+    as_text = between_words(saved, lines[0].split())
+    as_it_is = between_words(saved, sentence.words)
+    assert as_text is not None and as_it_is is not None
+    assert said == {**agreement([as_text], [sentence]).values(), "left_out": 0}
+    assert np.abs(as_text - as_it_is).max() > 1e-3
