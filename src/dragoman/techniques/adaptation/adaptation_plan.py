@@ -2,7 +2,7 @@
 
 A handful of pairs must not ruin a model: the number of steps follows the text, and the rate is at
 most a third of the paper's for training from scratch, and less where so little text is repeated
-more than 30 times.  General text keeps its weight, however little there is of the domain.
+more than 30 times.  General text keeps its weight until a step has hardly anything of the domain.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ _SHARE_OF_RATE = 0.3
 # Adam's steps do not shrink as a few pairs are learned by heart.  With the whole rate, ten were by
 # step 60, and the general text was outside of its bound at step 24 (decision 047).
 _LEAST_RATE = 0.1
+# How much general text may count beside a step's text of the domain.  A whole batch beside a single
+# pair is nearly sixty times as much, and the pair is not learned in all steps (decision 047).
+_MOST_TIMES = 8
 # Only small factors learn, which begin at zero: Hu et al. 2021 (arXiv:2106.09685, appendix D) use
 # rates about ten times those of fine-tuning.
 _FASTER = {"full": 1.0, "ewc": 1.0, "lora": 10.0}
@@ -61,7 +64,8 @@ def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") ->
     """The plan for some in-domain text.
 
     A step takes ``step_tokens`` of the domain, or all of it where it is less, and a whole batch of
-    general text, of which each token counts ``ratio`` times as much as one of the domain.
+    general text, of which each token counts ``ratio`` times as much as one of the domain; less
+    where the batch would count more than eight times ``ratio`` as much as all of the domain.
 
     Args:
         tokens: target tokens of the in-domain text.
@@ -77,6 +81,7 @@ def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") ->
     steps = max(FEWEST_STEPS, steps)
     share = min(1.0, PASSES * tokens / (FEWEST_STEPS * per_step))
     paper = float((d_model * _PAPER_WARMUP) ** -0.5)
+    weight = ratio * min(1.0, _MOST_TIMES * tokens / per_step)
     rate = _SHARE_OF_RATE * paper * _FASTER[method] * max(_LEAST_RATE, share**0.5)
     return AdaptationPlan(
         steps=steps,
@@ -85,6 +90,6 @@ def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") ->
         warmup_steps=max(1, min(50, steps // 10)),
         validation_steps=max(4, steps // _VALIDATIONS),
         patience=_PATIENCE,
-        replay_weight=ratio,
+        replay_weight=float(f"{weight:.3g}"),
         general_pairs=min(_MOST_GENERAL, max(_FEWEST_GENERAL, _PER_STEP * steps)),
     )
