@@ -10,6 +10,7 @@ import pytest
 import yaml
 from command_line import CommandLine, experiment, one_error
 
+from dragoman.core.errors import InterruptedRunError
 from dragoman.recipe import read_experiment
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
@@ -75,6 +76,24 @@ def test_a_language_is_added(
     replayed = [part.target_language for part in config.data.train if part.task == "replay"]
     assert replayed == ["de", "fr"], "although all have the sources of the new text"
     check_the_languages(dragoman, multilingual, run, text)
+
+
+def test_consolidation_holds_what_every_direction_depends_on(
+    dragoman: CommandLine, multilingual: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured on one of them, the others would be unlearned."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise InterruptedRunError("saved")
+
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    correction, run = tmp_path / "correction.tsv", tmp_path / "run"
+    correction.write_text("en\tde\neight\tacht\n", encoding="utf-8")
+    outcome = dragoman("adapt", multilingual, correction, "--method", "ewc", "--run", run)
+    assert "repeat the command" in one_error(outcome, 130)
+    held = read_experiment(run / "config.yaml").training.consolidation
+    assert held is not None
+    assert [part.target_language for part in held.text] == ["de", "fr"]
 
 
 def check_the_languages(dragoman: CommandLine, before: Path, run: Path, text: Path) -> None:
