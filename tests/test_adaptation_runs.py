@@ -181,6 +181,36 @@ def test_consolidation_holds_weights_where_they_began(
     assert penalties[-1] > 0
 
 
+def test_consolidation_is_measured_on_all_of_several_parts(
+    corpus: Path, parent: Path, tmp_path: Path
+) -> None:
+    """Of which one alone, as a list or not, is the same."""
+    text = [GENERAL, {"path": "test.tsv", **PART}]
+
+    def fisher(name: str, text: object) -> dict[str, Tensor]:
+        values = {**held(1.0, pairs=100), "text": text}
+        config = read(corpus, start_from=str(parent), consolidation=values, max_steps=1)
+        return read_tensors(train(config, tmp_path / name) / CONSOLIDATION_FILE)
+
+    one, alone, other, both = (
+        fisher(str(number), found)
+        for number, found in enumerate([text[0], text[:1], text[1], text])
+    )
+    for name in both:
+        assert torch.equal(one[name], alone[name])
+        if name.startswith("fisher."):  # a mean over 5 and 3 pairs
+            torch.testing.assert_close(both[name], (5 * one[name] + 3 * other[name]) / 8)
+
+
+def test_a_part_of_several_is_named_where_it_is_wrong(corpus: Path) -> None:
+    text = [GENERAL, {**GENERAL, "source": None}]
+    consolidation = {**held(1.0), "text": text}
+    with pytest.raises(ConfigError, match=r"consolidation\.text\.1 has no source"):
+        read(corpus, start_from="x", consolidation=consolidation)
+    with pytest.raises(ConfigError, match=r"consolidation\.text"):
+        read(corpus, start_from="x", consolidation={**consolidation, "text": []})
+
+
 def test_a_resumed_consolidation_is_the_same_and_needs_its_file(
     corpus: Path, parent: Path, tmp_path: Path
 ) -> None:

@@ -258,16 +258,17 @@ class Experiment:
         consolidation = training.consolidation
         if consolidation is None or not training.consolidates or not self._begins(world):
             return
-        part = config.resolved(consolidation.text)
+        parts = list(config.general_text().values())
         batches = general_pairs(
             consolidation,
-            part,
+            parts,
             vocabularies,
             max_pieces=config.data.max_pieces,
             seed=config.seed,
         )
         if world.is_leader:
-            tell(f"measuring what {len(batches):,} pairs of {part.name} depend on")
+            names = ", ".join(part.name for part in parts)
+            tell(f"measuring what {len(batches):,} pairs of {names} depend on")
         path = self.run / CONSOLIDATION_FILE
         write_consolidation(path, model.to(world.device), batches, world)
 

@@ -81,7 +81,7 @@ def caught(pairs: Path, scores: Path, keep: float, output: Path | None, as_json:
 
     \b
     Example:
-      python -m studies.noise caught noisy/pairs.jsonl.gz clean.tsv.scores/pairs.jsonl.gz --keep 0.7
+      python -m studies.noise caught noisy/pairs.jsonl.gz kept.tsv.scores/pairs.jsonl.gz --keep 0.7
     """
     import numpy as np
 

@@ -52,13 +52,41 @@ def test_it_ends_outside_of_the_bound_and_keeps_what_was_within(tmp_path: Path) 
     assert one.train().step == 6
     (records,) = one.observers
     assert isinstance(records, Records)
-    (warning,) = records.of("warning")
+    near, warning = records.of("warning")
+    assert "near at step 4: general: chrF 50.00 -> 49.00, may lose 1" in near["message"]
     assert "stopped at step 6: general: chrF 50.00 -> 48.90, may lose 1" in warning["message"]
     assert [record["step"] for record in records.of("validation")] == [0, 2, 4, 6]
     (newest,) = chosen_checkpoints(tmp_path, 1)
     (best,) = chosen_checkpoints(tmp_path, 0)
     assert step_of(newest) == step_of(best) == 4, "a loss of exactly the bound is within it"
     assert [step_of(path) for path in checkpoints(tmp_path)] == [4, 6]
+
+
+def test_it_warns_once_when_the_bound_is_near(tmp_path: Path) -> None:
+    """Also where it was stopped in between; outside of the bound says more, and is not near."""
+    general = [50, 49.31, 49.29, 50, 49, 48, 49.2, 49]
+    patient = {"general": {"may_lose": 1.0}}
+    one = trainer(tmp_path, general[:4], bounds=patient, max_steps=6, **KEEP_ONE)
+    one.train()
+    later = trainer(tmp_path, general[4:], bounds=patient, max_steps=14, **KEEP_ONE)
+    assert later.resume()
+    later.train()
+    told = []
+    for (records,) in (one.observers, later.observers):
+        assert isinstance(records, Records)
+        told += [str(record["message"]) for record in records.of("warning")]
+    near, outside = told
+    assert near == ("training.bounds: near at step 4: general: chrF 50.00 -> 49.29, may lose 1")
+    assert "outside at step 10" in outside
+
+
+def test_a_loss_that_went_past_the_bound_at_once_was_not_near_it(tmp_path: Path) -> None:
+    one = trainer(tmp_path, [50, 48, 49.2], bounds={"general": {"may_lose": 1.0}}, max_steps=4)
+    one.train()
+    (records,) = one.observers
+    assert isinstance(records, Records)
+    (warning,) = records.of("warning")
+    assert "outside at step 2" in warning["message"]
 
 
 def test_it_ends_when_the_loss_does_not_pass(tmp_path: Path) -> None:
@@ -112,7 +140,7 @@ def test_it_resumes_as_if_uninterrupted(tmp_path: Path) -> None:
     assert later.train().step == 8
     assert_same(weights(parted, 8), weights(whole, 8))
     assert read_progress(checkpoints(parted)[-1]).watched == Watched(
-        {"general": 50.0}, {"general": 40.0}, 6, {"general": 1}
+        {"general": 50.0}, {"general": 40.0}, 6, {"general": 1}, {"general": 8}
     )
 
 

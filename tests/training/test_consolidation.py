@@ -185,11 +185,11 @@ def test_general_text_is_a_sample_without_what_is_too_long(tmp_path: Path) -> No
     source.write_text("".join(f"{line}\n" for line in texts))
     target.write_text("".join(f"{line}\n" for line in texts))
     part = CorpusPart(source=str(source), target=str(target)).resolved("en", "de")
-    config = ConsolidationConfig(weight=1.0, pairs=7, text=part)
+    config = ConsolidationConfig(weight=1.0, pairs=7, text=(part,))
 
     def found(pairs: int, seed: int = 1, max_pieces: int = 20) -> list[list[int]]:
         some = config.model_copy(update={"pairs": pairs})
-        sample = general_pairs(some, part, vocabularies, max_pieces=max_pieces, seed=seed)
+        sample = general_pairs(some, [part], vocabularies, max_pieces=max_pieces, seed=seed)
         assert all(batch.sentences == 1 for batch in sample)
         return [batch.source[0].tolist() for batch in sample]
 

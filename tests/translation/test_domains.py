@@ -14,7 +14,8 @@ from tiny_model import save_tiny_adapter, save_tiny_model
 import dragoman
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.saved.model import load_model
+from dragoman.core.files import content_digest
+from dragoman.saved.model import WEIGHTS_FILE, load_model
 from dragoman.saved.system import TranslationSystem, read_system, write_system
 from dragoman.translation.domains import DomainRouter, split_domain
 from dragoman.translation.translator import Translator
@@ -167,6 +168,23 @@ def test_the_command_line(models: Models, tmp_path: Path) -> None:
     scored = Translator.load(model, device="cpu", adapter=ui).score(["a b c"], ["b a"])
     assert scores[1] == pytest.approx(scored[0].log_probability)
     assert scores[0] != pytest.approx(scores[1])
+
+
+@pytest.mark.parametrize("domain", ["", "ui="])
+def test_an_adapter_of_another_model_is_one_clear_line(
+    models: Models, tmp_path: Path, domain: str
+) -> None:
+    """Models of the same shape tell their adapters apart by their weights."""
+    other = save_tiny_model(tmp_path / "other", seed=2, tags=("<news>", "<2de>"))
+    foreign = save_tiny_adapter(tmp_path / "foreign.safetensors", other)
+    before = content_digest(models["model"] / WEIGHTS_FILE)
+    options = ["--device", "cpu", "--adapter", f"{domain}{foreign}"]
+    outcome = call("translate", models["model"], *options, stdin=b"<ui> a b c\n")
+    message = one_error(outcome, 4)
+    assert "foreign.safetensors: an adapter of another model" in message
+    assert "name the model that it was trained with" in message
+    assert outcome.out == ""
+    assert content_digest(models["model"] / WEIGHTS_FILE) == before
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,11 @@ class RunDescription(Config):
 
     def general_text(self) -> dict[str, CorpusPart]:
         """The text that weights are held for, if any, by its configuration key, with languages."""
-        held = self.training.consolidation
-        return {} if held is None else {"training.consolidation.text": self.resolved(held.text)}
+        held, key = self.training.consolidation, "training.consolidation.text"
+        parts = [] if held is None else [self.resolved(part) for part in held.text]
+        if len(parts) == 1:
+            return {key: parts[0]}
+        return {f"{key}.{number}": part for number, part in enumerate(parts)}
 
     def directions(self) -> list[Direction]:
         """The distinct translation directions and their tags, in the order of the parts."""

@@ -132,8 +132,9 @@ def _relocate_consolidation(values: dict[str, Any], folder: Path) -> dict[str, A
     held = training.get("consolidation") if isinstance(training, dict) else None
     if not isinstance(training, dict) or not isinstance(held, dict) or "text" not in held:
         return values
-    moved = {**held, "text": relocate_part(held["text"], folder)}
-    return {**values, "training": {**training, "consolidation": moved}}
+    text = held["text"]
+    moved = [relocate_part(part, folder) for part in (text if isinstance(text, list) else [text])]
+    return {**values, "training": {**training, "consolidation": {**held, "text": moved}}}
 
 
 def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """Bounds on what a dev set may lose, such as general text while a model adapts to a domain.
 
-What is lost counts from a validation before the first step.  No weights outside of a bound become
-the model, and training ends when a set stays outside for several validations in a row.
+What is lost counts from a validation before the first step.  Training says once when a set comes
+near its bound.  No weights outside of a bound become the model, and training ends when a set stays
+outside for several validations in a row.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pydantic import ConfigDict, Field
 from dragoman.core.config import Config
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 
+NEAR = 0.7
+"""The share of what may be lost beyond which a bound is near."""
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
 
 
@@ -61,6 +64,8 @@ class Watched:
     """The newest validated step within all bounds."""
     outside: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
     """Validations in a row, up to the newest, outside of each bound; those within are left out."""
+    neared: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
+    """The step at which each bound was first near, or passed; the others are left out."""
 
     @classmethod
     def begin(cls, bounds: Bounds, figures: Mapping[str, float]) -> Watched:
@@ -73,6 +78,8 @@ class Watched:
         self.newest = _scores(bounds, figures)
         passed = self.passed(bounds)
         self.outside = {name: self.outside.get(name, 0) + 1 for name in passed}
+        for name in self._beyond(NEAR, bounds):
+            self.neared.setdefault(name, step)
         if not passed:
             self.kept_step = step
         return not passed
@@ -83,19 +90,29 @@ class Watched:
 
     def passed(self, bounds: Bounds) -> list[str]:
         """The dev sets that have lost more than they may."""
+        return self._beyond(1.0, bounds)
+
+    def came_near(self, bounds: Bounds, step: int) -> list[str]:
+        """The dev sets that came near their bounds for the first time, at this step."""
+        passed = self.passed(bounds)
+        return [name for name, first in self.neared.items() if first == step and name not in passed]
+
+    def _beyond(self, share: float, bounds: Bounds) -> list[str]:
+        """The dev sets that have lost more than a share of what they may."""
+        lost = {n: bound.lost(self.before[n], self.newest[n]) for n, bound in bounds.items()}
         return [
             name
             for name, bound in bounds.items()
-            # Rounded, so that a loss of exactly the bound is not more than it; NaN is.
-            if not round(bound.lost(self.before[name], self.newest[name]) - bound.may_lose, 9) <= 0
+            # Rounded, so that a loss of exactly the share is not more than it; NaN is.
+            if not round(lost[name] - share * bound.may_lose, 9) <= 0
         ]
 
-    def story(self, bounds: Bounds) -> str:
-        """What the bounds that were passed lost, such as "general: chrF 54.1 -> 52.9, ..."."""
+    def story(self, bounds: Bounds, names: Collection[str]) -> str:
+        """What some dev sets lost, such as "general: chrF 54.1 -> 52.9, may lose 1"."""
         return "; ".join(
             f"{name}: {NAMES[bounds[name].metric]} {self.before[name]:.2f} -> "
             f"{self.newest[name]:.2f}, may lose {bounds[name].may_lose:g}"
-            for name in self.passed(bounds)
+            for name in names
         )
 
 

@@ -12,12 +12,12 @@ information on general text: how much its likelihood depends on each weight.  Th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Any, Protocol
 
 import torch
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from torch import Tensor
 
 from dragoman.core.config import Config
@@ -37,6 +37,11 @@ CONSOLIDATION_FILE = "consolidation.safetensors"
 _FISHER, _ORIGIN = "fisher.", "origin."
 
 
+def _several(found: Any) -> Any:
+    """One part as a list of it."""
+    return [found] if isinstance(found, (Mapping, CorpusPart)) else found
+
+
 class ConsolidationConfig(Config):
     """Elastic weight consolidation (Kirkpatrick et al. 2017; in translation, Thompson et al. 2019).
 
@@ -50,8 +55,9 @@ class ConsolidationConfig(Config):
     pairs: int = Field(1000, ge=1, le=10_000_000)
     """Maximum pairs of `text` that the Fisher information is estimated on, drawn at random; each
     takes a backward pass of its own, once when training begins."""
-    text: CorpusPart
-    """General text that the model should not unlearn, such as a part of what it was trained on."""
+    text: Annotated[tuple[CorpusPart, ...], Field(min_length=1), BeforeValidator(_several)]
+    """General text that the model should not unlearn, such as what it was trained on: a part, or a
+    list of parts, from which pairs are drawn in proportion to their sizes."""
 
 
 class Penalty(Protocol):
@@ -170,7 +176,7 @@ def fisher_diagonal(
 
 def general_pairs(
     config: ConsolidationConfig,
-    part: CorpusPart,
+    parts: Sequence[CorpusPart],
     vocabularies: Vocabularies,
     *,
     max_pieces: int,
@@ -180,7 +186,7 @@ def general_pairs(
 
     Args:
         config: how many.
-        part: the text, with its languages.
+        parts: the text, with its languages.
         vocabularies: of the run.
         max_pieces: a pair with a longer side is left out, as in training.
         seed: of the sample.
@@ -189,8 +195,9 @@ def general_pairs(
         DataError: the text cannot be read, or has no pair that can be used.
     """
     sample: Reservoir[Pair] = Reservoir(config.pairs, seed)
-    for pair in evaluation_pairs(part):
-        sample.add(pair)
+    for part in parts:
+        for pair in evaluation_pairs(part):
+            sample.add(pair)
     sources = vocabularies.source.encode_batch([pair.source for pair in sample.items])
     targets = vocabularies.target.encode_batch([pair.target for pair in sample.items])
     batches = [
@@ -199,8 +206,9 @@ def general_pairs(
         if max(len(source), len(target)) <= max_pieces
     ]
     if not batches:
+        names = ", ".join(part.name for part in parts)
         raise DataError(
-            f"{part.name}: no pair with both sides filled and at most {max_pieces} pieces each "
+            f"{names}: no pair with both sides filled and at most {max_pieces} pieces each "
             "(training.consolidation.text)"
         )
     return batches

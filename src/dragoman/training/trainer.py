@@ -387,7 +387,11 @@ class Trainer:
         if progress.watched is None:
             progress.watched = Watched.begin(bounds, figures)
             return True
-        if progress.watched.see(bounds, figures, progress.step):
+        is_within = progress.watched.see(bounds, figures, progress.step)
+        if near := progress.watched.came_near(bounds, progress.step):
+            story = progress.watched.story(bounds, near)
+            self._warn(f"training.bounds: near at step {progress.step}: {story}")
+        if is_within:
             return True
         best = progress.best
         kept = progress.watched.kept_step
@@ -396,7 +400,7 @@ class Trainer:
         ends = progress.watched.is_lost(bounds)
         self._warn(
             f"training.bounds: {'stopped' if ends else 'outside'} at step {progress.step}: "
-            f"{progress.watched.story(bounds)}; "
+            f"{progress.watched.story(bounds, progress.watched.passed(bounds))}; "
             + (f"the model is that of step {kept}" if ends else "training goes on for now")
         )
         return False

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
-from command_line import CommandLine, experiment
+from command_line import CommandLine, experiment, one_error
 
+from dragoman.core.errors import InterruptedRunError
 from dragoman.recipe import read_experiment
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import Vocabularies
 
 
 def parts(
@@ -72,8 +75,45 @@ def test_a_language_is_added(
     config = read_experiment(run / "config.yaml")
     replayed = [part.target_language for part in config.data.train if part.task == "replay"]
     assert replayed == ["de", "fr"], "although all have the sources of the new text"
-    sources = b"eight\nten\n"
-    for language in ("ko", "de"):
-        translated = dragoman("translate", run, "--to", language, stdin=sources)
+    check_the_languages(dragoman, multilingual, run, text)
+
+
+def test_consolidation_holds_what_every_direction_depends_on(
+    dragoman: CommandLine, multilingual: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured on one of them, the others would be unlearned."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise InterruptedRunError("saved")
+
+    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    correction, run = tmp_path / "correction.tsv", tmp_path / "run"
+    correction.write_text("en\tde\neight\tacht\n", encoding="utf-8")
+    outcome = dragoman("adapt", multilingual, correction, "--method", "ewc", "--run", run)
+    assert "repeat the command" in one_error(outcome, 130)
+    held = read_experiment(run / "config.yaml").training.consolidation
+    assert held is not None
+    assert [part.target_language for part in held.text] == ["de", "fr"]
+
+
+def check_the_languages(dragoman: CommandLine, before: Path, run: Path, text: Path) -> None:
+    """The new one has a tag and can be spelt; the others are still there."""
+    command = ["translate", run, "--to"]
+    for language in ("ko", "de", "fr"):
+        translated = dragoman(*command, language, stdin=b"eight\nten\n")
         assert translated.code == 0, translated.err
         assert len(translated.out.splitlines()) == 2
+    old, new = (Vocabularies.load(one / "model") for one in (before, run))
+    assert new.source.pieces(new.source.tags) == [*old.source.pieces(old.source.tags), "<2ko>"]
+    for model, there in ((before, "de, fr"), (run, "ko, de, fr")):
+        outcome = dragoman("translate", model, "--to", "es", stdin=b"eight\n")
+        assert f"does not translate into es; languages there: {there}" in one_error(outcome, 2)
+    (part,) = (CorpusPart(**one) for one in parts(text, "train", ["ko"]))
+    korean = [pair.target for pair in read_pairs(part)]
+    for vocabularies, can_spell in ((old, False), (new, True)):
+        target = vocabularies.target
+        spelt = [
+            target.decode(ids) == line
+            for line, ids in zip(korean, target.encode_batch(korean), strict=True)
+        ]
+        assert all(spelt) if can_spell else not any(spelt)

@@ -106,6 +106,23 @@ def test_every_dev_set_of_the_run_keeps_a_name(
     assert list(found.dev_sets) == names
 
 
+def test_each_of_many_dev_sets_has_pairs_enough_to_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chrF of a few lines changes by more than the bound, whatever is learned."""
+    (tmp_path / "all.tsv").write_text(
+        "en\tde\n" + "".join(f"a{n}\tb{n}\n" for n in range(250)), encoding="utf-8"
+    )
+    part = CorpusPart(path=str(tmp_path / "all.tsv"), source="en", target="de")
+    monkeypatch.setattr(ParentModel, "general_parts", lambda self: [part])
+    model = save_tiny_model(tmp_path / "model")
+    for count, pairs in ((1, 200), (2, 100), (4, 100)):
+        sets = dict.fromkeys((f"set{n}" for n in range(count)), part)
+        monkeypatch.setattr(ParentModel, "general_dev_sets", lambda self, found=sets: found)
+        found = drawn(model, GeneralChoice(), tmp_path / f"text-{count}")
+        assert [len(sources_of([dev])) for dev in found.dev_sets.values()] == [pairs] * count
+
+
 def test_pairs_given_are_drawn_without_those_of_the_domain(tmp_path: Path) -> None:
     model = save_tiny_model(tmp_path / "model")
     text = "".join(f"a{n}\tb{n}\n" for n in range(400))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from dragoman.techniques.adaptation.report import AdaptationReport, AdaptationScore
+from dragoman.recipe import read_experiment
+from dragoman.techniques.adaptation.report import AdaptationReport, AdaptationScore, _scores
+from dragoman.text.corpus import evaluation_pairs
 
 NEW = AdaptationScore("dev_ko", "domain", "en-ko", 60, "chrF2", None, 6.5, None, None)
 KNOWN = AdaptationScore("dev_de", "general", "en-de", 60, "chrF2", 40.0, 39.5, (-1.0, 0.1), 0.2)
@@ -31,3 +38,39 @@ def test_a_report_with_a_new_set_is_read_as_it_was_written() -> None:
     assert [score["difference"] for score in values["scores"]] == [None, -0.5]
     assert AdaptationReport.from_json(values) == report
     assert "| dev_ko | en-ko | 60 | chrF2 | - | 6.50 | - | - | - |" in report.markdown()
+
+
+class Told:
+    """A translator that says what it is told to."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def translate(self, sources: list[str]) -> list[str]:
+        assert len(sources) == len(self.lines)
+        return self.lines
+
+
+def test_intervals_and_p_values_are_of_what_was_gained(config: Path) -> None:
+    """The old model repeats the source; the new one is right in all lines but every third."""
+    given = read_experiment(config)
+    (part,) = given.dev_sets().values()
+    pairs = list(evaluation_pairs(part))
+    old = [pair.source for pair in pairs]
+    new = [pair.target if pair.line % 3 else pair.source for pair in pairs]
+    experiment: Any = SimpleNamespace(config=given)
+    host: Any = SimpleNamespace(counting=lambda *_: nullcontext(lambda _: None))
+    models: Any = [Told(old), Told(new)]
+    found = list(_scores(experiment, "dev", part, models, host, is_new=False))
+    assert [score.metric for score in found] == ["BLEU", "chrF2"]
+    for score in found:
+        assert score.difference is not None and score.interval is not None
+        low, high = score.interval
+        assert 20 < low < score.difference < high < 100
+        assert score.p_value is not None and score.p_value < 0.01
+    turned: Any = [Told(new), Told(old)]
+    for one, back in zip(
+        found, _scores(experiment, "dev", part, turned, host, is_new=False), strict=True
+    ):
+        assert (back.before, back.after) == (one.after, one.before)
+        assert back.interval is not None and max(back.interval) < 0

@@ -1,8 +1,8 @@
 """How long and how fast a model learns from in-domain text, chosen from the amount of it.
 
-A handful of pairs must not ruin a model: its rate is a third of the paper's for training from
-scratch, whatever the amount, the number of steps follows the text, and the weight of general text
-follows what a step has of the domain.
+A handful of pairs must not ruin a model: the number of steps follows the text, and the rate is at
+most a third of the paper's for training from scratch, and less where so little text is repeated
+more than 30 times.  General text keeps its weight until a step has hardly anything of the domain.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ _STEPS_IN_A_PASS = 8
 _FILLED = 0.8  # of a batch; the rest is padding
 _PAPER_WARMUP = 4000
 _SHARE_OF_RATE = 0.3
+# Adam's steps do not shrink as a few pairs are learned by heart.  With the whole rate, ten were by
+# step 60, and the general text was outside of its bound at step 24 (decision 047).
+_LEAST_RATE = 0.1
+# How much general text may count beside a step's text of the domain.  A whole batch beside a single
+# pair is nearly sixty times as much, and the pair is not learned in all steps (decision 047).
+_MOST_TIMES = 8
 # Only small factors learn, which begin at zero: Hu et al. 2021 (arXiv:2106.09685, appendix D) use
 # rates about ten times those of fine-tuning.
 _FASTER = {"full": 1.0, "ewc": 1.0, "lora": 10.0}
@@ -57,13 +63,14 @@ class AdaptationPlan:
 def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") -> AdaptationPlan:
     """The plan for some in-domain text.
 
-    A step takes ``step_tokens`` of the domain, or all of it where it is less, and as much general
-    text, whose tokens are weighted so that it counts ``ratio`` times as much as the domain.
+    A step takes ``step_tokens`` of the domain, or all of it where it is less, and a whole batch of
+    general text, of which each token counts ``ratio`` times as much as one of the domain; less
+    where the batch would count more than eight times ``ratio`` as much as all of the domain.
 
     Args:
         tokens: target tokens of the in-domain text.
         d_model: width of the model.
-        ratio: weight of general text relative to the domain, 0 for none.
+        ratio: weight of a token of general text relative to one of the domain, 0 for none.
         method: what learns.
     """
     low, high = _STEP_TOKENS
@@ -72,15 +79,17 @@ def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") ->
     a_pass = max(1.0, tokens / per_step)
     steps = round(min(PASSES * a_pass, max(MOST_STEPS, a_pass)))
     steps = max(FEWEST_STEPS, steps)
+    share = min(1.0, PASSES * tokens / (FEWEST_STEPS * per_step))
     paper = float((d_model * _PAPER_WARMUP) ** -0.5)
-    share = min(1.0, tokens / per_step)
+    weight = ratio * min(1.0, _MOST_TIMES * tokens / per_step)
+    rate = _SHARE_OF_RATE * paper * _FASTER[method] * max(_LEAST_RATE, share**0.5)
     return AdaptationPlan(
         steps=steps,
         step_tokens=step_tokens,
-        peak_learning_rate=float(f"{_SHARE_OF_RATE * paper * _FASTER[method]:.3g}"),
+        peak_learning_rate=float(f"{rate:.3g}"),
         warmup_steps=max(1, min(50, steps // 10)),
         validation_steps=max(4, steps // _VALIDATIONS),
         patience=_PATIENCE,
-        replay_weight=float(f"{ratio * share:.3g}"),
+        replay_weight=float(f"{weight:.3g}"),
         general_pairs=min(_MOST_GENERAL, max(_FEWEST_GENERAL, _PER_STEP * steps)),
     )

@@ -89,7 +89,7 @@ def recipe(
         training["consolidation"] = {
             "weight": _EWC_WEIGHT,
             "pairs": _EWC_PAIRS,
-            "text": _plain(max(general.parts, key=_size)),
+            "text": [_plain(part) for part in general.parts],
         }
     data: dict[str, Any] = {
         "train": [_plain(part) for part in train],
@@ -116,8 +116,3 @@ def recipe(
 
 def _plain(part: CorpusPart) -> dict[str, Any]:
     return part.model_dump(mode="json", exclude={"context"})
-
-
-def _size(part: CorpusPart) -> int:
-    """Bytes of a part's file."""
-    return part.files()[0].stat().st_size

@@ -20,7 +20,7 @@ from dragoman.translation.synthesis import GivenLine, translate_corpus
 Origin = Literal["given", "run", "replay"]
 
 GENERAL_DEV_PAIRS = 200
-_FEWEST_DEV_PAIRS = 20
+_FEWEST_DEV_PAIRS = 100  # of each set where there are several
 _REPLAY_LINES = 2000
 REPLAY_DIRECTORY = "replay"
 GENERAL = "general"
