@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from worlds import ALONE
 
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.data.own_pieces import foreign_pieces
 from dragoman.experiment import Experiment
 from dragoman.models import RecurrentConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
@@ -178,6 +181,36 @@ def test_sources_are_what_translate_gives(corpus: Path, tmp_path: Path) -> None:
         found.add(hypotheses[0].text)
     assert len(found) > 3, "it would be no surprise if all were alike"
     assert model.training
+
+
+def test_pieces_of_the_other_language_alone_are_not_written(corpus: Path, tmp_path: Path) -> None:
+    """Their share is that of the text in each language, in which no sentence translates another."""
+    train = parts()
+    for part in train[2:]:
+        part["transforms"] = [{**BACK, "own_pieces": 0.5}, TAG]
+    made = Experiment.create(configured(corpus, train), tmp_path / "run")
+    prepared = made.prepare()
+    shares = {}
+    for language in OTHER:
+        lines = (corpus / f"mono.{language}").read_text(encoding="utf-8").splitlines()
+        counts = Counter(chain(*prepared.vocabularies.target.encode_batch(lines)))
+        shares[language] = {piece: n / counts.total() for piece, n in counts.items()}
+    train_parts, foreign = made.config.train_parts(), {}
+    for number, written in ((2, "de"), (3, "en")):
+        here, there = shares[written], shares[OTHER[written]]
+        expected = {piece for piece, share in there.items() if here.get(piece, 0) < 0.5 * share}
+        assert 3 < len(expected) < len(there)
+        foreign[number] = {*foreign_pieces(prepared.store, train_parts, train_parts[number])}
+        assert foreign[number] == expected
+    assert foreign_pieces(prepared.store, train_parts, train_parts[0]) == ()
+    torch.manual_seed(5)
+    model = build_model(made.config.model, prepared.vocabularies).double().train()
+    back = made.tasks(prepared, ALONE)[1]
+    (batch,) = next(back.stream.window(0, 0))
+    completed = back.stream.completed(batch, model)
+    assert completed.parts is not None
+    for number, ids in zip(completed.parts.tolist(), completed.source.tolist(), strict=True):
+        assert not {*ids} & foreign[number]
 
 
 WRONG: list[tuple[list[dict[str, Any]], str]] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,11 +64,14 @@ def test_only_sources_that_are_wanted_are_made() -> None:
         *,
         numbers: Sequence[int],
         seed: int,
+        never: Sequence[int],
     ) -> list[list[int]]:
+        assert tuple(never) == (9,)
         calls.append((list(sentences), list(numbers)))
         return [[*ids[1:], *ids[1:]] for ids in sentences]
 
-    made = BackTranslated(Monolingual(), wanted(), doubled, longest=8)
+    foreign = {part: replace(one, never=(9,)) for part, one in wanted().items()}
+    made = BackTranslated(Monolingual(), foreign, doubled, longest=8)
     assert made.windows(0) == 1
     (batch,) = next(made.window(0, 0))
     before = rows(batch)
@@ -111,6 +115,20 @@ def test_the_model_and_all_random_states_are_as_before(temperature: float) -> No
     torch.manual_seed(4)
     other = stream(temperature).completed(batch, model)
     assert rows(other) == rows(first) if temperature == 0 else rows(other) != rows(first)
+
+
+def test_no_source_has_a_foreign_piece() -> None:
+    """Each part has its own; what comes first where all is allowed is among them here."""
+    (batch,) = next(stream().window(0, 0))
+    assert batch.parts is not None
+    parts, free = batch.parts.tolist(), rows(stream().completed(batch, tiny_model()))
+    (often, _), *_ = Counter(i for ids in free for i in ids if i > 5).most_common()
+    foreign = {part: replace(one, never=(often,) * (part == 2)) for part, one in wanted().items()}
+    made = BackTranslated(Monolingual(), foreign, id_translator([4, 5]), 50)
+    after = rows(made.completed(batch, tiny_model()))
+    assert not any(often in ids for part, ids in zip(parts, after, strict=True) if part == 2)
+    for part, ids, before in zip(parts, after, free, strict=True):
+        assert part == 2 or ids == before
 
 
 def test_sources_fit_into_the_positions_of_the_model() -> None:

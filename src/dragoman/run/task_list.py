@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
 from dragoman.data.device_tokens import DeviceTokens
+from dragoman.data.own_pieces import foreign_pieces
 from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.rewards import SentenceReward
@@ -55,7 +56,7 @@ def run_tasks(
         if alignments is not None and settings.objective is None:
             stream = AlignedBatches(pairs, alignments, vocabularies)
         stream = chosen.reading(stream, vocabularies, config.seed)
-        if wanted := _back_translations(config, vocabularies, parts):
+        if wanted := _back_translations(config, vocabularies, store, parts):
             translate = id_translator(vocabularies.target.tags)
             stream = BackTranslated(stream, wanted, translate, config.data.max_pieces)
         if candidates := chosen.wanted_candidates():
@@ -129,7 +130,7 @@ def _objective(
 
 
 def _back_translations(
-    config: ExperimentConfig, vocabularies: Vocabularies, chosen: Collection[int]
+    config: ExperimentConfig, vocabularies: Vocabularies, store: Store, chosen: Collection[int]
 ) -> dict[int, WantedSources]:
     """How the model makes the sources of those of the chosen parts that have none, by number."""
     found = {}
@@ -137,5 +138,6 @@ def _back_translations(
         tags = config.back_tags(part)
         if number in chosen and part.back_translation and tags is not None:
             ids = tuple(vocabularies.source.encode(tagged(tags, "")))
-            found[number] = WantedSources(part.back_translation, ids)
+            never = foreign_pieces(store, config.train_parts(), part)
+            found[number] = WantedSources(part.back_translation, ids, never)
     return found

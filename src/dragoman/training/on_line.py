@@ -26,6 +26,8 @@ class WantedSources:
     settings: SourceByModelConfig
     tags: tuple[int, ...]
     """Ids in front of a target that ask for its translation."""
+    never: tuple[int, ...] = ()
+    """Ids that no translation contains."""
 
 
 class TranslateIds(Protocol):
@@ -39,6 +41,7 @@ class TranslateIds(Protocol):
         *,
         numbers: Sequence[int],
         seed: int,
+        never: Sequence[int],
     ) -> list[list[int]]:
         """The translation of each sentence.
 
@@ -48,6 +51,7 @@ class TranslateIds(Protocol):
             settings: whether to sample, and the maximum length.
             numbers: of the sentences in the corpus; with ``seed``, what sampling draws by.
             seed: of this step.
+            never: ids that translations may not contain.
         """
 
 
@@ -90,6 +94,7 @@ class BackTranslated(CompletedStream):
                 wanted.settings,
                 numbers=[rows[place] for place in places],
                 seed=torch.initial_seed(),  # the trainer sets it from the step
+                never=wanted.never,
             )
             limit = min(self._longest, (model.position_limit or self._longest + 1) - 1)
             for place, ids in zip(places, found, strict=True):

@@ -14,14 +14,13 @@ _SEEDS = 1 << 31
 
 
 def id_translator(
-    never: Sequence[int],
+    tags: Sequence[int],
 ) -> Callable[..., list[list[int]]]:
     """A function that translates ids, as :class:`dragoman.training.on_line.TranslateIds` asks.
 
     Args:
-        never: ids that translations may not contain, such as tags.
+        tags: ids that no translation may contain.
     """
-    search = id_search(never)
 
     def translate(
         model: TranslationModel,
@@ -30,7 +29,9 @@ def id_translator(
         *,
         numbers: Sequence[int],
         seed: int,
+        never: Sequence[int],
     ) -> list[list[int]]:
+        search = id_search([*tags, *never])
         found = search(model, sentences, search_of(settings, seed), numbers=numbers)
         return [outputs[0] for outputs in found]
 

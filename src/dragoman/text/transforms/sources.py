@@ -100,6 +100,10 @@ class SourceByModelConfig(TransformConfig):
     extra_length: int = Field(10, ge=0, le=10_000)
     """Maximum number of pieces by which a translation may be longer than its sentence in
     training."""
+    own_pieces: float = Field(0.0, ge=0, le=1)
+    """Share of a piece's frequency in training text of the sentence's language that it must have in
+    text of the other language for a translation into that to contain it in training. Words of one
+    language alone can then not be copied; 0 allows all pieces."""
 
     @property
     def uses_target(self) -> bool:
