@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import socket
 import subprocess
@@ -254,7 +255,7 @@ def row(name: str, clients: str, outcome: dict[str, Any], rate: float) -> str:
     speed = len(latencies) / seconds
 
     def percentile(share: float) -> str:
-        return f"{1000 * latencies[min(len(latencies) - 1, int(share * len(latencies)))]:.0f}"
+        return f"{1000 * latencies[math.ceil(share * len(latencies)) - 1]:.0f}"
 
     statuses = ", ".join(f"{status}: {number}" for status, number in outcome["statuses"].items())
     values = [

@@ -126,6 +126,7 @@ def test_every_variant_has_the_same_budget() -> None:
 TAGS = {"data.train", "data.dev.target", "data.test.test.target", "evaluation.metrics"}
 GUIDANCE = {"training.objective.kind", "training.objective.weight"}
 TASKS = {"data.train", "training.tasks"}
+CONTEXT = {"data.context", "training.step_tokens"}
 BOTH_SIDES = {"data.context.target", "training.step_tokens", "search.allow_tags"}
 ONE_THING = {  # recipe: the one that it is compared with, and what it sets otherwise
     "unsupervised/words": ("base", {"vocabulary.size"}),
@@ -141,9 +142,9 @@ ONE_THING = {  # recipe: the one that it is compared with, and what it sets othe
     "parsing/unguided": ("base", GUIDANCE),
     "parsing/untagged": ("base", TAGS),
     "parsing/lstm-untagged": ("lstm", TAGS),
-    "context/previous": ("base", {"data.context"}),
+    "context/previous": ("alone", CONTEXT),
     "context/random": ("previous", {"data.context.choice"}),
-    "context/two-previous": ("previous", {"data.context.sentences"}),
+    "context/two-previous": ("previous", {"data.context.sentences", "training.step_tokens"}),
     "context/both-sides": ("previous", BOTH_SIDES),
     "context/window": ("previous", {"model.window"}),
     "context/window-global": ("window", {"model.global_tags"}),
