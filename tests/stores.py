@@ -12,8 +12,20 @@ from dragoman.data.store import Manifest, Store, StoredPart, StoreWriter, write_
 Pairs = Sequence[tuple[Sequence[int], Sequence[int]]]
 
 
-def write_store(directory: Path, pairs: Pairs, weights: Sequence[tuple[int, float]] = ()) -> Store:
-    """Write a store of ``pairs``; ``weights`` gives each part's size and weight."""
+def write_store(
+    directory: Path,
+    pairs: Pairs,
+    weights: Sequence[tuple[int, float]] = (),
+    languages: Sequence[tuple[str, str]] = (),
+) -> Store:
+    """Write a store of ``pairs``.
+
+    Args:
+        directory: where.
+        pairs: the ids of all parts.
+        weights: each part's size and weight.
+        languages: each part's source and target language.
+    """
 
     def flat(sentences: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
         ids = np.array([i for sentence in sentences for i in sentence], dtype=np.int32)
@@ -26,8 +38,12 @@ def write_store(directory: Path, pairs: Pairs, weights: Sequence[tuple[int, floa
             writer.append(*flat(sources), *flat(targets))
     parts = []
     start = 0
-    for size, weight in weights or [(len(pairs), 1.0)]:
-        parts.append(StoredPart(name="part", start=start, stop=start + size, weight=weight))
+    for number, (size, weight) in enumerate(weights or [(len(pairs), 1.0)]):
+        known = StoredPart(name="part", start=start, stop=start + size, weight=weight)
+        if languages:
+            source, target = languages[number]
+            known = known.model_copy(update={"source_language": source, "target_language": target})
+        parts.append(known)
         start += size
     manifest = Manifest(
         format=1,

@@ -15,6 +15,7 @@ import torch
 from command_line import call
 from worlds import ALONE, together
 
+from dragoman.apps.checkpoint_averaging import average_models
 from dragoman.apps.progress import TrainingProgress
 from dragoman.apps.runs import scores_table
 from dragoman.core.config import to_yaml
@@ -22,9 +23,10 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.model import PIECES_FILE, WEIGHTS_FILE, build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
@@ -99,6 +101,32 @@ def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "many"
     train(read(corpus, configuration(corpus, FOUR, 110)), run)
     return run
+
+
+def test_the_model_knows_which_pieces_are_of_which_language(
+    trained: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """So that a direction it was never trained for, German into French, is kept French."""
+    known = Vocabularies.load(trained).target
+    parts = [row.split("\t")[2:5] for row in (corpus / "train.tsv").read_text().splitlines()[1:]]
+    french = {piece for *_, line in parts for piece in known.encode(line)}
+    average_models([trained], 1, tmp_path / "averaged")
+    (written,) = {
+        (folder / PIECES_FILE).read_bytes()
+        for folder in (trained, trained / "model", tmp_path / "averaged")
+    }
+    assert written
+    lines = texts(corpus)["de"]
+    for model in (trained, tmp_path / "averaged"):
+        with Translator.load(model, device="cpu", target_language="fr", own_pieces=0.1) as kept:
+            found = kept.translate(lines)
+        assert {piece for line in found for piece in known.encode(line)} <= french
+        assert any(found)
+    text = "".join(f"{line}\n" for line in lines).encode()
+    system = tmp_path / "system.yaml"
+    given = ("--to", "fr", "--own-pieces", 0.1, "--write-system", system)
+    for arguments in ((trained, *given), ("--system", system)):
+        assert call("translate", *arguments, stdin=text).out.splitlines() == found
 
 
 def texts(corpus: Path) -> dict[str, list[str]]:

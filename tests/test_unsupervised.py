@@ -15,7 +15,7 @@ from worlds import ALONE
 
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.data.own_pieces import foreign_pieces
+from dragoman.data.counted_pieces import counted_pieces
 from dragoman.experiment import Experiment
 from dragoman.models import RecurrentConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
@@ -195,14 +195,13 @@ def test_pieces_of_the_other_language_alone_are_not_written(corpus: Path, tmp_pa
         lines = (corpus / f"mono.{language}").read_text(encoding="utf-8").splitlines()
         counts = Counter(chain(*prepared.vocabularies.target.encode_batch(lines)))
         shares[language] = {piece: n / counts.total() for piece, n in counts.items()}
-    train_parts, foreign = made.config.train_parts(), {}
+    counted, foreign = counted_pieces(prepared.store, prepared.vocabularies), {}
     for number, written in ((2, "de"), (3, "en")):
         here, there = shares[written], shares[OTHER[written]]
         expected = {piece for piece, share in there.items() if here.get(piece, 0) < 0.5 * share}
         assert 3 < len(expected) < len(there)
-        foreign[number] = {*foreign_pieces(prepared.store, train_parts, train_parts[number])}
+        foreign[number] = {*counted.foreign(written, 0.5, [OTHER[written]])}
         assert foreign[number] == expected
-    assert foreign_pieces(prepared.store, train_parts, train_parts[0]) == ()
     torch.manual_seed(5)
     model = build_model(made.config.model, prepared.vocabularies).double().train()
     back = made.tasks(prepared, ALONE)[1]

@@ -89,7 +89,7 @@ def test_both_sides_share_a_matrix_though_they_split_text_differently(
 ) -> None:
     saved = load_model(imported["shared"], "cpu")
     assert not saved.vocabularies.joint
-    assert saved.vocabularies.aligned
+    assert saved.vocabularies.same_ids
     config = saved.config.model
     assert isinstance(config, TransformerConfig)
     assert config.embeddings == "shared"
@@ -172,7 +172,7 @@ def test_a_language_code_in_front_of_a_source_is_a_tag(tmp_path: Path) -> None:
     (tag,) = saved.vocabularies.source.language_tags
     plain = saved.vocabularies.source.encode("a boat")
     assert saved.vocabularies.source.encode("<2deu> a boat") == [tag, *plain]
-    assert saved.vocabularies.aligned
+    assert saved.vocabularies.same_ids
 
 
 def copied(folder: Path, name: str) -> Path:

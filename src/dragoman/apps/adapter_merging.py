@@ -9,6 +9,7 @@ from pathlib import Path
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.adapter import read_adapter
+from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import load_model, model_directory, read_card, save_model, weights_of
 
 
@@ -37,7 +38,13 @@ def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
     with claim(runs[0]) if runs else nullcontext():
         weights = weights_of(saved.model)
         save_model(
-            output, saved.config, saved.vocabularies, weights, origin=origin, earlier=earlier
+            output,
+            saved.config,
+            saved.vocabularies,
+            weights,
+            origin=origin,
+            earlier=earlier,
+            kept=pieces_beside(saved.path),
         )
 
 

@@ -12,6 +12,7 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import claim, is_run
 from dragoman.run.training_facts import training_text
+from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import (
     CONFIG_FILE,
     WEIGHTS_FILE,
@@ -56,6 +57,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
             origin=f"It is the mean of {len(chosen)} {_kind(chosen)}.",
             facts=_facts(chosen),
             earlier=[card for path in chosen if (card := read_card(path)) is not None],
+            kept=pieces_beside(chosen[0]),
         )
     return chosen
 

@@ -33,6 +33,7 @@ Side = Literal["source", "target"]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _RATIO_ROWS = 1_000_000
+_IDS_AT_ONCE = 1 << 24
 _ID: np.dtype[np.int32] = np.dtype("<i4")
 _OFFSET: np.dtype[np.int64] = np.dtype("<i8")
 _SIDES: tuple[Side, Side] = ("source", "target")
@@ -191,6 +192,16 @@ class Store:
     def gather(self, side: Side, rows: IntArray) -> tuple[Ids, IntArray]:
         """The sentences in ``rows`` one after another, and the length of each, ``(rows,)``."""
         return take(self._ids[side], self._offsets[side], rows)
+
+    def piece_counts(self, side: Side, part: int, size: int) -> IntArray:
+        """How often each id occurs on a side of one of :attr:`parts`, ``(size,)``."""
+        chosen, offsets = self.parts[part], self._offsets[side]
+        start, stop = int(offsets[chosen.start]), int(offsets[chosen.stop])
+        counts = np.zeros(size, dtype=np.int64)
+        for first in range(start, stop, _IDS_AT_ONCE):
+            ids = self._ids[side][first : min(first + _IDS_AT_ONCE, stop)]
+            counts += np.bincount(ids, minlength=size)
+        return counts
 
     def _sentence(self, side: Side, row: int) -> Ids:
         if not 0 <= row < len(self):

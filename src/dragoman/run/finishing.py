@@ -6,15 +6,19 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from dragoman.data.counted_pieces import counted_pieces
+from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import story_of
 from dragoman.run.training_facts import training_facts
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
+from dragoman.saved.language_pieces import write_pieces
 from dragoman.saved.model import (
     CONFIDENCE_FILE,
     MODEL_DIRECTORY,
+    PIECES_FILE,
     SHORTLIST_FILE,
     WEIGHTS_FILE,
     SavedConfig,
@@ -88,6 +92,8 @@ def finish_run(
     if training.adapter is not None and training.start_from is not None:
         of = training.start_from.digest or digest_of(training.start_from)
         write_adapter(run / ADAPTER_FILE, learned, of)
+    kept = _made_for_the_last(run / MODEL_DIRECTORY)
+    kept += _pieces(run, vocabularies) if config.training.objective.translates else []
     save_model(  # last: with it, the run is finished
         run / MODEL_DIRECTORY,
         saved_config(config),
@@ -95,7 +101,7 @@ def finish_run(
         weights,
         origin=story_of(config),
         facts=training_facts(config, run, read_progress(chosen[-1]), reports, world),
-        kept=_made_for_the_last(run / MODEL_DIRECTORY),
+        kept=kept,
     )
     return reports
 
@@ -108,6 +114,15 @@ def _made_for_the_last(model: Path) -> list[Path]:
     """
     paths = (model / name for name in (CONFIDENCE_FILE, SHORTLIST_FILE))
     return [path for path in paths if path.is_file()]
+
+
+def _pieces(run: Path, vocabularies: Vocabularies) -> list[Path]:
+    """The file of which pieces belong to which language, if there are several, in the run."""
+    frequencies = counted_pieces(Store.open(run / DATA_DIRECTORY), vocabularies)
+    if len(frequencies.shares) < 2:
+        return []
+    write_pieces(run / PIECES_FILE, frequencies, vocabularies.target)
+    return [run / PIECES_FILE]
 
 
 def validation_of(

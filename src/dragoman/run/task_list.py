@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
+from dragoman.data.counted_pieces import counted_pieces
 from dragoman.data.device_tokens import DeviceTokens
-from dragoman.data.own_pieces import foreign_pieces
 from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.rewards import SentenceReward
 from dragoman.recipe import ExperimentConfig
+from dragoman.text.piece_frequencies import PieceFrequencies
 from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
@@ -134,10 +135,16 @@ def _back_translations(
 ) -> dict[int, WantedSources]:
     """How the model makes the sources of those of the chosen parts that have none, by number."""
     found = {}
+    frequencies: PieceFrequencies | None = None
     for number, part in enumerate(config.train_parts()):
-        tags = config.back_tags(part)
-        if number in chosen and part.back_translation and tags is not None:
-            ids = tuple(vocabularies.source.encode(tagged(tags, "")))
-            never = foreign_pieces(store, config.train_parts(), part)
-            found[number] = WantedSources(part.back_translation, ids, never)
+        tags, settings = config.back_tags(part), part.back_translation
+        if number not in chosen or not settings or tags is None:
+            continue
+        ids = tuple(vocabularies.source.encode(tagged(tags, "")))
+        never: tuple[int, ...] = ()
+        if settings.own_pieces:
+            frequencies = frequencies or counted_pieces(store, vocabularies)
+            language, other = part.direction.source_language, part.direction.target_language
+            never = frequencies.foreign(language, settings.own_pieces, [other])
+        found[number] = WantedSources(settings, ids, never)
     return found

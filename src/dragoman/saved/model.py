@@ -53,11 +53,12 @@ WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 CONFIDENCE_FILE = "confidence.json"
 SHORTLIST_FILE = "shortlist.safetensors"
+PIECES_FILE = "pieces.safetensors"
 MODEL_DIRECTORY = "model"
 CONVERTED_DIRECTORY = "ctranslate2"
 MODEL_FILES = frozenset(
     [
-        *(CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, CONFIDENCE_FILE, SHORTLIST_FILE),
+        *(CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, CONFIDENCE_FILE, SHORTLIST_FILE, PIECES_FILE),
         *(*FILE_NAMES, CONVERTED_DIRECTORY),
     ]
 )
@@ -110,7 +111,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
         ConfigError: the configuration does not fit the vocabularies, or the model does not fit in
             memory.
     """
-    if config.joint_setting is not None and not vocabularies.aligned:
+    if config.joint_setting is not None and not vocabularies.same_ids:
         setting, other = config.joint_setting
         raise ConfigError(
             f"{setting} needs a joint vocabulary; set vocabulary.joint: true or {other}"

@@ -99,6 +99,11 @@ class TranslationSystem(Config):
     `true`, by the shortlist beside the first model, or the file of a shortlist; see
     docs/search.md."""
 
+    own_pieces: float = Field(0.0, ge=0, le=1)
+    """Keeps outputs in their language: a piece is written only if it is at least this share as
+    frequent in training text of that language as in any other; 0 allows all. See
+    docs/multilingual.md."""
+
     def conflicts(self) -> Iterator[str]:
         """Settings that do not fit the models or the engine, and a pivot that leads nowhere."""
         found = list(self._conflicts())
@@ -187,6 +192,8 @@ class TranslationSystem(Config):
             yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
         if self.shortlist:
             yield "engine ctranslate2 reads no shortlist; remove it, or choose engine pytorch"
+        if self.own_pieces:
+            yield "engine ctranslate2 cannot keep to own_pieces; remove it, or choose pytorch"
         if self.precision in {"auto", "bfloat16"}:
             yield f"precision {self.precision} needs engine pytorch; ctranslate2 has float32, int8"
         if self.search.get("early_end") == "exact":
@@ -313,9 +320,11 @@ class TranslationSystem(Config):
             "engine",
             "shortlist",
         )
+        if self.own_pieces and self.target_language != other.target_language:
+            return False  # pieces of the one are foreign to the other
         return all(
             getattr(self, n) == getattr(other, n)
-            for n in (*names, "precision", "device", "workers")
+            for n in (*names, "own_pieces", "precision", "device", "workers")
         )
 
     def directories(self) -> list[Path]:

@@ -277,21 +277,11 @@ class Vocabularies(NamedTuple):
         return self.source.fingerprint == self.target.fingerprint
 
     @property
-    def aligned(self) -> bool:
-        """Whether both sides have the same pieces in the same order, so that they share a matrix.
-
-        Two vocabularies may have that and still split text differently, as those of OPUS-MT do.
-        """
-        if self.joint:
-            return True
-        ours, theirs = (side.pieces(range(len(side))) for side in self)
-        return ours == theirs
-
-    @property
     def same_ids(self) -> bool:
         """Whether every piece has the same id on both sides, so that a matrix can serve both.
 
-        That is so of a joint vocabulary, and of Marian's, which split the two sides differently.
+        That is so of a joint vocabulary, and of those of OPUS-MT, which split the two sides
+        differently.
         """
         if self.joint:
             return True

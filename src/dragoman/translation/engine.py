@@ -115,6 +115,7 @@ class TorchEngine:
             its source.
         shortlist: searches a batch among the pieces that it lists, if outputs are restricted; not
             the second search for terms, which may need any.
+        foreign: ids of other languages, which outputs may not contain; terms may.
     """
 
     def __init__(
@@ -126,9 +127,10 @@ class TorchEngine:
         tags: Sequence[int] = (),
         inline_tags: InlineTags | None = None,
         shortlist: ShortlistedSearch | None = None,
+        foreign: Sequence[int] = (),
     ) -> None:
         keep_freed_memory()
-        self._shortlist = shortlist
+        self._shortlist, self._foreign = shortlist, tuple(foreign)
         self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
         self._fitting = FittingSearch()
         self._tags = tags if vocabularies is None else vocabularies.target.tags
@@ -166,7 +168,7 @@ class TorchEngine:
                     *self._padded(batch),
                     config,
                     prefixes=batch.prefixes,
-                    never=self._never(config),
+                    never=self._tags_kept_out(config),
                 )
                 found = without_faults(found, bounds_of(batch, config), None)
         return found
@@ -215,6 +217,10 @@ class TorchEngine:
         return source.to(self.device), mask.to(self.device)
 
     def _never(self, config: SearchConfig) -> Sequence[int]:
+        """Pieces that no output may contain but in a term."""
+        return (*self._tags_kept_out(config), *self._foreign)
+
+    def _tags_kept_out(self, config: SearchConfig) -> Sequence[int]:
         return () if config.allow_tags else self._tags
 
     @cached_property

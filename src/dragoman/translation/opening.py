@@ -15,6 +15,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.adapter import Adapter, read_adapter
 from dragoman.saved.directions import check_source, start_from, tags_for, telling_tags
+from dragoman.saved.language_pieces import foreign_pieces
 from dragoman.saved.model import (
     CONFIG_FILE,
     SavedModel,
@@ -72,6 +73,8 @@ class OpenSystem:
     """Inline tags that all models know; None if one knows none, or the engine does."""
     shortlist: ShortlistedSearch | None = None
     """Searches among the pieces of the shortlist, if the system has one."""
+    foreign: tuple[int, ...] = ()
+    """Pieces of other languages, which outputs may not contain."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -185,6 +188,7 @@ def open_system(
         context=first.config.context,
         inline_tags=_inline_tags(saved) if own else None,
         shortlist=_shortlist(system, saved, scorer) if own else None,
+        foreign=_foreign(system, first) if own else (),
     )
 
 
@@ -329,6 +333,27 @@ def _shortlist(
     vocabularies = models[0].vocabularies
     shortlist = read_shortlist(shortlist_path(system), vocabularies)
     return ShortlistedSearch(scorer, shortlist, len(vocabularies.target))
+
+
+def _foreign(system: TranslationSystem, first: SavedModel) -> tuple[int, ...]:
+    """The pieces that do not belong to the target language, if the system leaves those out.
+
+    Raises:
+        ConfigError: nothing says which language is wanted, or which pieces are its own.
+        SavedError: the file that says it is damaged, or of another vocabulary.
+    """
+    if not system.own_pieces:
+        return ()
+    language = system.target_language
+    if language is None:
+        languages = {one.target_language for one in first.config.directions}
+        if len(languages) > 1:
+            raise ConfigError(
+                f"own_pieces: {first.path} writes {', '.join(sorted(languages))}; name one with "
+                "--to or target_language"
+            )
+        language = first.config.target_language
+    return foreign_pieces(first.path, first.vocabularies.target, language, system.own_pieces)
 
 
 def _inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:

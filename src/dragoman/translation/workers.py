@@ -75,6 +75,7 @@ def torch_engine(opened: OpenSystem) -> TorchEngine:
         opened.vocabularies,
         inline_tags=opened.inline_tags,
         shortlist=opened.shortlist,
+        foreign=opened.foreign,
     )
 
 

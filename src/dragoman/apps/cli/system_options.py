@@ -188,6 +188,13 @@ _options = (
         type=PATH,
         help="The same, by the shortlist in FILE, of a model with the same vocabularies.",
     ),
+    click.option(
+        "--own-pieces",
+        metavar="SHARE",
+        type=click.FloatRange(0, 1),
+        help="Keep outputs in their language, of a model of several: write only pieces that are at "
+        "least SHARE times as frequent in training text of it as in any other, such as 0.1.",
+    ),
     device_option,
 )
 _workers = click.option(
@@ -198,6 +205,7 @@ _workers = click.option(
 )
 _VALUES = (
     "engine",
+    "own_pieces",
     "precision",
     "workers",
     "device",

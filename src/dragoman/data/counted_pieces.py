@@ -1,0 +1,38 @@
+"""How frequent each piece is in each language of a run, counted in its training text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from dragoman.data.store import Side, Store
+from dragoman.text.piece_frequencies import PieceFrequencies
+from dragoman.text.vocabulary import Vocabularies
+
+
+def counted_pieces(store: Store, vocabularies: Vocabularies) -> PieceFrequencies:
+    """The share of each target piece in all text of each language.
+
+    Of a language that something is translated into, that is its targets; the sources of the others
+    count where they have the same pieces.
+
+    Args:
+        store: all pairs of a run, part by part.
+        vocabularies: of the store.
+    """
+    size = len(vocabularies.target)
+    counts: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(size, np.int64))
+    into = {part.target_language for part in store.parts}
+    for number, part in enumerate(store.parts):
+        sides: list[tuple[Side, str]] = [("target", part.target_language)]
+        if vocabularies.same_ids and part.source_language not in into:
+            sides.append(("source", part.source_language))
+        for side, language in sides:
+            counts[language] += store.piece_counts(side, number, size)
+    return PieceFrequencies(
+        {
+            language: (count / max(1, count.sum())).astype(np.float32)
+            for language, count in counts.items()
+        }
+    )

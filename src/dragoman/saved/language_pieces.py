@@ -1,0 +1,90 @@
+"""Which pieces belong to which language, by the training text of a model.
+
+A finished run writes ``pieces.safetensors`` beside the weights.  Like a shortlist, the file belongs
+to the vocabularies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import safetensors
+import torch
+
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.saved.model import PIECES_FILE, home_of, model_directory
+from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.text.piece_frequencies import PieceFrequencies
+from dragoman.text.vocabulary import Vocabulary
+
+_KEY = "vocabulary"
+
+
+def write_pieces(path: Path, frequencies: PieceFrequencies, vocabulary: Vocabulary) -> None:
+    """Write how frequent each piece of a target vocabulary is in each language.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    tensors = {name: torch.from_numpy(shares) for name, shares in frequencies.shares.items()}
+    write_tensors(path, tensors, {_KEY: vocabulary.fingerprint})
+
+
+def read_pieces(path: Path, vocabulary: Vocabulary) -> PieceFrequencies:
+    """Read what :func:`write_pieces` wrote.
+
+    Args:
+        path: the file.
+        vocabulary: the target vocabulary that it must be for.
+
+    Raises:
+        SavedError: it is missing, damaged or for another vocabulary.
+    """
+    tensors = read_tensors(path)
+    with safetensors.safe_open(path, framework="pt") as stream:
+        fingerprint = (stream.metadata() or {}).get(_KEY)
+    if fingerprint != vocabulary.fingerprint:
+        raise SavedError(
+            f"{path}: these pieces are of another vocabulary than that of the model; copy the "
+            "file of its run"
+        )
+    shape = (len(vocabulary),)
+    if any(one.dtype != torch.float32 or one.shape != shape for one in tensors.values()):
+        raise SavedError(f"{path}: damaged (one share for each piece is expected); copy it again")
+    return PieceFrequencies({language: shares.numpy() for language, shares in tensors.items()})
+
+
+def pieces_beside(path: Path) -> list[Path]:
+    """The file of the pieces of a model or checkpoint, for a model that is made of it; or none."""
+    file = home_of(path) / PIECES_FILE
+    return [file] if file.is_file() else []
+
+
+def foreign_pieces(
+    model: Path, vocabulary: Vocabulary, language: str, share: float
+) -> tuple[int, ...]:
+    """The pieces that translations into ``language`` may not contain, in ascending order.
+
+    Args:
+        model: a model, run or checkpoint.
+        vocabulary: its target vocabulary.
+        language: the target language.
+        share: see :meth:`PieceFrequencies.foreign`.
+
+    Raises:
+        ConfigError: the model does not know the pieces of the language.
+        SavedError: the file is damaged, or of another vocabulary.
+    """
+    path = home_of(model_directory(model)) / PIECES_FILE
+    if not path.is_file():
+        raise ConfigError(
+            f"{model}: nothing says which pieces belong to which language (no {PIECES_FILE}); "
+            "'dragoman resume' of the finished run writes it, if its text has several languages"
+        )
+    frequencies = read_pieces(path, vocabulary)
+    if language not in frequencies.shares:
+        raise ConfigError(
+            f"{model}: there was no training text in {language} (languages: "
+            f"{', '.join(sorted(frequencies.shares))}), so nothing says which pieces are its own"
+        )
+    return frequencies.foreign(language, share)
