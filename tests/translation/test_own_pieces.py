@@ -99,8 +99,9 @@ def test_what_a_term_demands_may_be_of_another_language(model: Path, tmp_path: P
     glossary.write_text("source\ttarget\na\td d\n", encoding="utf-8")
     values: dict[str, Any] = {"target_language": "de", "own_pieces": 0.4, "device": "cpu"}
     with Translator.load(model, **values, terms={"glossary": str(glossary)}) as translator:
-        (found,) = translator.translate(["a b"], extra_length=8)
-    assert "d d" in found
+        ((found,),) = translator.translate_nbest(["a b"], extra_length=8)
+    assert "d d" in found.text
+    assert found.log_probability > -60  # that of the model, not the least that search knows
 
 
 def test_each_leg_of_a_pivot_keeps_to_its_own(model: Path) -> None:

@@ -168,7 +168,7 @@ class TorchEngine:
                     *self._padded(batch),
                     config,
                     prefixes=batch.prefixes,
-                    never=self._tags_kept_out(config),
+                    never=self._never(config),
                 )
                 found = without_faults(found, bounds_of(batch, config), None)
         return found
@@ -218,10 +218,7 @@ class TorchEngine:
 
     def _never(self, config: SearchConfig) -> Sequence[int]:
         """Pieces that no output may contain but in a term."""
-        return (*self._tags_kept_out(config), *self._foreign)
-
-    def _tags_kept_out(self, config: SearchConfig) -> Sequence[int]:
-        return () if config.allow_tags else self._tags
+        return self._foreign if config.allow_tags else (*self._tags, *self._foreign)
 
     @cached_property
     def _symbols(self) -> TreeSymbols:
