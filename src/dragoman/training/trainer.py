@@ -16,7 +16,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from dragoman.core.device import keep_freed_memory
+from dragoman.core.device import keep_freed_memory, working_precision
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
 from dragoman.data.batches import Batch
@@ -49,6 +49,7 @@ from dragoman.training.optimizer import Optimizer
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
+from dragoman.training.steady_products import gains_from_steady_products, make_products_steady
 from dragoman.training.step_gradients import StepGradients
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
 
@@ -96,6 +97,9 @@ class Trainer:
         device_tokens: DeviceTokens | None = None,
     ) -> None:
         self.model = model.to(world.device)
+        precision = working_precision(config.precision, world.device)
+        if gains_from_steady_products(world.device, precision):
+            make_products_steady(self.model)
         self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
         keep_freed_memory()  # not the weights that have just moved into the optimizer's vectors
         if config.recompute == "layers":

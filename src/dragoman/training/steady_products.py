@@ -1,0 +1,105 @@
+"""Linear layers whose products have few different sizes, so that oneDNN need not make each anew.
+
+Before it multiplies matrices of bfloat16, oneDNN writes machine code for their sizes and keeps it
+for the next ones of these sizes.  On a processor with AMX that takes 1 to 15 ms, where the product
+itself takes 0.1 to 2, and nearly every batch of translation has a size of its own: a small model
+spent a third of its steps there (docs/performance.md).  Here rows of zeros are added until their
+number is one of few; they add nothing to any sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.nn import functional
+
+from dragoman.core.device import computes_bfloat16
+
+_LEAST_STEP = 16
+"""Rows of a tile of AMX, of which products are made."""
+_STEPS_IN_DOUBLING = 16
+"""Different numbers of rows between one power of two and the next: 3 % are added at the most."""
+
+
+def steady_rows(rows: int) -> int:
+    """The number of rows to compute with instead of ``rows``: one of few, at least as large."""
+    power = 1 << max(rows - 1, 0).bit_length()  # the next power of two
+    step = max(_LEAST_STEP, power // (2 * _STEPS_IN_DOUBLING))
+    return -(-rows // step) * step
+
+
+def gains_from_steady_products(device: torch.device, precision: torch.dtype) -> bool:
+    """Whether training there is faster with :func:`make_products_steady`: by AMX alone.
+
+    Elsewhere code is made sooner, and there is less to gain than copying the rows takes.
+    """
+    if device.type != "cpu" or precision != torch.bfloat16 or not computes_bfloat16(device):
+        return False
+    return bool(torch.cpu._is_amx_tile_supported())
+
+
+def make_products_steady(model: nn.Module) -> None:
+    """Let the linear layers of a model that learns compute with few different numbers of rows.
+
+    Args:
+        model: on its device; its parameters keep their names.
+    """
+    for parent in list(model.modules()):
+        for name, module in list(parent.named_children()):
+            if type(module) is nn.Linear:
+                setattr(parent, name, SteadyLinear(module))
+
+
+class SteadyLinear(nn.Linear):
+    """A linear layer that computes with few different numbers of rows.
+
+    Args:
+        linear: whose parameters it shares.
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        nn.Module.__init__(self)
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.weight, self.bias = linear.weight, linear.bias
+        self.train(linear.training)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(..., in_features)`` to ``(..., out_features)``."""
+        if not torch.is_grad_enabled():  # a step of search has few rows, and code is made sooner
+            return functional.linear(x, self.weight, self.bias)
+        apply: Callable[..., Tensor] = _SteadyProduct.apply
+        return apply(x, self.weight, self.bias)
+
+
+class _SteadyProduct(torch.autograd.Function):
+    """``x W^T + b`` and its gradients ``g W``, ``g^T x`` and ``sum g``."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        rows = x.reshape(-1, x.shape[-1])
+        ctx.save_for_backward(rows, weight)  # without the zeros, since other layers keep x, too
+        product = functional.linear(_with_zeros(rows), weight, bias)
+        return product[: len(rows)].view(*x.shape[:-1], len(weight))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        rows, weight = ctx.saved_tensors  # type: ignore[attr-defined]
+        of_input, of_weight, of_bias = ctx.needs_input_grad  # type: ignore[attr-defined]
+        upstream = gradient.reshape(-1, gradient.shape[-1])
+        padded = _with_zeros(upstream)
+        shape = (*gradient.shape[:-1], weight.shape[1])
+        return (
+            (padded @ weight)[: len(rows)].view(shape) if of_input else None,
+            padded.t() @ _with_zeros(rows) if of_weight else None,
+            upstream.sum(0) if of_bias else None,
+        )
+
+
+def _with_zeros(rows: Tensor) -> Tensor:
+    """``(rows, width)`` to ``(steady_rows(rows), width)``."""
+    missing = steady_rows(len(rows)) - len(rows)
+    return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
