@@ -222,18 +222,23 @@ def test_documents_are_held_out_whole(name: str) -> None:
 @pytest.mark.parametrize("text", ["", "pydocs-"])
 def test_models_with_and_without_context_differ_in_what_they_read_before(text: str) -> None:
     before, wrong = (CONTEXT[f"{text}{name}"] for name in ("previous", "random"))
-    alone = CONTEXT["pydocs" if text else "base"]
+    alone = CONTEXT[f"{text}alone"]
     assert alone.data.context is None
     found = [one.data.context for one in (before, wrong)]
     assert [one and (one.sentences, one.choice) for one in found] == [
         (1, "previous"),
         (1, "random"),
     ]
+    assert wrong.training == before.training
+    tokens = {"step_tokens": alone.training.step_tokens}  # sources are longer with context
     for one in (before, wrong):
-        data = one.data.model_copy(update={"context": None})
-        assert one.model_copy(update={"data": data}) == alone
+        changes = {
+            "data": one.data.model_copy(update={"context": None}),
+            "training": one.training.model_copy(update=tokens),
+        }
+        assert one.model_copy(update=changes) == alone
     rows = read_table(RECIPES / "context" / "table.yaml").rows().values()
-    names = ["pydocs-alone" if text else "alone", f"{text}previous", f"{text}random"]
+    names = [f"{text}{name}" for name in ("alone", "previous", "random")]
     assert all(any(row.translate == f"{{{name}}}" for row in rows) for name in names)
 
 
