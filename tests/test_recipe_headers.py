@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from dragoman.apps.cli.main import commands
+from dragoman.recipe.reading import read_values
 from studies.tables.plan import read_table
 from studies.tables.workplace import Workplace
 
 ROOT = Path(__file__).parents[1]
-TABLES = [
-    ROOT / "recipes" / name / "table.yaml"
-    for name in ("multilingual", "homeassistant", "domains", "monolingual")
-]
+TABLES = sorted((ROOT / "recipes").glob("*/table.yaml"))
 RECIPES = sorted({one for table in TABLES for one in table.parent.glob("*.yaml")} - {*TABLES})
 
 every_recipe = pytest.mark.parametrize(
@@ -40,10 +37,9 @@ def header_commands(recipe: Path) -> Iterator[list[str]]:
             yield shlex.split(line)[1:]
 
 
-def settings(command: Sequence[str]) -> dict[str, Any]:
-    """What a command sets."""
-    pairs = (value.split("=", 1) for option, value in pairwise(command) if option == "--set")
-    return {key: yaml.safe_load(value) for key, value in pairs}
+def values(recipe: Path, command: Sequence[str]) -> dict[str, Any]:
+    """Those of a recipe with what a command sets."""
+    return read_values(recipe, [value for one, value in pairwise(command) if one == "--set"])
 
 
 @every_recipe
@@ -56,6 +52,8 @@ def test_no_line_begins_with_an_option_of_the_line_above(recipe: Path) -> None:
 @every_recipe
 def test_commands_can_be_read(recipe: Path) -> None:
     for name, *arguments in header_commands(recipe):
+        if "recipes/parsing/mine.yaml" in arguments:  # the reader's own
+            continue
         given = arguments[: arguments.index("<")] if "<" in arguments else arguments
         commands.commands[name].make_context(name, given).close()
 
@@ -72,4 +70,4 @@ def test_a_run_where_a_table_looks_is_the_tables(table: Path) -> None:
             assert run.name in place.table.stages, command
             wanted = place.command(run.name)
             assert wanted[:2] == ["train", str(recipe)], command
-            assert settings(command) == settings(wanted), command
+            assert values(recipe, command) == values(recipe, wanted), command

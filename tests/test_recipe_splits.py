@@ -109,7 +109,10 @@ def test_text_without_translations_adds_no_steps_and_no_translations() -> None:
     alone = found["parallel"]
     assert len(found) > 8
     for name, config in found.items():
-        assert budget(config) == budget(alone)
+        tasks = {part.task for part in config.data.train}  # a step has its tokens of each
+        step = {"step_tokens": config.training.step_tokens * len(tasks)}
+        training = config.training.model_copy(update=step)
+        assert budget(config.model_copy(update={"training": training})) == budget(alone)
         assert config.training.max_steps == 1500
         pairs, *others = config.data.train
         assert lines(pairs) == range(1, LAST + 1 if name.endswith("29000") else 5001)
