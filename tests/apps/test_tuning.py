@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman import load
 from dragoman.apps.tuning import DevText, Tuning, grid, read_grid, text_of_files, text_of_run
 from dragoman.apps.tuning.grid import KEYS, combinations
+from dragoman.apps.tuning.trial_table import edges, table
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import EvaluationConfig, MetricName, score_corpus
 from dragoman.saved.model import load_for_search
@@ -141,6 +143,33 @@ def test_the_best_is_the_setting_that_made_the_references(
     assert found.comparison.difference == pytest.approx(perfect - found.trials[0].score.value)
     assert found.system.language_model is not None
     assert found.system.language_model.weight == BEST
+
+
+@pytest.mark.parametrize(
+    ("tried", "best", "note"),
+    [
+        ((0.0, 0.2, 0.5), 0.5, "search.length_penalty=0.5 is the largest that was tried"),
+        ((0.1, 0.2, 0.5), 0.1, "search.length_penalty=0.1 is the smallest that was tried"),
+        ((0.0, 0.2, 0.5), 0.2, None),
+        ((0.0, 0.2, 0.5), 0.0, None),  # there is nothing below
+        ((0.2, 0.5), 0.5, None),
+        ((None, 0.2, 0.5), 0.5, None),
+        ((False, True, 2), 2, None),
+    ],
+)
+def test_a_best_value_at_an_edge_is_told(
+    tried: tuple[object, ...], best: object, note: str | None, folder: Path
+) -> None:
+    found = tuning(folder, "search.length_penalty=0.6").carry_out()
+    trials = [
+        replace(found.trials[0], values={"search.length_penalty": value, "search.beam": 4})
+        for value in tried
+    ]
+    (chosen,) = (one for one in trials if one.values["search.length_penalty"] is best)
+    told = list(edges(replace(found, trials=trials, best=chosen)))
+    assert len(told) == (note is not None)
+    assert note is None or told[0].startswith(note)
+    assert table(replace(found, trials=trials, best=chosen)).endswith("\n".join(told))
 
 
 def test_a_tie_keeps_the_settings_as_they_are(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dragoman.apps.tuning.grid import Values
 from dragoman.apps.tuning.trials import Trial, Tuned
 
@@ -19,7 +21,7 @@ def table(tuned: Tuned) -> str:
         for row in rows
     ]
     text = f"{len(tuned.text.references):,} lines of {tuned.text.name} [{first.score.signature}]"
-    return "\n".join([text, "", *lines, "", verdict(tuned)])
+    return "\n".join([text, "", *lines, "", verdict(tuned), *edges(tuned)])
 
 
 def _cells(trial: Trial, tuned: Tuned) -> list[str]:
@@ -44,6 +46,18 @@ def verdict(tuned: Tuned) -> str:
         "It was chosen on these very lines, so its advantage elsewhere is smaller: confirm it on a "
         "test set"
     )
+
+
+def edges(tuned: Tuned) -> Iterator[str]:
+    """Which of the best settings is the largest or smallest of three or more that were tried."""
+    for key, value in tuned.best.values.items():
+        tried = {trial.values[key] for trial in tuned.trials}
+        if len(tried) < 3 or any(type(one) not in {int, float} for one in tried):
+            continue
+        if value == max(tried):
+            yield f"{key}={value} is the largest that was tried; try larger ones, too"
+        elif value == min(tried) > 0:
+            yield f"{key}={value} is the smallest that was tried; try smaller ones, too"
 
 
 def described(values: Values) -> str:
