@@ -20,6 +20,7 @@ from dragoman.text.word_edges import fold, longest_apart, occurrences
         ("설정을 열고 재설정", "설정", 1),  # particles follow, but a word does not begin inside
         ("打开设置页面", "设置", 1),
         ("設定を開く", "設定", 1),
+        ("ユーザーID", "ユーザー", 1),
         ("HACS를 HACSs", "HACS", 1),  # particles follow names and numbers, too
         ("10분 110분 제10장", "10", 2),
         ("%s을 %s개의 %sx", "%s", 2),

@@ -17,7 +17,7 @@ import regex
 _UNSPACED = "".join(
     rf"\p{{Script={name}}}"
     for name in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-)
+) + ("ー\uff70")  # which lengthen the vowel of a kana, and belong to no script
 _IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]")
 _HANGUL = regex.compile(r"\p{Script=Hangul}")
 _FINAL_SIGMA, _SIGMA = "\u03c2", "\u03c3"
