@@ -33,6 +33,11 @@ def names(terminology: Terminology, text: str) -> list[str]:
         ("tags", '<b>bold</b> <a href="x y"> <br/> &amp; &#39; a < b & c', None),
         ("urls", "See https://a.org/b?c=d&e. Mail me@a-b.org, www.a.org", None),
         ("numbers", "3 of 1,234.5 in h264 or 5px, 2026.", "3 1,234.5 5 2026"),
+        # no space tells where it begins or ends
+        ("placeholders", "在$HOME目录中，删除%s个", "$HOME %s"),
+        ("urls", "请访问https://a.org/b，然后联系me@a.org获取帮助", "https://a.org/b me@a.org"),
+        ("urls", "詳細はwww.a.orgを参照、https://b.org에서", "www.a.org https://b.org"),
+        ("numbers", "请等待10分钟。第5章、제3장、二〇二四年、h264を2個", "10 5 3 2"),
     ],
 )
 def test_what_is_protected(kind: ProtectedKind, text: str, expected: str | None) -> None:

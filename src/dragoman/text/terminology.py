@@ -17,9 +17,15 @@ from dragoman.core.wording import shown
 from dragoman.text.glossary import Glossary, unmet
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
-from dragoman.text.word_edges import Span, is_whole, longest_apart
+from dragoman.text.word_edges import UNSPACED, Span, is_whole, longest_apart
 
 ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
+
+# What is copied ends, and a number may begin, where a text goes on without a space.
+_UNSPACED = rf"{UNSPACED}\p{{Script=Hangul}}"
+_WORD = rf"[\w--[{_UNSPACED}]]"
+_NUMBER = r"[\p{N}--\p{Script=Han}]"  # without 〇
+_CJK_SIGNS = r"\u3000-\u303f\uff00-\uffef“”‘’"
 
 _PATTERNS: dict[ProtectedKind, str] = {
     "placeholders": r"""
@@ -27,14 +33,18 @@ _PATTERNS: dict[ProtectedKind, str] = {
             (?<!\d%[a-z](?=\p{L}))       # but no percentage, as in 20%ige
         | %[A-Z][A-Z0-9_]+%?              # %PRODUCTNAME, %APPDATA%
         | \{\{[^{}]*\}\} | \{[^{}\s]*\}   # {{ name }}, {name}, {0:.2f}, {}
-        | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_]\w*
+        | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_][A-Za-z0-9_]*
     """,
     "tags": r"</?[A-Za-z][^<>]*> | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
-    "urls": r"""
-        (?:https?|ftp|file)://[^\s<>"']*[^\s<>"'.,;:!?()\[\]{}] | (?<!\w)www\.[\w./-]*\w
-        | (?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+
+    "urls": rf"""
+        (?:https?|ftp|file)://[^\s<>"'{_CJK_SIGNS}{_UNSPACED}]*
+            [^\s<>"'.,;:!?()\[\]{{}}{_CJK_SIGNS}{_UNSPACED}]
+        | (?<!{_WORD})www\.[{_WORD}./-]*{_WORD}
+        | (?<![{_WORD}.+\-])[{_WORD}.+\-]+@{_WORD}[{_WORD}\-]*(?:\.{_WORD}[{_WORD}\-]*)+
     """,
-    "numbers": r"(?<![\p{L}\p{N}]|\p{N}[.,])\p{N}+(?:[.,]\p{N}+)*",
+    "numbers": rf"""
+        (?<![[\p{{L}}--[{_UNSPACED}]]\p{{N}}]|\p{{N}}[.,]){_NUMBER}+(?:[.,]{_NUMBER}+)*
+    """,
 }
 PROTECTED: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
 

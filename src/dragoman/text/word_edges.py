@@ -14,11 +14,13 @@ from itertools import count
 
 import regex
 
-_UNSPACED = "".join(
+UNSPACED = "".join(
     rf"\p{{Script={name}}}"
     for name in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
 ) + ("ー\uff70")  # which lengthen the vowel of a kana, and belong to no script
-_IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]")
+"""Characters of scripts without spaces, as in brackets of a regular expression."""
+
+_IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]")
 _HANGUL = regex.compile(r"\p{Script=Hangul}")
 _FINAL_SIGMA, _SIGMA = "\u03c2", "\u03c3"
 
