@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,30 @@ def test_a_word_counts_for_one_term() -> None:
     assert unmet([["Haus"], ["Haus Nummer"]], "die Haus Nummer") == [0]
     assert unmet([["Haus", "Heim"], ["Haus"]], "Haus und Heim") == []
     assert unmet([["%d"], ["%d"]], "%dpx %dpx", whole=[False, False]) == []
+
+
+def test_a_term_makes_room_for_one_with_less_choice() -> None:
+    glossary = Glossary.of({"house": ["Haus", "Gebäude"], "building": ["Gebäude", "Bau"]})
+    assert glossary.missing("The house is a building", "Das Haus ist ein Gebäude") == []
+    assert len(glossary.missing("The house is a building", "Das ist ein Gebäude")) == 1
+    assert unmet([["a b"], ["b", "c"], ["c", "a"]], "a b c") == [2]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True), max_size=4),
+    st.lists(st.sampled_from("abcd"), max_size=5),
+)
+def test_as_few_phrases_as_possible_are_missing(phrases: list[list[str]], words: list[str]) -> None:
+    most = max(
+        sum(word is not None for word in chosen)
+        for chosen in product([*range(len(words)), None], repeat=len(phrases))
+        if all(
+            place is None or words[place] in phrase
+            for place, phrase in zip(chosen, phrases, strict=True)
+        )
+        and len({*chosen} - {None}) == sum(place is not None for place in chosen)
+    )
+    assert len(unmet(phrases, " ".join(words))) == len(phrases) - most
 
 
 def test_kept_terms_come_from_a_list(tmp_path: Path) -> None:
