@@ -167,5 +167,8 @@ def test_lines_to_translate_are_annotated_wherever_a_term_is() -> None:
         "<term> 網 <as> Netz </term> と <term> 網 <as> Netz </term>"
     )
     assert annotate("") == ""
+    assert annotate("<device> a <device-x> device") == (
+        "<device> a <device-x> <term> device <as> Gerät </term>"
+    ), "tags in front of a line are for the model"
     counts = [annotate.counted(line)[1] for line in ("the  device", "網と網", "")]
     assert counts == [1, 2, 0]
