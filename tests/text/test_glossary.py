@@ -93,6 +93,17 @@ def test_tbx_is_read(tmp_path: Path, names: dict[str, str]) -> None:
         Glossary.read(path)
 
 
+def test_concepts_share_a_term_however_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tbx"
+    content = TBX.format(**DIALECTS[0]).replace(">house<", ">caf\u00e9\n  bar<")
+    path.write_text(content.replace(">House<", ">Cafe\u0301 bar<"), encoding="utf-8")
+    glossary = Glossary.read(path, ("en", "de"))
+    assert {term.source: term.targets for term in glossary.terms} == {
+        "caf\u00e9 bar": ("Haus", "Gebäude"),
+        "home": ("Haus",),
+    }
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
