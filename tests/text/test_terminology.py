@@ -60,6 +60,13 @@ def test_numbers_may_be_written_otherwise() -> None:
     ]
 
 
+def test_a_unit_may_join_a_number_that_has_one() -> None:
+    terms = Terminology(protect=["numbers"])
+    for source in ("5px", "等待5分", "第5次", "5분 동안"):
+        assert missing(terms.constraints(source), "the 5th, 5s, 5min") == ()
+    assert len(missing(terms.constraints("5 of them"), "the 5th")) == 1
+
+
 def test_what_is_copied_must_occur_as_often() -> None:
     constraints = Terminology(protect=["placeholders"]).constraints("%dpx by %dpx")
     assert [one.whole for one in constraints] == [False, False]

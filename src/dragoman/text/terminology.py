@@ -96,7 +96,9 @@ class _Pattern:
             if end > start:
                 found = text[start:end]
                 phrases = _written(found) if self._is_number else (found,)
-                whole = is_whole(text, start, end)
+                # "5分" may be "5min", and "第5次" "5th".
+                has_unit = self._is_number and text[end : end + 1].isalpha()
+                whole = is_whole(text, start, end) and not has_unit
                 yield start, end, LexicalConstraint(phrases, whole, copied=True)
 
 
