@@ -29,6 +29,8 @@ from dragoman.text.word_edges import fold, longest_apart, occurrences
         ("{name}s and %s", "{name}", 1),
         ("naïve", "na", 0),
         ("e\u0301tude", "e", 0),  # the accent belongs to the letter
+        ("ที่บ้าน", "ที", 0),  # as does a tone mark
+        ("ที่บ้าน", "ที่", 1),
         ("aa aa", "aa aa", 1),
     ],
 )

@@ -21,6 +21,7 @@ UNSPACED = "".join(
 """Characters of scripts without spaces, as in brackets of a regular expression."""
 
 _IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]")
+_MARKED = regex.compile(r"[\p{L}\p{M}\p{N}]\p{M}")
 _HANGUL = regex.compile(r"\p{Script=Hangul}")
 _FINAL_SIGMA, _SIGMA = "\u03c2", "\u03c3"
 
@@ -51,6 +52,8 @@ def is_whole(text: str, start: int, end: int) -> bool:
     before, first = text[start - 1 : start], text[start]
     if in_word(first) and in_word(before) and (suffixed(first) or not suffixed(before)):
         return False
+    if _MARKED.match(text, end - 1):
+        return False  # the mark belongs to the letter, also of a script without spaces
     last = text[end - 1]
     return suffixed(last) or not (in_word(last) and continues(text[end : end + 1]))
 
