@@ -152,6 +152,6 @@ def test_thousands_of_translations_are_not_all_compared(monkeypatch: pytest.Monk
 
 
 def test_stop_words_are_listed_or_frequent_and_short() -> None:
-    assert "the" in stop_words("en-GB", Counter())
+    assert stop_words("en-GB", Counter()) >= {"the", "don't", "don’t"}
     counted = Counter({"der": 50, "gerät": 40, "ist": 30, "설정": 30, "42": 20})
     assert stop_words("de", counted) == {"der", "ist"}
