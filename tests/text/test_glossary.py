@@ -140,6 +140,11 @@ def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None
         Glossary.read(table(tmp_path, text))
 
 
+def test_terms_from_python_that_contradict_each_other_have_no_line() -> None:
+    with pytest.raises(DataError, match=r"^glossary: 'it' is 'b', but 'a'; leave one .* one list$"):
+        Glossary.of({"IT": "a", "it": "b"})
+
+
 def test_what_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
     path.write_bytes(b"house\tHaus\nyear\tJ\xe4hr\n")

@@ -155,10 +155,16 @@ class Glossary:
         key = (term.source if term.case_sensitive else fold(term.source), term.case_sensitive)
         other = self._by_source.setdefault(key, term)
         if set(other.targets) != set(term.targets):
+            there, both = "", "in one list"  # of terms from Python
+            if other.line:
+                there, both = (
+                    f" in {self._unit} {other.line}",
+                    f"in one {self._unit}, separated by |",
+                )
             raise DataError(
                 f"{self.place(term)}: {shown(term.source)} is {shown('|'.join(term.targets))}, but "
-                f"{shown('|'.join(other.targets))} in {self._unit} {other.line}; leave one of them "
-                f"out, or give both in one {self._unit}, separated by |"
+                f"{shown('|'.join(other.targets))}{there}; leave one of them out, or give both "
+                f"{both}"
             )
 
     def _check(self, term: Term) -> None:
