@@ -53,6 +53,7 @@ def test_numbers_may_be_written_otherwise() -> None:
     constraints = Terminology(protect=["numbers"]).constraints("1,234.5 and 0.5 and 1,000,000")
     assert missing(constraints, "1.234,5, 0,5 und 1 000 000") == ()
     assert missing(constraints, "1234,5, 0.5 und 1000000") == ()
+    assert missing(Terminology(protect=["numbers"]).constraints("１０ و ٢"), "10 and 2") == ()
     assert [one.name for one in missing(constraints, "1.234, 05 und 1.000")] == [
         "1,234.5",
         "0.5",

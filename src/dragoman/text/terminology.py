@@ -6,6 +6,7 @@ numbers.  All of it becomes :class:`LexicalConstraint`, one for each place in a 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -186,6 +187,16 @@ def _without_tags(text: str, tags: frozenset[str]) -> str:
 
 def _written(number: str) -> tuple[str, ...]:
     """How a number may be written in other languages: 1,234.5 as 1.234,5, 1 234,5 or 1234.5."""
+    return tuple(dict.fromkeys([*_separated(number), *_separated(_in_ascii(number))]))
+
+
+def _in_ascii(number: str) -> str:
+    """A number in the digits of most scripts: 10 for １０ and ١٠."""
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in number)
+
+
+def _separated(number: str) -> list[str]:
+    """A number with the signs of several languages between its digits."""
     swapped = number.translate({ord(","): ".", ord("."): ","})
     marks = [c for c in number if c in ",."]
     grouped = marks[0] if len(set(marks)) > 1 or len(marks) > 1 else None
@@ -193,4 +204,4 @@ def _written(number: str) -> tuple[str, ...]:
     for one in (number, swapped) if grouped else ():
         mark = next(c for c in one if c in ",.")
         found += [one.replace(mark, " "), one.replace(mark, "")]
-    return tuple(dict.fromkeys(found))
+    return found
