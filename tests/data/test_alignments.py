@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from dragoman.core.errors import DataError
 from dragoman.data.alignments import AlignedBatches, prepare_alignments
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
-from dragoman.data.store import Store
+from dragoman.data.store import Store, StoreWriter
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.pharaoh import Link
@@ -84,6 +85,25 @@ def test_rows_keep_the_links_of_their_lines(
     assert rows_of(links) == [[], *expected]
     assert len(store) == len(links)
     assert "1 pairs are trained on without their alignments" in caplog.text
+
+
+def test_a_part_without_links_is_not_held_in_memory(
+    tmp_path: Path, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.data.alignments._CHUNK_PAIRS", 2)
+    without = write(tmp_path / "one").model_copy(update={"alignments": None})
+    store, _ = prepare(tmp_path / "data", [without], vocabularies, CLEANING, max_pieces=40)
+    appended: list[int] = []
+    append = StoreWriter.append
+
+    def counted(self: StoreWriter, *sides: Any) -> None:
+        appended.append(len(sides[1]))
+        append(self, *sides)
+
+    monkeypatch.setattr(StoreWriter, "append", counted)
+    links = prepare_alignments(tmp_path / "links", store, [without], vocabularies, CLEANING)
+    assert rows_of(links) == [[]] * len(store)
+    assert len(store) > max(appended) == 2
 
 
 def test_they_are_made_again_when_they_or_the_text_change_and_only_then(

@@ -174,6 +174,23 @@ def test_unknown_pieces_and_what_becomes_too_long_stay(
         assert source == [*store.source(0).tolist(), EOS]
 
 
+@pytest.mark.parametrize(("source", "target"), [("haus", "baum ☃ nie"), ("haus ☃", "baum nie")])
+def test_a_side_does_not_change_without_the_other(
+    tmp_path: Path, vocabularies: Vocabularies, source: str, target: str
+) -> None:
+    """One with an unknown piece stays: what replaces the other would not be its translation."""
+    (tmp_path / "a.tsv").write_text(f"en\tde\n{source}\t{target}\n", encoding="utf-8")
+    values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de"}
+    changes = [{"kind": "pass_through", "share": 1.0}, {"kind": "tag"}]
+    part = CorpusPart.model_validate({**values, "transforms": changes}).resolved("en", "de")
+    store, _ = prepare(tmp_path / "data", [part], vocabularies, CleaningConfig(), max_pieces=50)
+    batches = Batches(store, 100, seed=1, vocabularies=vocabularies, parts=[part])
+    ((_, read, written),) = shown(batches.epoch(0))
+    tag = vocabularies.source.encode("<2de>")
+    assert read == [*tag, *store.source(0).tolist(), EOS]
+    assert written == [*store.target(0).tolist(), EOS]
+
+
 @pytest.mark.parametrize("room", [0, 1, 2, 100])
 @pytest.mark.parametrize("copied", [False, True])
 def test_a_pair_that_becomes_too_long_keeps_its_tag(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,17 @@ def test_tbx_is_read(tmp_path: Path, names: dict[str, str]) -> None:
         Glossary.read(path)
 
 
+def test_concepts_share_a_term_however_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tbx"
+    content = TBX.format(**DIALECTS[0]).replace(">house<", ">caf\u00e9\n  bar<")
+    path.write_text(content.replace(">House<", ">Cafe\u0301 bar<"), encoding="utf-8")
+    glossary = Glossary.read(path, ("en", "de"))
+    assert {term.source: term.targets for term in glossary.terms} == {
+        "caf\u00e9 bar": ("Haus", "Gebäude"),
+        "home": ("Haus",),
+    }
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -126,6 +138,11 @@ def test_broken_tbx_is_refused(tmp_path: Path, content: str, message: str) -> No
 def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Glossary.read(table(tmp_path, text))
+
+
+def test_terms_from_python_that_contradict_each_other_have_no_line() -> None:
+    with pytest.raises(DataError, match=r"^glossary: 'it' is 'b', but 'a'; leave one .* one list$"):
+        Glossary.of({"IT": "a", "it": "b"})
 
 
 def test_what_is_not_utf8_is_refused(tmp_path: Path) -> None:
@@ -173,6 +190,30 @@ def test_a_word_counts_for_one_term() -> None:
     assert unmet([["Haus"], ["Haus Nummer"]], "die Haus Nummer") == [0]
     assert unmet([["Haus", "Heim"], ["Haus"]], "Haus und Heim") == []
     assert unmet([["%d"], ["%d"]], "%dpx %dpx", whole=[False, False]) == []
+
+
+def test_a_term_makes_room_for_one_with_less_choice() -> None:
+    glossary = Glossary.of({"house": ["Haus", "Gebäude"], "building": ["Gebäude", "Bau"]})
+    assert glossary.missing("The house is a building", "Das Haus ist ein Gebäude") == []
+    assert len(glossary.missing("The house is a building", "Das ist ein Gebäude")) == 1
+    assert unmet([["a b"], ["b", "c"], ["c", "a"]], "a b c") == [2]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True), max_size=4),
+    st.lists(st.sampled_from("abcd"), max_size=5),
+)
+def test_as_few_phrases_as_possible_are_missing(phrases: list[list[str]], words: list[str]) -> None:
+    most = max(
+        sum(word is not None for word in chosen)
+        for chosen in product([*range(len(words)), None], repeat=len(phrases))
+        if all(
+            place is None or words[place] in phrase
+            for place, phrase in zip(chosen, phrases, strict=True)
+        )
+        and len({*chosen} - {None}) == sum(place is not None for place in chosen)
+    )
+    assert len(unmet(phrases, " ".join(words))) == len(phrases) - most
 
 
 def test_kept_terms_come_from_a_list(tmp_path: Path) -> None:

@@ -91,6 +91,17 @@ def test_only_terms_whose_translation_the_target_has_are_annotated(glossary: str
     ]
 
 
+def test_lines_of_a_test_set_are_annotated_where_their_terms_are(
+    glossary: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.tsv").write_text("en\tde\n Open  the device\tdas Gera\u0308t\n", "utf-8")
+    values: dict[str, Any] = {"path": "a.tsv", "source": "en", "target": "de"}
+    values["transforms"] = [{"kind": "terms", "glossary": "terms.tsv", "share": 1}]
+    part = parse(CorpusPart, relocate_part(values, tmp_path), "f")
+    (pair,) = evaluation_pairs(part)
+    assert pair.source == "Open the <term> device <as> Gerät </term>"
+
+
 def test_a_share_of_the_examples_is_annotated(glossary: str) -> None:
     transform = AnnotateTermsConfig(glossary=glossary, share=0.3)
     assert transform.is_random
@@ -156,5 +167,8 @@ def test_lines_to_translate_are_annotated_wherever_a_term_is() -> None:
         "<term> 網 <as> Netz </term> と <term> 網 <as> Netz </term>"
     )
     assert annotate("") == ""
+    assert annotate("<device> a <device-x> device") == (
+        "<device> a <device-x> <term> device <as> Gerät </term>"
+    ), "tags in front of a line are for the model"
     counts = [annotate.counted(line)[1] for line in ("the  device", "網と網", "")]
     assert counts == [1, 2, 0]

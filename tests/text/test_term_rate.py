@@ -39,6 +39,8 @@ def test_placeholders_and_numbers_are_counted() -> None:
     assert found["placeholders"](line, "{Name} und %1$s in <b>5 Tagen") == (2, 4)
     assert found["numbers"]("5 of 1,000", "5 von 1.000") == (2, 2)
     assert found["numbers"]("5 of 6", "5 von 7") == (1, 2)
+    assert found["placeholders"]("Delete %s files of %s", "%s의 파일 %s개를 삭제") == (2, 2)
+    assert found["numbers"]("Wait 10 minutes", "10분 동안 기다리기") == (1, 1)
 
 
 def test_a_broken_glossary_is_an_error(tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ def names(terminology: Terminology, text: str) -> list[str]:
         ("tags", '<b>bold</b> <a href="x y"> <br/> &amp; &#39; a < b & c', None),
         ("urls", "See https://a.org/b?c=d&e. Mail me@a-b.org, www.a.org", None),
         ("numbers", "3 of 1,234.5 in h264 or 5px, 2026.", "3 1,234.5 5 2026"),
+        # no space tells where it begins or ends
+        ("placeholders", "在$HOME目录中，删除%s个", "$HOME %s"),
+        ("urls", "请访问https://a.org/b，然后联系me@a.org获取帮助", "https://a.org/b me@a.org"),
+        ("urls", "詳細はwww.a.orgを参照、https://b.org에서", "www.a.org https://b.org"),
+        ("numbers", "请等待10分钟。第5章、제3장、二〇二四年、h264を2個", "10 5 3 2"),
     ],
 )
 def test_what_is_protected(kind: ProtectedKind, text: str, expected: str | None) -> None:
@@ -48,11 +53,19 @@ def test_numbers_may_be_written_otherwise() -> None:
     constraints = Terminology(protect=["numbers"]).constraints("1,234.5 and 0.5 and 1,000,000")
     assert missing(constraints, "1.234,5, 0,5 und 1 000 000") == ()
     assert missing(constraints, "1234,5, 0.5 und 1000000") == ()
+    assert missing(Terminology(protect=["numbers"]).constraints("１０ و ٢"), "10 and 2") == ()
     assert [one.name for one in missing(constraints, "1.234, 05 und 1.000")] == [
         "1,234.5",
         "0.5",
         "1,000,000",
     ]
+
+
+def test_a_unit_may_join_a_number_that_has_one() -> None:
+    terms = Terminology(protect=["numbers"])
+    for source in ("5px", "等待5分", "第5次", "5분 동안"):
+        assert missing(terms.constraints(source), "the 5th, 5s, 5min") == ()
+    assert len(missing(terms.constraints("5 of them"), "the 5th")) == 1
 
 
 def test_what_is_copied_must_occur_as_often() -> None:

@@ -18,6 +18,8 @@ from dragoman.text.tokens import words_of
         ("설정을 엽니다", ["설정을", "엽니다"]),
         ("Hi {name}, %1$s <b>x</b>", ["Hi", "{name}", ",", "%1$s", "<b>", "x", "</b>"]),
         ("see https://a.b/c d", ["see", "https://a.b/c", "d"]),
+        ("请看https://a.b/c，在$HOME中", [*"请看", "https://a.b/c", *"，在", "$HOME", "中"]),
+        ("https://a.b에서", ["https://a.b", "에서"]),
         ("- 'quoted' -", ["-", "'", "quoted", "'", "-"]),
     ],
 )

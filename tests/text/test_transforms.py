@@ -131,6 +131,18 @@ def test_case_in_words() -> None:
     assert cased == ["don't panic", "DON'T PANIC", "Don't PANIC"]
 
 
+def test_tags_within_a_text_keep_their_case() -> None:
+    """The vocabulary knows them as they are."""
+    line = "press<t1> ok</t1> or <MASK> x<x1> now"
+    upper, lower, title = (
+        CaseConfig(to=to, sides="both")(example(line, line), Random(1))
+        for to in ("upper", "lower", "title")
+    )
+    assert upper.source == upper.target == "PRESS<t1> OK</t1> OR <MASK> X<x1> NOW"
+    assert lower.source == line
+    assert title.target == "Press<t1> Ok</t1> Or <MASK> X<x1> Now"
+
+
 def test_letters_that_come_apart_are_composed_again() -> None:
     apart = "\u0390".upper()
     assert len(apart) == 3

@@ -20,10 +20,17 @@ from dragoman.text.word_edges import fold, longest_apart, occurrences
         ("설정을 열고 재설정", "설정", 1),  # particles follow, but a word does not begin inside
         ("打开设置页面", "设置", 1),
         ("設定を開く", "設定", 1),
+        ("ユーザーID", "ユーザー", 1),
+        ("HACS를 HACSs", "HACS", 1),  # particles follow names and numbers, too
+        ("10분 110분 제10장", "10", 2),
+        ("%s을 %s개의 %sx", "%s", 2),
+        ("PC방", "방", 0),
         ("13 of 3", "3", 1),
         ("{name}s and %s", "{name}", 1),
         ("naïve", "na", 0),
         ("e\u0301tude", "e", 0),  # the accent belongs to the letter
+        ("ที่บ้าน", "ที", 0),  # as does a tone mark
+        ("ที่บ้าน", "ที่", 1),
         ("aa aa", "aa aa", 1),
     ],
 )

@@ -94,6 +94,15 @@ def test_spellings_in_every_place() -> None:
     assert not continues[pieces.index("▁H")] and not ends[pieces.index("▁(")]
 
 
+def test_a_korean_particle_does_not_spoil_a_name() -> None:
+    config = VocabularyConfig(size=11)
+    (vocabulary, _) = train_vocabularies([("a를 b", "를a b")] * 9, config, seed=1)
+    ends, continues = PhraseSpeller(vocabulary).edges
+    particle, letter = vocabulary.ids(["를", "a"])
+    assert ends[particle] and not continues[particle]
+    assert ends[letter] and continues[letter]
+
+
 @pytest.mark.parametrize("knew", [False, True])
 def test_another_thread_may_forget_what_is_remembered_at_any_time(
     knew: bool, monkeypatch: pytest.MonkeyPatch

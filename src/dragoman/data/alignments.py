@@ -99,7 +99,8 @@ def prepare_alignments(
             for part, stored in zip(parts, store.parts, strict=True):
                 rows = iter(range(stored.start, stored.stop))
                 if not part.is_aligned:
-                    _append(writer, [[] for _ in rows])
+                    while without := list(islice(rows, _CHUNK_PAIRS)):
+                        _append(writer, [()] * len(without))
                     continue
                 aligned = _aligned_pairs(part, cleaning, held_out)
                 while chunk := list(islice(aligned, _CHUNK_PAIRS)):

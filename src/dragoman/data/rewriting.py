@@ -58,6 +58,15 @@ class _Row:
     before: Example
     after: Example
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether both sides change but one cannot, its text being lost in an unknown piece.
+
+        The other would no longer be its translation, such as a phrase beside a whole sentence.
+        """
+        change = self.before.source != self.after.source and self.before.target != self.after.target
+        return change and bool(self.source_ids) and UNK in (*self.source_ids, *self.target_ids)
+
 
 class Rewriter:
     """Applies the transforms that run in each epoch.
@@ -95,10 +104,11 @@ class Rewriter:
     def __call__(self, rows: IntArray, shown: IntArray, epoch: int) -> tuple[Sentences, Sentences]:
         """Sources and targets of ``rows`` in ``epoch``.
 
-        A side that holds an unknown piece, whose text is lost, keeps its words.  A pair that would
-        have more pieces on a side than the store's maximum, or none, is changed only by the
-        transforms that draw nothing; if that does not fit either, its words stay as stored, behind
-        the tags of these transforms, and the end of the source is cut off.
+        A side that holds an unknown piece, whose text is lost, keeps its words, and so does the
+        other if both would change.  A pair that would have more pieces on a side than the store's
+        maximum, or none, is changed only by the transforms that draw nothing; if that does not fit
+        either, its words stay as stored, behind the tags of these transforms, and the end of the
+        source is cut off.
 
         Args:
             rows: ``(rows,)``.
@@ -165,13 +175,14 @@ class Rewriter:
 
     def _encoded(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[int], list[int]]]:
         """Rows with the ids of their changed sides."""
+        changes = [(row, row.before if row.is_torn else row.after) for row in rows]
         sources = _split_again(
             self._vocabularies.source,
-            [(row.source_ids, row.before.source, row.after.source) for row in rows],
+            [(row.source_ids, row.before.source, after.source) for row, after in changes],
         )
         targets = _split_again(
             self._vocabularies.target,
-            [(row.target_ids, row.before.target, row.after.target) for row in rows],
+            [(row.target_ids, row.before.target, after.target) for row, after in changes],
         )
         for row, source, target in zip(rows, sources, targets, strict=True):
             yield row, [*self._head(row.after.tags), *source], target

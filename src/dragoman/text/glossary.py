@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,10 +155,16 @@ class Glossary:
         key = (term.source if term.case_sensitive else fold(term.source), term.case_sensitive)
         other = self._by_source.setdefault(key, term)
         if set(other.targets) != set(term.targets):
+            there, both = "", "in one list"  # of terms from Python
+            if other.line:
+                there, both = (
+                    f" in {self._unit} {other.line}",
+                    f"in one {self._unit}, separated by |",
+                )
             raise DataError(
                 f"{self.place(term)}: {shown(term.source)} is {shown('|'.join(term.targets))}, but "
-                f"{shown('|'.join(other.targets))} in {self._unit} {other.line}; leave one of them "
-                f"out, or give both in one {self._unit}, separated by |"
+                f"{shown('|'.join(other.targets))}{there}; leave one of them out, or give both "
+                f"{both}"
             )
 
     def _check(self, term: Term) -> None:
@@ -185,26 +192,67 @@ def unmet(
         text: the text.
         whole: whether each must begin and end where words do; by default, all must.
     """
-    taken: list[Span] = []
-    lacking = []
+    keys = [(tuple(one), whole is None or whole[i]) for i, one in enumerate(phrases)]
+    found = {key: _places(text, *key) for key in dict.fromkeys(keys)}
+    places = [found[key] for key in keys]
+    taken: dict[int, Span] = {}
     # The longest phrases and those with the fewest alternatives choose their places first.
     order = sorted(
         range(len(phrases)), key=lambda i: (-max(map(len, phrases[i])), len(phrases[i]), i)
     )
     for index in order:
-        is_word = whole is None or whole[index]
-        places = (
-            span
-            for one in sorted(phrases[index], key=len, reverse=True)
-            for span in occurrences(text, one, whole=is_word)
-            if all(span[1] <= start or end <= span[0] for start, end in taken)
-        )
-        found = next(places, None)
-        if found is None:
-            lacking.append(index)
-        else:
-            taken.append(found)
-    return sorted(lacking)
+        taken |= _seats(index, places, taken)
+    return [index for index in range(len(phrases)) if index not in taken]
+
+
+def _places(text: str, alternatives: Sequence[str], whole: bool) -> list[Span]:
+    """Where any of the alternatives occurs, the longest first."""
+    longest_first = sorted(alternatives, key=len, reverse=True)
+    return [span for one in longest_first for span in occurrences(text, one, whole=whole)]
+
+
+def _seats(
+    index: int, places: Sequence[Sequence[Span]], taken: Mapping[int, Span]
+) -> dict[int, Span]:
+    """A place for one more phrase, and new ones for those that make room for it.
+
+    An augmenting path of a bipartite matching, searched breadth first; empty if there is none.
+
+    Args:
+        index: the phrase.
+        places: where each phrase occurs.
+        taken: the places of the others.
+    """
+    successors: dict[int, tuple[int, Span]] = {}  # who takes the place of a phrase, and which
+    holders = {span: phrase for phrase, span in taken.items()}
+    waiting, seen = deque([index]), set[Span]()
+    while waiting:
+        phrase = waiting.popleft()
+        for span in places[phrase]:
+            if span in seen:
+                continue
+            seen.add(span)
+            there = (
+                [holders[span]]
+                if span in holders  # they do not overlap, so no other phrase is there
+                else [other for other, held in taken.items() if not _apart(span, held)]
+            )
+            if not there:
+                moves = {phrase: span}
+                mover = phrase
+                while mover != index:
+                    mover, place = successors[mover]
+                    moves[mover] = place
+                if all(_apart(*two) for two in combinations(moves.values(), 2)):
+                    return moves
+            elif len(there) == 1 and there[0] not in successors:
+                successors[there[0]] = phrase, span
+                waiting.append(there[0])
+    return {}
+
+
+def _apart(one: Span, other: Span) -> bool:
+    return one[1] <= other[0] or other[1] <= one[0]
 
 
 def _normalised(term: Term) -> Term:

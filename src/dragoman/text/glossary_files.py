@@ -27,6 +27,8 @@ from dragoman.core.wording import named, shown
 from dragoman.text.glossary import Term
 from dragoman.text.language_codes import spelling
 from dragoman.text.lines import COMPRESSIONS, read_lines
+from dragoman.text.normalization import normalize
+from dragoman.text.word_edges import fold
 from dragoman.text.xml_parts import each_part, local
 
 CASE_SENSITIVE, DO_NOT_TRANSLATE = "case-sensitive", "do-not-translate"
@@ -133,10 +135,11 @@ def _merged(terms: list[Term]) -> list[Term]:
     """Terms of several concepts may be the same: any translation of any concept will do."""
     by_source: dict[str, Term] = {}
     for term in terms:
-        if (first := by_source.get(term.source.lower())) is not None:
+        key = fold(normalize(term.source))  # as a glossary compares them
+        if (first := by_source.get(key)) is not None:
             targets = tuple(dict.fromkeys((*first.targets, *term.targets)))
             term = Term(first.source, targets, line=first.line)  # noqa: PLW2901
-        by_source[term.source.lower()] = term
+        by_source[key] = term
     return list(by_source.values())
 
 

@@ -22,7 +22,8 @@ them then there these they this those through to together too toward two under u
 us use used uses using very via want was we well were what when where whether which while who whose
 why will with within without would yes yet you your yours
 """
-_LISTS = {"en": frozenset(_ENGLISH.split())}
+_TYPOGRAPHIC = _ENGLISH.replace("'", "’")
+_LISTS = {"en": frozenset(_ENGLISH.split()) | frozenset(_TYPOGRAPHIC.split())}
 
 
 def stop_words(language: str, counts: Counter[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from dragoman.text.glossary import Glossary, Match
 from dragoman.text.normalization import normalize
+from dragoman.text.tags import TAG
 
 AnnotationMethod = Literal["append", "replace"]
 BEGIN, TRANSLATED_AS, END = "<term>", "<as>", "</term>"
@@ -28,13 +29,18 @@ def annotation_tags(method: AnnotationMethod) -> tuple[str, ...]:
 def annotated(source: str, matches: Iterable[Match], method: AnnotationMethod) -> str:
     """A source with its terms annotated, each with the first of its translations.
 
+    A term within a tag, such as ``ui`` in ``<ui>``, is none.
+
     Args:
         source: a normalised line.
         matches: terms in it, in its order; none overlap.
         method: how they are annotated.
     """
     parts, place = [], 0
+    tags = [tag.span() for tag in TAG.finditer(source)] if "<" in source else []
     for term, start, end in matches:
+        if any(first < start and end < last for first, last in tags):
+            continue
         wanted = term.targets[0]
         inside = f"{source[start:end]} {TRANSLATED_AS} {wanted}" if method == "append" else wanted
         parts += [source[place:start], f" {BEGIN} {inside} {END} "]

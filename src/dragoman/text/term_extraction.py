@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -289,18 +289,37 @@ def _renderings(uses: _Uses) -> list[TermRendering]:
 def grouped_forms(texts: Iterable[str]) -> list[list[str]]:
     """Texts with those before them that look like forms of them, each in the first such group.
 
-    A frequent word may have thousands of translations, so not all are compared with all.
+    What has the same Korean word in front, itself among the texts, is in one group.  A frequent
+    word may have thousands of translations, so not all are compared with all.
     """
+    ranked = list(texts)
+    known = set(ranked)
     groups: list[list[str]] = []
     alike: defaultdict[str, list[list[str]]] = defaultdict(list)
-    for text in texts:
+    of_stem: dict[str, list[str]] = {}
+    for text in ranked:
+        stem = _stem(text, known)
         near = alike[_beginning(text)]
-        group = next((group for group in near if are_forms(group[0], text)), None)
+        group = None if stem is None else of_stem.get(stem)
+        if group is None:
+            group = next((group for group in near if are_forms(group[0], text)), None)
         if group is None:
             groups.append(group := [])
             near.append(group)
+        if stem is not None:
+            of_stem.setdefault(stem, group)
         group.append(text)
     return groups
+
+
+def _stem(text: str, known: Collection[str]) -> str | None:
+    """The shortest known beginning of a text that ends in Hangul and is a form of it.
+
+    A single syllable begins too many words to be one.
+    """
+    ends = range(text.rfind(" ") + 2, len(text))
+    beginnings = (text[: end + 1] for end in ends if _HANGUL.match(text[end]))
+    return next((one for one in beginnings if one in known), None)
 
 
 def _beginning(text: str) -> str:

@@ -6,6 +6,7 @@ numbers.  All of it becomes :class:`LexicalConstraint`, one for each place in a 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -17,9 +18,15 @@ from dragoman.core.wording import shown
 from dragoman.text.glossary import Glossary, unmet
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
-from dragoman.text.word_edges import Span, is_whole, longest_apart
+from dragoman.text.word_edges import UNSPACED, Span, is_whole, longest_apart
 
 ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
+
+# What is copied ends, and a number may begin, where a text goes on without a space.
+_UNSPACED = rf"{UNSPACED}\p{{Script=Hangul}}"
+_WORD = rf"[\w--[{_UNSPACED}]]"
+_NUMBER = r"[\p{N}--\p{Script=Han}]"  # without 〇
+_CJK_SIGNS = r"\u3000-\u303f\uff00-\uffef“”‘’"
 
 _PATTERNS: dict[ProtectedKind, str] = {
     "placeholders": r"""
@@ -27,14 +34,18 @@ _PATTERNS: dict[ProtectedKind, str] = {
             (?<!\d%[a-z](?=\p{L}))       # but no percentage, as in 20%ige
         | %[A-Z][A-Z0-9_]+%?              # %PRODUCTNAME, %APPDATA%
         | \{\{[^{}]*\}\} | \{[^{}\s]*\}   # {{ name }}, {name}, {0:.2f}, {}
-        | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_]\w*
+        | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_][A-Za-z0-9_]*
     """,
     "tags": r"</?[A-Za-z][^<>]*> | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
-    "urls": r"""
-        (?:https?|ftp|file)://[^\s<>"']*[^\s<>"'.,;:!?()\[\]{}] | (?<!\w)www\.[\w./-]*\w
-        | (?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+
+    "urls": rf"""
+        (?:https?|ftp|file)://[^\s<>"'{_CJK_SIGNS}{_UNSPACED}]*
+            [^\s<>"'.,;:!?()\[\]{{}}{_CJK_SIGNS}{_UNSPACED}]
+        | (?<!{_WORD})www\.[{_WORD}./-]*{_WORD}
+        | (?<![{_WORD}.+\-])[{_WORD}.+\-]+@{_WORD}[{_WORD}\-]*(?:\.{_WORD}[{_WORD}\-]*)+
     """,
-    "numbers": r"(?<![\p{L}\p{N}]|\p{N}[.,])\p{N}+(?:[.,]\p{N}+)*",
+    "numbers": rf"""
+        (?<![[\p{{L}}--[{_UNSPACED}]]\p{{N}}]|\p{{N}}[.,]){_NUMBER}+(?:[.,]{_NUMBER}+)*
+    """,
 }
 PROTECTED: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
 
@@ -86,7 +97,9 @@ class _Pattern:
             if end > start:
                 found = text[start:end]
                 phrases = _written(found) if self._is_number else (found,)
-                whole = is_whole(text, start, end)
+                # "5分" may be "5min", and "第5次" "5th".
+                has_unit = self._is_number and text[end : end + 1].isalpha()
+                whole = is_whole(text, start, end) and not has_unit
                 yield start, end, LexicalConstraint(phrases, whole, copied=True)
 
 
@@ -174,6 +187,16 @@ def _without_tags(text: str, tags: frozenset[str]) -> str:
 
 def _written(number: str) -> tuple[str, ...]:
     """How a number may be written in other languages: 1,234.5 as 1.234,5, 1 234,5 or 1234.5."""
+    return tuple(dict.fromkeys([*_separated(number), *_separated(_in_ascii(number))]))
+
+
+def _in_ascii(number: str) -> str:
+    """A number in the digits of most scripts: 10 for １０ and ١٠."""
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in number)
+
+
+def _separated(number: str) -> list[str]:
+    """A number with the signs of several languages between its digits."""
     swapped = number.translate({ord(","): ".", ord("."): ","})
     marks = [c for c in number if c in ",."]
     grouped = marks[0] if len(set(marks)) > 1 or len(marks) > 1 else None
@@ -181,4 +204,4 @@ def _written(number: str) -> tuple[str, ...]:
     for one in (number, swapped) if grouped else ():
         mark = next(c for c in one if c in ",.")
         found += [one.replace(mark, " "), one.replace(mark, "")]
-    return tuple(dict.fromkeys(found))
+    return found

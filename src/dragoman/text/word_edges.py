@@ -1,7 +1,9 @@
 """Where words begin and end, for finding terms in a text.
 
 Scripts without spaces have no such places: there a term may occur anywhere.  Hangul is written with
-spaces, but particles follow a word without one, so a word may end inside what spaces separate.
+spaces, but particles follow a word without one, so a word may end inside what spaces separate.  So
+do they follow numbers, placeholders and names in other scripts, which also follow Hangul, as in
+"제5장".
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ from itertools import count
 
 import regex
 
-_UNSPACED = "".join(
+UNSPACED = "".join(
     rf"\p{{Script={name}}}"
     for name in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-)
-_IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]")
+) + ("ー\uff70")  # which lengthen the vowel of a kana, and belong to no script
+"""Characters of scripts without spaces, as in brackets of a regular expression."""
+
+_IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]")
+_MARKED = regex.compile(r"[\p{L}\p{M}\p{N}]\p{M}")
 _HANGUL = regex.compile(r"\p{Script=Hangul}")
 _FINAL_SIGMA, _SIGMA = "\u03c2", "\u03c3"
 
@@ -37,12 +42,20 @@ def suffixed(character: str) -> bool:
     return _HANGUL.match(character) is not None
 
 
+def continues(character: str) -> bool:
+    """Whether a character joins to a word in front that is not in Hangul: a particle does not."""
+    return in_word(character) and not suffixed(character)
+
+
 def is_whole(text: str, start: int, end: int) -> bool:
     """Whether ``text[start:end]`` begins and ends where a word may begin and end."""
-    if in_word(text[start]) and in_word(text[start - 1 : start]):
+    before, first = text[start - 1 : start], text[start]
+    if in_word(first) and in_word(before) and (suffixed(first) or not suffixed(before)):
         return False
+    if _MARKED.match(text, end - 1):
+        return False  # the mark belongs to the letter, also of a script without spaces
     last = text[end - 1]
-    return suffixed(last) or not (in_word(last) and in_word(text[end : end + 1]))
+    return suffixed(last) or not (in_word(last) and continues(text[end : end + 1]))
 
 
 def occurrences(text: str, phrase: str, *, whole: bool = True) -> Iterator[Span]:

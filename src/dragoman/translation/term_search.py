@@ -22,7 +22,7 @@ from dragoman.text.inline_tags import structure, symbols_in, without_tags
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.terminology import LexicalConstraint, missing
 from dragoman.text.vocabulary import UNK, Vocabulary
-from dragoman.text.word_edges import in_word, suffixed
+from dragoman.text.word_edges import continues, in_word, suffixed
 
 _WIDEST = 32  # beam for phrases of many pieces
 _REMEMBERED = 10_000  # phrases whose spellings are kept
@@ -69,7 +69,7 @@ class PhraseSpeller:
         ]
         return WordEdges(
             torch.tensor([in_word(piece[-1:]) for piece in plain]),
-            torch.tensor([in_word(piece[:1]) for piece in plain]),
+            torch.tensor([continues(piece[:1]) for piece in plain]),
         )
 
     def _spelled(self, constraint: LexicalConstraint) -> Phrase:

@@ -279,6 +279,11 @@ class TestPo:
         assert read(path, None, None)[0].line == 4
         assert read(path, None, None)[1][:2] == ("c d", "e")
 
+    def test_lines_count_from_one_without_a_header(self, tmp_path: Path) -> None:
+        """A filter would drop the first entry if that had a line 0."""
+        path = write(tmp_path, "a.po", 'msgid "a"\nmsgstr "b"\n\nmsgid "c"\nmsgstr "d"\n')
+        assert [pair.line for pair in read(path, None, None)] == [1, 4]
+
     def test_fuzzy_obsolete_and_untranslated_entries_are_passed_over(self, tmp_path: Path) -> None:
         text = (
             '#, fuzzy\nmsgid "a"\nmsgstr "A"\n\nmsgid "b"\nmsgstr ""\n\n'
@@ -307,6 +312,7 @@ class TestPo:
         [
             ('msgid "a"\nmsgstr "b"\nnonsense\n', ":6: not the syntax of a gettext catalogue"),
             ('msgid "a"\nmsgstr "b\n', ":5: a string has no end"),
+            ('  msgid "a"\n  msgstr "b\n', ":5: a string has no end"),
             ('msgid "a"\nmsgstr ""\n', ": no translated entries"),
         ],
     )

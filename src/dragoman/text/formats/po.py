@@ -46,7 +46,7 @@ def _read(path: Path) -> Iterator[Pair]:
         for source, target in _messages(entry):
             if target:
                 found = True
-                yield Pair(source, target, entry.linenum)
+                yield Pair(source, target, entry.linenum or 1)  # 0 is the first, without a header
     if not found:
         raise DataError(f"{path}: no translated entries; give a catalogue with translations")
 
@@ -55,7 +55,8 @@ def _catalogue(path: Path) -> polib.POFile:
     # polib splits a string at U+2028 and its like, but a file only at its line ends.
     with tempfile.NamedTemporaryFile("w", suffix=".po", encoding="utf-8", newline="") as copy:
         for number, line in enumerate(read_lines(path), 1):
-            if line.startswith(("msg", '"')) and not line.rstrip().endswith('"'):
+            string = line.strip()
+            if string.startswith(("msg", '"')) and not string.endswith('"'):
                 # polib would take the last character for the quotation mark, and drop it
                 raise DataError(f"{path}:{number}: a string has no end; correct the line")
             copy.write(f"{line}\n")

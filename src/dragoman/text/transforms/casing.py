@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Literal
 
 from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
+from dragoman.text.tags import TAG
 from dragoman.text.transforms.interface import SharedTransform
 
+_TAGS = re.compile(f"({TAG.pattern})")
 _OTHER_SIDES = {"source": "target", "target": "source", "both": "both"}
 
 
 class CaseConfig(SharedTransform):
-    """Changes the case of words."""
+    """Changes the case of words; tags such as `<t1>` and `<mask>` stay as they are."""
 
     kind: Literal["case"] = "case"
     """Upper or lower case."""
@@ -48,5 +51,7 @@ class CaseConfig(SharedTransform):
         if self.to == "title":
             text = " ".join(word[:1].upper() + word[1:] for word in text.split())
         else:
-            text = text.lower() if self.to == "lower" else text.upper()
+            change = str.lower if self.to == "lower" else str.upper
+            parts = _TAGS.split(text)
+            text = "".join(part if at % 2 else change(part) for at, part in enumerate(parts))
         return normalize(text)  # some letters come apart: "\u0390".upper()

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from dragoman.text.examples import Direction, Example
 from dragoman.text.glossary import Glossary, Match, unmet
+from dragoman.text.normalization import normalize
 from dragoman.text.term_annotation import AnnotationMethod, annotated, annotation_tags
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
@@ -52,8 +53,9 @@ class AnnotateTermsConfig(SharedTransform):
         """The example with its terms annotated."""
         if not self.draws(rng):
             return example
+        source = normalize(example.source)  # that of a dev or test set is as it was read
         matches = matches_in_both(example, self.glossary)
-        return example._replace(source=annotated(example.source, matches, self.method))
+        return example._replace(source=annotated(source, matches, self.method))
 
 
 class WithTermsConfig(TransformConfig):
@@ -100,11 +102,14 @@ def term_annotation(transforms: Iterable[TransformConfig]) -> AnnotationMethod |
 def matches_in_both(example: Example, glossary: str) -> list[Match]:
     """The terms of a source whose translations the target has, each at a place of its own.
 
+    Their places are those in the normalised source.
+
     Raises:
         DataError: the glossary is missing or broken.
     """
     matches = _read(glossary, example).matches(example.source)
-    lacking = set(unmet([match.term.spellings() for match in matches], example.target))
+    target = normalize(example.target)
+    lacking = set(unmet([match.term.spellings() for match in matches], target))
     return [match for place, match in enumerate(matches) if place not in lacking]
 
 
