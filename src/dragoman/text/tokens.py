@@ -12,14 +12,15 @@ from typing import NamedTuple
 import regex
 
 from dragoman.text.tags import TAG
+from dragoman.text.word_edges import UNSPACED
 
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]"
+
+_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]"
 _WORD = regex.compile(
     rf"(?V1)(?P<opaque>{TAG.pattern}|\{{+[^{{}}\s]*\}}+|%\(\w+\)[a-z]|%[a-zA-Z0-9$]+"
     # without the text that follows them where there are no spaces
-    rf"|\$[a-zA-Z0-9_]+|[a-zA-Z0-9_]+://[^\s{_UNSPACED}\p{{Hangul}}\u3000-\u303f\uff00-\uffef]+)"
-    rf"|(?P<word>[{_UNSPACED}]\p{{M}}*|{_LETTERS}+(?:['’\-]{_LETTERS}+)*)"
+    rf"|\$[a-zA-Z0-9_]+|[a-zA-Z0-9_]+://[^\s{UNSPACED}\p{{Hangul}}\u3000-\u303f\uff00-\uffef]+)"
+    rf"|(?P<word>[{UNSPACED}]\p{{M}}*|{_LETTERS}+(?:['’\-]{_LETTERS}+)*)"
     r"|(?P<other>\S)"
 )
 _LETTER = regex.compile(r"\p{L}")
