@@ -14,7 +14,6 @@ import regex
 from dragoman.text.tags import TAG
 from dragoman.text.word_edges import UNSPACED
 
-
 _LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]"
 _WORD = regex.compile(
     rf"(?V1)(?P<opaque>{TAG.pattern}|\{{+[^{{}}\s]*\}}+|%\(\w+\)[a-z]|%[a-zA-Z0-9$]+"
