@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -252,6 +253,22 @@ def test_where_there_is_no_search_for_terms(
         Translator.load(saved, engine="ctranslate2", terms={"protect": ["tags"]})
     with pytest.raises(ConfigError, match="protect"):
         Translator.load(saved, terms={"protect": ["nonsense"]})
+
+
+@pytest.mark.parametrize(
+    ("glossary", "message"),
+    [
+        ({"house": 3}, r"glossary: 'house': expected a list of translations, found 3 \(int\)"),
+        ({"house": None}, "glossary: 'house': expected a list of translations, found None"),
+        ({"house": ["Haus", 3]}, r"glossary: 'house': expected a string, found 3 \(int\)"),
+        ({3: "Haus"}, r"glossary: each term: expected a string, found 3 \(int\)"),
+    ],
+)
+def test_a_glossary_of_anything_but_strings_is_refused(
+    translator: Translator, glossary: Any, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        translator.translate(["a"], glossary=glossary)
 
 
 def test_settings_may_be_narrow(translator: Translator) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from dragoman.core.arguments import check_list, check_text
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import Scorer, SearchConfig
@@ -131,15 +132,23 @@ def read_glossary(
 
     Raises:
         DataError: a file cannot be read, or terms contradict each other.
-        UsageError: it is nothing of the kind.
+        UsageError: it is nothing of the kind, or has anything but strings in it.
     """
     if isinstance(given, Glossary):
         return given
     if isinstance(given, Mapping):
-        return Glossary.of(given)
+        terms = [check_text(term, "glossary: each term") for term in given]
+        return Glossary.of({term: _translations(term, given[term]) for term in terms})
     if isinstance(given, (str, Path)):
         return Glossary.read(given)
     raise UsageError(f"glossary: expected a glossary, its file or a mapping, found {shown(given)}")
+
+
+def _translations(term: str, found: str | Sequence[str]) -> tuple[str, ...]:
+    """The translations of a term, of which callers may give one or several."""
+    name = f"glossary: {shown(term)}"
+    each = [found] if isinstance(found, str) else check_list(found, name, "translations")
+    return tuple(check_text(one, name) for one in each)
 
 
 def lacking(constraints: Constraints, text: str) -> tuple[str, ...] | None:
