@@ -35,6 +35,8 @@ class WatchedLines:
         source: vocabulary of the lines; tags of it in front of a line are not its text.
         speller: of the translations.
         has_inline_tags: whether symbols of inline tags in a line are no text.
+        separator: behind which the sentence itself begins, in a line that brings its own context;
+            None: no line does.
     """
 
     def __init__(
@@ -45,9 +47,10 @@ class WatchedLines:
         speller: PhraseSpeller,
         *,
         has_inline_tags: bool = False,
+        separator: str | None = None,
     ) -> None:
         self._lines, self._terms, self._speller = lines, terms, speller
-        self._has_inline_tags = has_inline_tags
+        self._has_inline_tags, self._separator = has_inline_tags, separator
         self._tags = frozenset(source.pieces(source.tags))
         self._waiting: deque[Line] = deque()
         self._lines_seen = self._found = 0
@@ -55,7 +58,11 @@ class WatchedLines:
     def __iter__(self) -> Iterator[Line]:
         for line in self._lines:
             try:
-                text = without_tags(line.text) if self._has_inline_tags else line.text
+                text = line.text
+                if self._separator is not None:  # terms of the context are not translated here
+                    text = text.rpartition(self._separator)[2]
+                if self._has_inline_tags:
+                    text = without_tags(text)
                 found = self._terms.constraints(text, self._tags)
             except DataError as error:
                 raise DataError(f"line {line.number + 1}: {error}") from error

@@ -403,9 +403,11 @@ class Translator:
             tags = (
                 self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
             )
+            context = self._direct.context
             watched = WatchedLines(
                 *(given, terms, tags, self._speller),
                 has_inline_tags=self._direct.inline_tags is not None,
+                separator=None if context is None else context.separator,
             )
             translated = self._stream(iter(watched), progress or _nobody, config)
             return self._while_open(watched.warned(translated))
