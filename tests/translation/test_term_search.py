@@ -206,6 +206,23 @@ def test_a_term_longer_than_any_output_is_refused(saved: Path, tmp_path: Path) -
         translator.translate(["a"], maximum_length=6)
 
 
+def test_a_term_may_have_all_positions_but_that_of_the_begin_symbol() -> None:
+    config, vocabularies = parts()
+    term = "Fluss im alten neuen Haus"
+    spellings = PhraseSpeller(vocabularies.target).phrase(LexicalConstraint((term,)))
+    pieces = min(len(one.ids) for one in spellings)
+
+    def translated(positions: int) -> list[str]:
+        values = {"positions": "learned", "max_positions": positions}
+        model = build_model(config.model.model_copy(update=values), vocabularies).eval()
+        translator = Translator([model], vocabularies, SearchConfig(extra_length=12))
+        return translator.translate(["a"], glossary={"river": term})
+
+    assert len(translated(pieces + 1)) == 1
+    with pytest.raises(DataError, match=f"{pieces} pieces, .* at most {pieces - 1};"):
+        translated(pieces)
+
+
 def test_what_is_described(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("house\tHaus\n", encoding="utf-8")
     (tmp_path / "keep.txt").write_text("river\n", encoding="utf-8")

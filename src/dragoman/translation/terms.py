@@ -190,7 +190,9 @@ def check_terms(
             f"glossary: with search.grammar {config.grammar}, outputs have no text that terms or "
             "what is copied could be in; leave out the terms"
         )
-    limits = [config.maximum_length, scorer.position_limit]
+    positions = scorer.position_limit
+    # The begin symbol takes one of the positions.
+    limits = [config.maximum_length, None if positions is None else positions - 1]
     limit = min((one for one in limits if one is not None), default=None)
     if limit is not None:
         check_lengths(terms, speller, limit)
