@@ -55,6 +55,8 @@ def test_a_run_scores_what_translation_gives(corpus: Path, tmp_path: Path, targe
     with Translator.load(tmp_path / "run", device="cpu") as translator:
         hypotheses = translator.translate([pair.source for pair in pairs])
         scored = translator.score([pair.source for pair in pairs], [pair.target for pair in pairs])
+        # Sources with context say nothing of how long the translation of one without is.
+        assert (translator.search.length_ratio is None) is not target
     assert not (target and any("<sep>" in text for text in hypotheses))
     part = config.test_sets()["news"]
     references = [pair.target for pair in pairs]

@@ -12,6 +12,7 @@ from stores import write_store
 from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.decisions import with_length_ratio
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart
 
 PAIRS = {"path": "train.tsv", "source": "en", "target": "de"}
@@ -52,3 +53,16 @@ def test_copied_text_has_words(tmp_path: Path) -> None:
     store = write_store(tmp_path / "data", ROWS, [(2, 1.0), (4, 1.0)])
     begun = config(PAIRS, alone({"kind": "copy"}))
     assert with_length_ratio(begun, store).search.length_ratio == 5.0
+
+
+@pytest.mark.parametrize("target", [False, True])
+def test_sources_with_context_of_their_own_have_no_usual_length(
+    target: bool, tmp_path: Path
+) -> None:
+    """What is usual behind five sentences would cut the translation of one that stands alone."""
+    store = write_store(tmp_path / "data", ROWS, [(2, 1.0), (4, 1.0)])
+    begun = config(PAIRS, PAIRS)
+    context = ContextConfig(sentences=5, target=target)
+    begun = begun.model_copy(update={"data": begun.data.model_copy(update={"context": context})})
+    expected = 5.0 if target else None
+    assert with_length_ratio(begun, store).search.length_ratio == expected

@@ -12,7 +12,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.language_pieces import foreign_pieces, read_pieces, write_pieces
 from dragoman.saved.model import PIECES_FILE
 from dragoman.text.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabulary import Vocabularies, Vocabulary
+from dragoman.text.vocabulary import EOS, UNK, Vocabularies, Vocabulary
 
 
 @pytest.fixture
@@ -39,6 +39,17 @@ def test_it_is_read_as_it_was_written(model: Path) -> None:
     assert all(np.array_equal(shares, written.shares[name]) for name, shares in found.items())
     assert foreign_pieces(model, known, "de", 0.1) == (6,)
     assert foreign_pieces(model, known, "en", 0.1) == (5,)
+
+
+def test_symbols_and_tags_belong_to_no_language(tmp_path: Path) -> None:
+    """Only English text has unknown pieces, and sentences with a separator between them."""
+    model = save_tiny_model(tmp_path / "model", tags=("<sep>",))
+    known = target(model)
+    german, english = np.zeros((2, len(known)), np.float32)
+    english[[UNK, EOS, known.tag("<sep>"), *known.encode("c")]] = 0.25
+    shares = PieceFrequencies({"de": german, "en": english})
+    write_pieces(model / PIECES_FILE, shares, known)
+    assert foreign_pieces(model, known, "de", 0.1) == tuple(sorted({*known.encode("c")}))
 
 
 def test_what_it_cannot_say_is_an_error(model: Path, tmp_path: Path) -> None:

@@ -132,6 +132,19 @@ def test_tags_of_a_line_change_no_other(seed: int) -> None:
     assert not named(beside[0][0].ids)
 
 
+@every_way
+def test_a_line_without_tags_gets_none_whatever_else_is_allowed(way: dict[str, Any]) -> None:
+    """Alone as beside a line with tags, and though search.allow_tags forbids none of them."""
+    plain, marked = [EOS + 1, EOS + 2], [EOS + 1, FIRST, EOS + 3, FIRST + 3]
+    config = parse(SearchConfig, {"extra_length": 4, **way}, "test")
+    for seed in range(9):
+        scorer = random_scorer(seed)
+        (alone,) = search(scorer, *padded([plain]), config, tags=symbols())
+        beside, _ = search(scorer, *padded([plain, marked]), config, tags=symbols())
+        assert [one.ids for one in alone] == [one.ids for one in beside]
+        assert not any(named(one.ids) for one in alone)
+
+
 def test_a_batch_without_tags_has_no_constraint() -> None:
     assert symbols().plan(padded([[4, 5]])[0]) is None
 

@@ -161,6 +161,15 @@ class TestWithPy3langid:
         with pytest.raises(ConfigError, match="tlh: the identifier py3langid does not know it"):
             Router.load(models["x"], routes=routes, device="cpu")
 
+    def test_of_one_language_there_is_no_choice(self, models: dict[str, Path]) -> None:
+        """The first model does not say what it reads, so all lines would be French."""
+        routes = {"fr": {"models": [str(models["a"])]}}
+        with pytest.raises(ConfigError, match="fr is the only language that is known"):
+            Router.load(models["x"], routes=routes, device="cpu")
+        named = {"languages": ["de", "fr"]}
+        with Router.load(models["x"], routes=routes, identifier=named, device="cpu") as router:
+            assert router._labeller.labels == ["de", "fr"]
+
 
 @pytest.fixture
 def identifier() -> None:

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -214,6 +215,23 @@ def test_a_term_longer_than_any_output_is_refused(saved: Path, tmp_path: Path) -
         translator.translate(["a"], maximum_length=6)
 
 
+def test_a_term_may_have_all_positions_but_that_of_the_begin_symbol() -> None:
+    config, vocabularies = parts()
+    term = "Fluss im alten neuen Haus"
+    spellings = PhraseSpeller(vocabularies.target).phrase(LexicalConstraint((term,)))
+    pieces = min(len(one.ids) for one in spellings)
+
+    def translated(positions: int) -> list[str]:
+        values = {"positions": "learned", "max_positions": positions}
+        model = build_model(config.model.model_copy(update=values), vocabularies).eval()
+        translator = Translator([model], vocabularies, SearchConfig(extra_length=12))
+        return translator.translate(["a"], glossary={"river": term})
+
+    assert len(translated(pieces + 1)) == 1
+    with pytest.raises(DataError, match=f"{pieces} pieces, .* at most {pieces - 1};"):
+        translated(pieces)
+
+
 def test_what_is_described(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("house\tHaus\n", encoding="utf-8")
     (tmp_path / "keep.txt").write_text("river\n", encoding="utf-8")
@@ -261,6 +279,22 @@ def test_where_there_is_no_search_for_terms(
         Translator.load(saved, engine="ctranslate2", terms={"protect": ["tags"]})
     with pytest.raises(ConfigError, match="protect"):
         Translator.load(saved, terms={"protect": ["nonsense"]})
+
+
+@pytest.mark.parametrize(
+    ("glossary", "message"),
+    [
+        ({"house": 3}, r"glossary: 'house': expected a list of translations, found 3 \(int\)"),
+        ({"house": None}, "glossary: 'house': expected a list of translations, found None"),
+        ({"house": ["Haus", 3]}, r"glossary: 'house': expected a string, found 3 \(int\)"),
+        ({3: "Haus"}, r"glossary: each term: expected a string, found 3 \(int\)"),
+    ],
+)
+def test_a_glossary_of_anything_but_strings_is_refused(
+    translator: Translator, glossary: Any, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        translator.translate(["a"], glossary=glossary)
 
 
 def test_settings_may_be_narrow(translator: Translator) -> None:

@@ -18,6 +18,7 @@ from dragoman.saved.model import SavedConfig, build_model, load_model, read_conf
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.context import ContextConfig
+from dragoman.text.glossary import Glossary
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
@@ -81,6 +82,21 @@ def test_what_follows_the_last_separator_is_kept(vocabularies: Vocabularies) -> 
     assert engine.read[2] == "a b <sep> c <sep> d e"
     (one,) = translating.translate_nbest(["a", "b"])[1]
     assert "<sep>" not in one.pieces
+
+
+def test_terms_of_the_context_are_not_demanded(vocabularies: Vocabularies) -> None:
+    """A request may be served in parts, so its lines bring their own context."""
+    translating, _ = translator(vocabularies, ContextConfig())
+    lines, glossary = ["a b", "c", "a <sep> c d"], Glossary.of({"a": "e", "d": "d d"})
+
+    async def served() -> list[tuple[str, ...] | None]:
+        async with RequestBatcher(translating) as batcher:
+            found = await batcher.translate_nbest(lines, glossary=glossary)
+            return [best.missing for best, *_ in found]
+
+    assert asyncio.run(served()) == [("e",), (), ("d d",)]
+    found = translating.translate_nbest(lines, glossary=glossary)
+    assert [best.missing for best, *_ in found] == [("e",), (), ("d d",)]
 
 
 def test_long_context_is_left_out_rather_than_refused(vocabularies: Vocabularies) -> None:

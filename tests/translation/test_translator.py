@@ -20,7 +20,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.engine import SourceBatch
-from dragoman.translation.outputs import Scored, Translation, Unscored
+from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)  # threads waiting for one another take longer than matrices this small
@@ -371,6 +371,17 @@ def test_attention_is_of_one_model_that_has_some(
     monkeypatch.setattr(Transformer, "decode_attending", TranslationModel.decode_attending)
     with pytest.raises(ConfigError, match="no attention over the source"):
         Translator(models[:1], vocabularies).attention("the", "a")
+
+
+def test_attention_of_anything_else_is_refused(translator: Translator) -> None:
+    wrong: Any = "target"
+    with pytest.raises(ConfigError, match="choose one of: source, encoder, decoder"):
+        translator.attention("the", "a", of=wrong)
+    number: Any = 3
+    reading: list[AttentionOf] = ["source", "decoder"]
+    for of in reading:
+        with pytest.raises(UsageError, match=r"target: expected a string, found 3 \(int\)"):
+            translator.attention("the", number, of=of)
 
 
 def test_a_saved_model_translates_as_before(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -44,9 +44,13 @@ def with_precision(config: ExperimentConfig, run: Path, world: World) -> Experim
 def with_length_ratio(config: ExperimentConfig, store: Store) -> ExperimentConfig:
     """The configuration with how long translations usually are: search notices those that are not.
 
-    A run whose text has no sources to translate, with words in them, has none.
+    A run whose text has no sources to translate, with words in them, has none; nor has one whose
+    sources alone have context: a sentence without, such as the first of a document, would have an
+    output several times as long as usual for so short a source, and be cut.
     """
-    search = config.search
+    search, context = config.search, config.data.context
+    if context is not None and not context.target:
+        return config
     translates = config.training.objective.translates and not config.model.writes_labels
     if search.length_ratio is not None or not (config.model.reads_source and translates):
         return config

@@ -15,7 +15,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import PIECES_FILE, home_of, model_directory
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabulary import EOS, Vocabulary
 
 _KEY = "vocabulary"
 
@@ -65,6 +65,8 @@ def foreign_pieces(
 ) -> tuple[int, ...]:
     """The pieces that translations into ``language`` may not contain, in ascending order.
 
+    Symbols and tags belong to no language: whether they may be written, search has settings for.
+
     Args:
         model: a model, run or checkpoint.
         vocabulary: its target vocabulary.
@@ -87,4 +89,6 @@ def foreign_pieces(
             f"{model}: there was no training text in {language} (languages: "
             f"{', '.join(sorted(frequencies.shares))}), so nothing says which pieces are its own"
         )
-    return frequencies.foreign(language, share)
+    tags = frozenset(vocabulary.tags)
+    foreign = frequencies.foreign(language, share)
+    return tuple(piece for piece in foreign if piece > EOS and piece not in tags)

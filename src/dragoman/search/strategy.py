@@ -198,6 +198,8 @@ def search(
     if not len(source):
         return []
     plan = None if tags is None else tags.plan(source)
+    if tags is not None and plan is None:  # as beside sources that have some
+        never = [*never, *tags.ids.tolist()]
     rules = build_rules(
         source_mask,
         config,

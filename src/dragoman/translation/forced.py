@@ -187,7 +187,9 @@ class ForcedDecoder:
             UsageError: it is not a string.
         """
         engine, (model,) = self._engine, self._engine.models
-        ids = [] if target is None else self._encode(self._vocabularies.target, target, "target")
+        ids: list[int] = []
+        if target is not None:
+            ids = self._encode(self._vocabularies.target, check_text(target, "target"), "target")
         batch = make_batch([source], [ids]).to(engine.device)
         with evaluating(engine.models), torch.inference_mode():
             written = None if target is None else batch.target_input

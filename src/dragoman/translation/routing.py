@@ -119,10 +119,20 @@ class Router(Dispatcher):
 
 
 def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
-    """The classifier, or py3langid for the languages that lines may be in."""
+    """The classifier, or py3langid for the languages that lines may be in.
+
+    Raises:
+        ConfigError: there is one language alone, which every line would be taken to be in.
+    """
     if config.classifier is not None:
         return Classifier.load(config.classifier, device=system.device)
     languages = config.languages or dict.fromkeys([*system.routed(), *_source_languages(system)])
+    if len(languages) < 2:
+        raise ConfigError(
+            f"identifier: {', '.join(languages)} is the only language that is known, and every "
+            "line would be taken to be in it; name all languages of the lines in "
+            "identifier.languages, or use a model that says what it translates from"
+        )
     return Identifier(tuple(languages))
 
 

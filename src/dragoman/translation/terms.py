@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from dragoman.core.arguments import check_list, check_text
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import Scorer, SearchConfig
@@ -34,6 +35,8 @@ class WatchedLines:
         source: vocabulary of the lines; tags of it in front of a line are not its text.
         speller: of the translations.
         has_inline_tags: whether symbols of inline tags in a line are no text.
+        separator: behind which the sentence itself begins, in a line that brings its own context;
+            None: no line does.
     """
 
     def __init__(
@@ -44,9 +47,10 @@ class WatchedLines:
         speller: PhraseSpeller,
         *,
         has_inline_tags: bool = False,
+        separator: str | None = None,
     ) -> None:
         self._lines, self._terms, self._speller = lines, terms, speller
-        self._has_inline_tags = has_inline_tags
+        self._has_inline_tags, self._separator = has_inline_tags, separator
         self._tags = frozenset(source.pieces(source.tags))
         self._waiting: deque[Line] = deque()
         self._lines_seen = self._found = 0
@@ -54,7 +58,11 @@ class WatchedLines:
     def __iter__(self) -> Iterator[Line]:
         for line in self._lines:
             try:
-                text = without_tags(line.text) if self._has_inline_tags else line.text
+                text = line.text
+                if self._separator is not None:  # terms of the context are not translated here
+                    text = text.rpartition(self._separator)[2]
+                if self._has_inline_tags:
+                    text = without_tags(text)
                 found = self._terms.constraints(text, self._tags)
             except DataError as error:
                 raise DataError(f"line {line.number + 1}: {error}") from error
@@ -131,15 +139,23 @@ def read_glossary(
 
     Raises:
         DataError: a file cannot be read, or terms contradict each other.
-        UsageError: it is nothing of the kind.
+        UsageError: it is nothing of the kind, or has anything but strings in it.
     """
     if isinstance(given, Glossary):
         return given
     if isinstance(given, Mapping):
-        return Glossary.of(given)
+        terms = [check_text(term, "glossary: each term") for term in given]
+        return Glossary.of({term: _translations(term, given[term]) for term in terms})
     if isinstance(given, (str, Path)):
         return Glossary.read(given)
     raise UsageError(f"glossary: expected a glossary, its file or a mapping, found {shown(given)}")
+
+
+def _translations(term: str, found: str | Sequence[str]) -> tuple[str, ...]:
+    """The translations of a term, of which callers may give one or several."""
+    name = f"glossary: {shown(term)}"
+    each = [found] if isinstance(found, str) else check_list(found, name, "translations")
+    return tuple(check_text(one, name) for one in each)
 
 
 def lacking(constraints: Constraints, text: str) -> tuple[str, ...] | None:
@@ -174,7 +190,9 @@ def check_terms(
             f"glossary: with search.grammar {config.grammar}, outputs have no text that terms or "
             "what is copied could be in; leave out the terms"
         )
-    limits = [config.maximum_length, scorer.position_limit]
+    positions = scorer.position_limit
+    # The begin symbol takes one of the positions.
+    limits = [config.maximum_length, None if positions is None else positions - 1]
     limit = min((one for one in limits if one is not None), default=None)
     if limit is not None:
         check_lengths(terms, speller, limit)

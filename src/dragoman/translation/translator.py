@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -20,6 +20,7 @@ from dragoman.core.arguments import check_function, check_path
 from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
+from dragoman.core.wording import shown
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.installed_models import found_model
 from dragoman.saved.system import TranslationSystem
@@ -402,9 +403,11 @@ class Translator:
             tags = (
                 self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
             )
+            context = self._direct.context
             watched = WatchedLines(
                 *(given, terms, tags, self._speller),
                 has_inline_tags=self._direct.inline_tags is not None,
+                separator=None if context is None else context.separator,
             )
             translated = self._stream(iter(watched), progress or _nobody, config)
             return self._while_open(watched.warned(translated))
@@ -504,13 +507,19 @@ class Translator:
                 (encoder; ``target`` is not read), or the target by the target (decoder).
 
         Raises:
-            ConfigError: this is an ensemble, a family without such attention, or there is a pivot.
+            ConfigError: this is an ensemble, a family without such attention, there is a pivot, or
+                nothing of this name is looked at.
             DataError: an empty source; a source or target that is longer than
                 ``max_source_pieces`` or the model's positions.
             UsageError: either is not a string, or the translator is closed.
         """
         self._check_open()
         self.check_direct("attention")
+        if of not in get_args(AttentionOf):
+            raise ConfigError(
+                f"attention: {shown(of)} is not looked at; choose one of: "
+                f"{', '.join(get_args(AttentionOf))}"
+            )
         forced = self._direct.forced(self.search)
         forced.check_shown(of_source=of == "source")
         ids = forced.source_ids(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError
 from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+from dragoman.techniques.corpus_filtering.pair_scorer import PairScorer
 from dragoman.text.examples import Direction
+from dragoman.text.formats import Pair
 
 EN_FR = Direction(source_language="en", target_language="fr", tags=("<2fr>",))
 FR_EN = Direction(source_language="fr", target_language="en", tags=("<2en>",))
@@ -61,6 +64,19 @@ def test_one_model_of_both_directions(models: dict[str, Path]) -> None:
     assert languages(models, "both", sides=("de", "en")) == ("de", "en")
 
 
+def test_languages_that_models_do_not_name_can_be_identified(models: dict[str, Path]) -> None:
+    """As the error says that asks for their names; such a model has one target, and no tag."""
+    unnamed, other = models["unnamed"], models["unnamed-2"]
+    named = scoring_models([unnamed], [other], languages=("en", "de"), identify=True)
+    assert named.languages == ("en", "de")
+    plain = scoring_models([unnamed], [other])
+    rows = [
+        scorer.score([Pair("a b", "b c", 1)]).rows
+        for scorer in (PairScorer(plain), PairScorer(replace(named, languages=None)))
+    ]
+    assert rows[0] == rows[1]
+
+
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
@@ -71,6 +87,7 @@ def test_one_model_of_both_directions(models: dict[str, Path]) -> None:
         (("many",), {}, "several directions .*--from en --to de"),
         (("unnamed",), {}, "one model of one direction cannot score both"),
         (("unnamed", "unnamed"), {}, "one model of one direction cannot score both"),
+        (("unnamed",), {"languages": ("en", "de")}, "one model of one direction cannot score"),
         (("unnamed", "unnamed-2"), {"identify": True}, "--from and --to"),
         (("en-de", "de-en"), {"sides": ("de", "en")}, "the pairs are de-en.* for en-de"),
         (("en-de", "de-en"), {"domain": Path("lm")}, "name both, or neither"),

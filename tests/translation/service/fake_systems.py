@@ -23,6 +23,8 @@ _MARKS = re.compile(r"\[X\d+X\]")
 
 def known(line: str, rank: int = 1) -> str:
     """The translation of a line: its words in capitals, each with its language."""
+    if not line:
+        return ""
     tag, *words = line.split()
     text = " ".join(f"{word.upper()}{tag[2:-1]}" for word in words)
     return text if rank == 1 else f"{text} {rank}"

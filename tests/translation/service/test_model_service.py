@@ -296,6 +296,16 @@ def test_sentences_are_streamed_in_order_before_all_are_done() -> None:
     run(use, system)
 
 
+def test_a_stream_whose_reader_was_too_slow_says_what_time_there_was() -> None:
+    async def use(service: ModelService) -> None:
+        reading = service.stream(to_german("One. Two. Three. Four."), seconds=0.2)
+        with pytest.raises(RefusedError, match=r"not ready after 0\.2 s"):
+            async for _ in reading:
+                await asyncio.sleep(0.15)
+
+    run(use, FakeSystem("en-de"))
+
+
 def test_a_full_queue_says_when_to_come_back_and_time_is_bounded() -> None:
     system = FakeSystem("en-de")
 

@@ -41,6 +41,22 @@ class SaysOneThing(FakeTranslator):
         return [replace(one, text="The building stands.") for one in found]
 
 
+class SaysNothing(FakeTranslator):
+    """Finds that nothing is the best translation of anything."""
+
+    def _translated(self, line: str, prefix: str, nbest: int) -> list[Translation]:
+        found = super()._translated(line, prefix, nbest)
+        return [replace(one, text="") for one in found]
+
+
+class Calibrated(FakeTranslator):
+    """Says how sure it is."""
+
+    def _translated(self, line: str, prefix: str, nbest: int) -> list[Translation]:
+        found = super()._translated(line, prefix, nbest)
+        return [replace(one, confidence=0.9) for one in found]
+
+
 def system(pair: str, translator: FakeTranslator) -> FakeSystem:
     found = FakeSystem(pair)
     found.translator = translator
@@ -88,6 +104,21 @@ def test_without_terms_such_sentences_are_translated_once() -> None:
     one, two = system("de-en", SaysOneThing()), FakeSystem("en-fr")
     answered(TextRequest("Das Haus steht. Das Bauwerk steht.", "fr", "de"), one, two)
     assert two.translator.calls == [["<2fr> The building stands."]]
+
+
+def test_what_is_empty_in_the_pivot_language_stays_empty() -> None:
+    """A tag alone would be translated into something that nobody has said."""
+    one, two = system("de-en", SaysNothing()), FakeSystem("en-fr")
+    found = answered(TextRequest("Das Haus steht.", "fr", "de"), one, two)
+    assert (found.text, two.translator.calls) == ("", [[""]])
+
+
+def test_two_systems_have_no_confidence_together() -> None:
+    """That of the second is about its own source, which the first may have got wrong."""
+    for source, expected in (("en", 0.9), ("de", None)):
+        systems = system("de-en", Calibrated()), system("en-fr", Calibrated())
+        found = answered(TextRequest("Ja.", "fr", source), *systems)
+        assert [each.confidence for each in found.sentences[0].renderings] == [expected]
 
 
 def test_links_are_those_of_the_translation_that_is_given(asked: Asked) -> None:

@@ -70,7 +70,10 @@ def scoring_models(
     ):
         if language not in _UNNAMED:
             _check_source(path, config, language, alone=not reverse)
-    if source in _UNNAMED and model_digest(forward[0]) == model_digest(opposite[0]):
+    # What has no name in a model cannot be asked for; it is the only one that the model writes.
+    written = [target_languages(config) for config in configs]
+    is_unnamed = source in _UNNAMED or any(set(names) <= _UNNAMED for names in written)
+    if is_unnamed and model_digest(forward[0]) == model_digest(opposite[0]):
         raise ConfigError(
             f"{forward[0]}: one model of one direction cannot score both; name a model of the "
             "opposite one with --reverse"
@@ -82,19 +85,19 @@ def scoring_models(
         )
 
     def described(
-        paths: Sequence[Path], source: str | None, target: str | None
+        paths: Sequence[Path], source: str | None, target: str | None, into: Sequence[str] = ()
     ) -> TranslationSystem:
         named = {
             "models": tuple(paths),
             "source_language": None if source in _UNNAMED else source,
-            "target_language": None if target in _UNNAMED else target,
+            "target_language": None if target in _UNNAMED or set(into) <= _UNNAMED else target,
             "device": device,
         }
         return parse(TranslationSystem, named, "score --filter")
 
     return ScoringModels(
-        described(forward, source, target),
-        described(opposite, target, source),
+        described(forward, source, target, written[0]),
+        described(opposite, target, source, written[1]),
         None if domain is None else described([domain], None, None),
         None if general is None else described([general], None, None),
         (source, target) if identify else None,

@@ -224,12 +224,13 @@ class ModelService:
     ) -> AsyncIterator[TranslatedSentence]:
         """See :meth:`TranslationService.stream`."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + (self._seconds if seconds is None else seconds)
-        (job,) = await self._in_time(self._planned([request]), end - loop.time())
+        seconds = self._seconds if seconds is None else seconds
+        end = loop.time() + seconds
+        (job,) = await self._in_time(self._planned([request]), seconds)
         joiner = Joiner(job)
         for part in sizes(len(job.units), _FIRST, _MOST):
             units = job.units[part.start : part.stop]
-            await self._in_time(self._answer([(job, units)]), end - loop.time())
+            await self._in_time(self._answer([(job, units)]), seconds, left=end - loop.time())
             for unit in units:
                 for sentence in joiner.add(unit):
                     yield sentence
@@ -331,11 +332,23 @@ class ModelService:
                 works.append(opened.enter_context(translator).translate(mine))
             await _together(works)
 
-    async def _in_time(self, work: Coroutine[Any, Any, Result], seconds: float | None) -> Result:
-        """The result of some work, or why there is none in words for clients."""
+    async def _in_time(
+        self,
+        work: Coroutine[Any, Any, Result],
+        seconds: float | None,
+        *,
+        left: float | None = None,
+    ) -> Result:
+        """The result of some work, or why there is none in words for clients.
+
+        Args:
+            work: a request or, if ``left`` is given, a part of one.
+            seconds: that the request may take.
+            left: of these, for this part.
+        """
         seconds = self._seconds if seconds is None else seconds
         try:
-            return await asyncio.wait_for(work, seconds)
+            return await asyncio.wait_for(work, seconds if left is None else left)
         except (asyncio.TimeoutError, DeadlineError) as error:
             raise RefusedError(
                 "timed_out", f"the translation was not ready after {seconds:.3g} s; send less text"

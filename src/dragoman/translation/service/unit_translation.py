@@ -143,9 +143,9 @@ class UnitTranslator:
         )
 
     def _lines(self, leg: int, units: Sequence[Unit]) -> list[str]:
-        """Sentences as the system of a leg reads them, without marks."""
+        """Sentences as the system of a leg reads them, without marks; an empty one stays empty."""
         loaded, tags = self._legs[leg].system.loaded, self._tags[leg]
-        return [loaded.line(unit.text, tags, unit.before) for unit in units]
+        return [loaded.line(unit.text, tags, unit.before) if unit.text else "" for unit in units]
 
     def _marked_line(self, unit: Unit) -> str | None:
         """A sentence with its marks, if the only system knows inline tags."""
