@@ -22,6 +22,7 @@ from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.tasks import Objective
 
 CUT_OFF = {"kind": "dummy_source", "cut_off": True}
+ZERO = {"kind": "dummy_source", "cut_off": "zero"}
 COPY: dict[str, Any] = {"kind": "copy"}
 
 
@@ -70,13 +71,16 @@ def learned(corpus: Path, run: Path, *parts: dict[str, Any]) -> tuple[set[str], 
     return weights.keys() - same, same
 
 
-def test_a_run_on_cut_off_text_leaves_what_reads_the_source(corpus: Path, tmp_path: Path) -> None:
-    changed, same = learned(corpus, tmp_path / "alone", alone("de", CUT_OFF))
+@pytest.mark.parametrize("cut_off", [CUT_OFF, ZERO], ids=["frozen", "zero"])
+def test_a_run_on_cut_off_text_leaves_what_reads_the_source(
+    cut_off: dict[str, Any], corpus: Path, tmp_path: Path
+) -> None:
+    changed, same = learned(corpus, tmp_path / "alone", alone("de", cut_off))
     assert {name for name in same if not name.startswith("encoder.")} == {
         f"decoder.0.cross_attention.{part}.weight" for part in ("query", "key", "value", "output")
     }
     assert not any(name.startswith("encoder.") for name in changed)
-    changed, same = learned(corpus, tmp_path / "mixed", PAIRS, alone("de", CUT_OFF))
+    changed, same = learned(corpus, tmp_path / "mixed", PAIRS, alone("de", cut_off))
     assert not same
 
 
@@ -85,12 +89,21 @@ def test_the_objective_is_wrapped_only_where_text_is_cut_off(corpus: Path, tmp_p
     cases: list[tuple[dict[str, Any], Objective]] = [
         (plain, CrossEntropy(0.1)),
         (CUT_OFF, SourceCutOff(CrossEntropy(0.1), frozenset({1}))),
+        (ZERO, SourceCutOff(CrossEntropy(0.1), frozenset({1}), zero=True)),
     ]
     for number, (transform, expected) in enumerate(cases):
         config = configured(corpus, PAIRS, alone("de", transform))
         found = Experiment.create(config, tmp_path / str(number))
         (task,) = found.tasks(found.prepare(), ALONE)
         assert task.objective == expected
+
+
+def test_parts_may_be_cut_off_in_both_ways(corpus: Path, tmp_path: Path) -> None:
+    config = configured(corpus, PAIRS, alone("de", ZERO), alone("de", CUT_OFF))
+    found = Experiment.create(config, tmp_path)
+    (task,) = found.tasks(found.prepare(), ALONE)
+    frozen = SourceCutOff(CrossEntropy(0.1), frozenset({2}))
+    assert task.objective == SourceCutOff(frozen, frozenset({1}), zero=True)
 
 
 def test_cut_off_text_needs_gradients_that_are_sent_after_all_passes(corpus: Path) -> None:

@@ -300,6 +300,10 @@ def test_cutting_off_a_source_changes_no_text() -> None:
     assert plain.text_settings() == {"kind": "dummy_source", "symbol": "<null>"}
     assert not plain.cuts_off_source
     assert cut_off.cuts_off_source
+    assert not cut_off.zeroes_source
+    zero = DummySourceConfig(cut_off="zero")
+    assert zero.text_settings() == plain.text_settings()
+    assert zero.cuts_off_source and zero.zeroes_source
     assert cut_off(example(), Random(0)) == plain(example(), Random(0))
     mono = {"path": None, "source": None, "target": "a.de"}
     assert part(**mono, transforms=[{"kind": "dummy_source", "cut_off": True}]).cuts_off_source

@@ -189,6 +189,26 @@ def select(state: Selectable, rows: Tensor) -> Selectable:
     return kept
 
 
+def without_content(memory: Selectable) -> Selectable:
+    """A :class:`Memory` that says nothing: zeros in place of all numbers, but masks as they are.
+
+    Attention to it gives zeros, or the bias of its last projection where there is one.
+    """
+    emptied: Any = memory
+    if isinstance(memory, Tensor):
+        if memory.is_floating_point():
+            emptied = memory.masked_fill(memory.isfinite(), 0)  # minus infinity hides padding
+    elif dataclasses.is_dataclass(memory) and not isinstance(memory, type):
+        values = {
+            f.name: without_content(getattr(memory, f.name)) for f in dataclasses.fields(memory)
+        }
+        emptied = type(memory)(**values)
+    elif isinstance(memory, list):
+        emptied = [without_content(part) for part in memory]
+    kept: Selectable = emptied
+    return kept
+
+
 class TranslationModel(nn.Module, ABC):
     """Source ids to scores of target ids.
 

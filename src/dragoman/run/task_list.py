@@ -126,8 +126,12 @@ def _objective(
 ) -> Objective:
     """The loss of a task, from which some of its parts may cut off their sources."""
     objective = chosen.build(config.training.label_smoothing, config.model)
-    without = frozenset(number for number in parts if config.data.train[number].cuts_off_source)
-    return SourceCutOff(objective, without) if without else objective
+    cut_off = {n: part for n, part in enumerate(config.data.train) if part.cuts_off_source}
+    for zero in (False, True):
+        without = frozenset(n for n in cut_off if n in parts and cut_off[n].zeroes_source is zero)
+        if without:
+            objective = SourceCutOff(objective, without, zero=zero)
+    return objective
 
 
 def _back_translations(

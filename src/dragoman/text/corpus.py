@@ -176,6 +176,11 @@ class CorpusPart(Config):
         return any(transform.cuts_off_source for transform in self.transforms)
 
     @property
+    def zeroes_source(self) -> bool:
+        """Whether the decoder reads zeros in place of the source of its pairs, too."""
+        return any(transform.zeroes_source for transform in self.transforms)
+
+    @property
     def back_translation(self) -> SourceByModelConfig | None:
         """How the model in training makes the sources, if it does."""
         found = (one for one in self.transforms if isinstance(one, SourceByModelConfig))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models import ConvS2SConfig, ModelConfig, RecurrentConfig, TransformerConfig
-from dragoman.models.deep_fusion import DeepFusionConfig
-from dragoman.models.interface import TranslationModel
+from dragoman.models.deep_fusion import DeepFusion, DeepFusionConfig
+from dragoman.models.interface import Memory, TranslationModel, without_content
 from dragoman.training.objectives import CrossEntropy, GuidedAlignment, RDrop
 from dragoman.training.objectives.source_cut_off import SourceCutOff, source_cut_off
 from dragoman.training.tasks import Objective
@@ -46,15 +46,16 @@ def gradients(model: TranslationModel) -> dict[str, Tensor]:
     return found
 
 
-def detached(value: Any) -> Any:
-    """A memory whose tensors have no history."""
+def detached(value: Any, zero: bool = False) -> Any:
+    """A memory whose tensors have no history, or are zeros; of sources without padding."""
     if isinstance(value, Tensor):
-        return value.detach()
+        is_number = value.is_floating_point()
+        return torch.zeros_like(value) if zero and is_number else value.detach()
     if isinstance(value, list):
-        return [detached(one) for one in value]
+        return [detached(one, zero) for one in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return type(value)(**{field.name: detached(getattr(value, field.name)) for field in fields})
+        names = [field.name for field in dataclasses.fields(value)]
+        return type(value)(**{name: detached(getattr(value, name), zero) for name in names})
     return value
 
 
@@ -74,12 +75,12 @@ def reads_source(config: ModelConfig, name: str) -> bool:
 
 
 def expected_of_cut_off(
-    model: TranslationModel, config: ModelConfig
+    model: TranslationModel, config: ModelConfig, zero: bool
 ) -> tuple[Mapping[str, Tensor], dict[str, Tensor]]:
     """Totals and gradients of the rows with a dummy source, computed in another way."""
     encode, batch = model.encode, batch_of(CUT_OFF)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "encode", lambda *source: detached(encode(*source)))
+        patch.setattr(model, "encode", lambda *source: detached(encode(*source), zero))
         totals = CrossEntropy(0.1).backward(model, batch)
     found = gradients(model)
     for name, one in found.items():
@@ -94,17 +95,21 @@ def expected_of_cut_off(
     return totals, found
 
 
+@pytest.mark.parametrize("zero", [False, True])
 @pytest.mark.parametrize("config", READERS.values(), ids=READERS.keys())
-def test_a_mixed_batch_is_the_sum_without_what_reads_the_source(config: ModelConfig) -> None:
+def test_a_mixed_batch_is_the_sum_without_what_reads_the_source(
+    config: ModelConfig, zero: bool
+) -> None:
     if isinstance(config, TransformerConfig) and config.feed_forward.mixture is not None:
         config = config.model_copy(update={"embeddings": "separate"})
     model = build(config).train()
     torch.manual_seed(3)  # a mixture of experts draws noise in training
     totals = CrossEntropy(0.1).backward(model, batch_of(REAL))
     of_real = gradients(model)
-    cut_off_totals, of_cut_off = expected_of_cut_off(model, config)
+    cut_off_totals, of_cut_off = expected_of_cut_off(model, config, zero)
     torch.manual_seed(3)
-    found = SourceCutOff(CrossEntropy(0.1), frozenset({2})).backward(model, whole())
+    wrapped = SourceCutOff(CrossEntropy(0.1), frozenset({2}), zero)
+    found = wrapped.backward(model, whole())
     for name, gradient in gradients(model).items():
         torch.testing.assert_close(gradient, of_real[name] + of_cut_off[name], msg=name)
     for name, total in found.items():
@@ -113,6 +118,51 @@ def test_a_mixed_batch_is_the_sum_without_what_reads_the_source(config: ModelCon
     names = {name for name, weight in model.named_parameters() if id(weight) in attention}
     assert names == {name for name, _ in model.named_parameters() if reads_source(config, name)}
     assert {model.part_of(name) for name in names} <= {"decoder"}
+
+
+def hidden_of(model: TranslationModel, *sources: list[int]) -> Tensor:
+    """What a decoder makes of one target after each source, ``(sources, target, width)``."""
+    batch = make_batch([*sources], [[9, 5, 7]] * len(sources))
+    memory = model.encode(batch.source, batch.source_mask)
+    return model.decode(batch.target_input, memory, model.start(memory))[0].detach()
+
+
+@pytest.mark.parametrize("config", READERS.values(), ids=READERS.keys())
+def test_zeros_are_read_for_any_source(config: ModelConfig) -> None:
+    if config.writes_labels:
+        pytest.skip("a classifier has no decoder")
+    model = build(config).eval()  # some tell the decoder the language, with the first piece
+    usual = hidden_of(model, [5, 6], [5, 8])
+    with source_cut_off(model, zero=True):
+        found = hidden_of(model, [5, 6], [5, 8])
+    torch.testing.assert_close(found[0], found[1])
+    for before in usual:
+        assert not torch.allclose(before, found[0], atol=1e-4)
+    torch.testing.assert_close(hidden_of(model, [5, 6], [5, 8]), usual)
+
+
+def test_a_transformer_reads_zeros_as_without_attention_to_the_source() -> None:
+    model = build(READERS["transformer"]).eval()
+    with source_cut_off(model, zero=True):
+        found = hidden_of(model, [5, 6], [7])  # the second is padded
+    for name, weight in model.named_parameters():
+        if name.endswith("cross_attention.output.weight"):
+            weight.data.zero_()
+    torch.testing.assert_close(found, hidden_of(model, [5, 6], [7]))
+
+
+def test_the_language_model_of_a_fusion_reads_on() -> None:
+    config = next(one for one in READERS.values() if isinstance(one, DeepFusionConfig))
+    model = cast(DeepFusion, build(config).eval())
+    batch = make_batch([[5, 6]], [[9, 5, 7]])
+    memory = model.encode(batch.source, batch.source_mask)
+
+    def read(nothing: Memory) -> Tensor:
+        start = model.language_model.start(nothing)
+        return model.language_model.decode(batch.target_input, nothing, start)[0]
+
+    expected = read(memory.language_model)
+    torch.testing.assert_close(read(without_content(memory).language_model), expected)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,11 @@ class TransformConfig(Config):
         return False
 
     @property
+    def zeroes_source(self) -> bool:
+        """Whether the decoder reads zeros in place of the source of its examples, too."""
+        return False
+
+    @property
     def source_by_model(self) -> bool:
         """Whether the source of its examples is made later, by the model that learns from them."""
         return False

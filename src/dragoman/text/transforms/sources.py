@@ -43,9 +43,10 @@ class DummySourceConfig(TransformConfig):
     """A symbol as the source."""
     symbol: str = "<null>"
     """Tag that is the whole source."""
-    cut_off: bool = False
-    """Whether only the target side learns from these sentences, as in the paper: no gradient
-    reaches the encoder, the lookups of source pieces and the attention over the source."""
+    cut_off: bool | Literal["zero"] = False
+    """Whether only the target side learns from these sentences: no gradient reaches the encoder,
+    the lookups of source pieces and the attention over the source. With true, as in the paper, the
+    decoder reads what these make of the symbol; with zero, it reads zeros."""
 
     @field_validator("symbol")
     @classmethod
@@ -65,7 +66,12 @@ class DummySourceConfig(TransformConfig):
     @property
     def cuts_off_source(self) -> bool:
         """As :attr:`cut_off` says."""
-        return self.cut_off
+        return bool(self.cut_off)
+
+    @property
+    def zeroes_source(self) -> bool:
+        """As :attr:`cut_off` says."""
+        return self.cut_off == "zero"
 
     def text_settings(self) -> dict[str, Any]:
         """All but :attr:`cut_off`, which changes what is learned and no text."""

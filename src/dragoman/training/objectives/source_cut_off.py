@@ -2,7 +2,10 @@
 
 Sennrich et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data"
 (arXiv:1511.06709), section 3.1, for monolingual text with a dummy source: "we freeze the network
-parameters of the encoder and the attention model".
+parameters of the encoder and the attention model".  A footnote there mentions another way, to force
+the context vector to 0.  In a Transformer that is what works: a frozen attention adds its output
+all the same, other sublayers grow until they drown it, and it grows with them where it learns
+(docs/results.md).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import torch
 from torch import Tensor
 
 from dragoman.data.batches import Batch
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import TranslationModel, without_content
 from dragoman.training.tasks import Objective
 
 
@@ -31,6 +34,8 @@ class SourceCutOff:
     """What is minimised."""
     parts: frozenset[int]
     """The parts whose source is cut off, by their number in :attr:`Batch.parts`."""
+    zero: bool = False
+    """Whether the decoder reads zeros, not what the encoder makes of the dummy."""
 
     @property
     def totals(self) -> tuple[str, ...]:
@@ -45,13 +50,13 @@ class SourceCutOff:
         if not is_cut_off.any():
             return self.objective.backward(model, batch, scale)
         if is_cut_off.all():
-            with source_cut_off(model):
+            with source_cut_off(model, zero=self.zero):
                 return self.objective.backward(model, batch, scale)
         whole, without_source = (
             batch.select(chosen.nonzero().squeeze(1)) for chosen in (~is_cut_off, is_cut_off)
         )
         totals = self.objective.backward(model, whole, scale)
-        with source_cut_off(model):
+        with source_cut_off(model, zero=self.zero):
             others = self.objective.backward(model, without_source, scale)
         return {name: totals[name] + others[name] for name in self.totals}
 
@@ -67,16 +72,21 @@ class SourceCutOff:
 
 
 @contextmanager
-def source_cut_off(model: TranslationModel) -> Iterator[None]:
+def source_cut_off(model: TranslationModel, *, zero: bool = False) -> Iterator[None]:
     """Within the block, what reads the source gets no gradient from a pass through ``model``.
 
     That is all that :meth:`~TranslationModel.encode` does, and the weights of
     :meth:`~TranslationModel.source_attention`.  A matrix that is shared with the target's pieces
     still learns as theirs.  Gradients flow on through attention to the layers below it.
+
+    Args:
+        model: in training.
+        zero: whether the decoder reads zeros in place of the source.
     """
     attention = [weight for weight in model.source_attention() if weight.requires_grad]
     # Of the instance, so that every caller of the model meets it, and all else stays its own.
-    vars(model)["encode"] = torch.no_grad()(model.encode)
+    encode = torch.no_grad()(model.encode)
+    vars(model)["encode"] = (lambda *source: without_content(encode(*source))) if zero else encode
     try:
         for weight in attention:
             weight.requires_grad_(False)
