@@ -143,6 +143,17 @@ def test_an_encoding_that_lacks_the_translation_becomes_utf8() -> None:
     assert found.endswith('msgid "caf\u00e9"\nmsgstr "\u017c\u00f3\u0142"\n')
 
 
+def test_ascii_becomes_utf8_where_the_translation_is_none() -> None:
+    # As msginit writes it in the locale C.
+    content = (
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=ASCII\\n"\n\nmsgid "a"\nmsgstr ""\n'
+    )
+    assert "charset=ASCII" in translated("a.po", content)
+    found = translated("a.po", content, by=lambda _: "ä")
+    assert "charset=UTF-8" in found
+    assert found.endswith('msgstr "ä"\n')
+
+
 def test_messages_of_icu() -> None:
     entry = '\nmsgid "{n, plural, one {# file} other {# files}}"\nmsgstr ""\n'
     found = translated("a.po", HEADER + entry, "pl")

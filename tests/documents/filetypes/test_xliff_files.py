@@ -129,6 +129,17 @@ def test_codes_stay_whole_whatever_the_translation() -> None:
                 ]
 
 
+def test_what_ascii_lacks_becomes_a_reference() -> None:
+    unit = '<trans-unit id="1"><source>word</source></trans-unit>'
+    content = (
+        '<?xml version="1.0" encoding="US-ASCII"?><xliff version="1.2"><file source-language="en">'
+        f"<body>{unit}</body></file></xliff>"
+    )
+    found = translated("a.xlf", content, by=lambda _: "ä")
+    assert found.isascii()
+    assert [one.text for one in fromstring(found).iter("target")] == ["ä"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
