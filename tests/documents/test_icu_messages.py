@@ -48,6 +48,16 @@ def test_the_target_has_the_branches_that_it_needs() -> None:
     assert message(expected, "en") == "{n, plural, one {# file} other {# files}}"
 
 
+def test_an_offset_stays_in_front_of_all_branches() -> None:
+    source = "{n, plural, offset:1 one {you and #} =0 {none} other {you and # more}}"
+    assert message(source, "ja") == "{n, plural, offset:1 =0 {none} other {you and # more}}"
+    assert message(source, "de", "x {}") == (
+        "{n, plural, offset:1 =0 {x none} one {x you and #} other {x you and # more}}"
+    )
+    source = "{n, plural, offset:1 other {you and #}}"
+    assert message(source, "en") == "{n, plural, offset:1 one {you and #} other {you and #}}"
+
+
 def test_ordinals_and_selections() -> None:
     source = "{n, selectordinal, one {#st} two {#nd} few {#rd} other {#th}} place"
     assert message(source, "de") == "{n, selectordinal, other {#th place}}"
