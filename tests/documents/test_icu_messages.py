@@ -83,6 +83,7 @@ def test_quotation_marks_of_icu() -> None:
         "{n, plural, other {a {} b}}",
         "{a, select, other {" * 20 + "x" + "}}" * 20,
         "{a, plural, " + " ".join(f"={n} {{x}}" for n in range(99)) + " other {y}}",
+        f"{{a, plural, ={'9' * 5000} {{x}} other {{y}}}}",
     ],
 )
 def test_what_is_no_valid_message_stays_as_it_is(source: str) -> None:

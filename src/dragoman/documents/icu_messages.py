@@ -29,7 +29,7 @@ from dragoman.documents.string_values import (
 _CHOOSES = re.compile(r"\{\s*[\w.-]+\s*,\s*(plural|select|selectordinal)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
 _OFFSET = re.compile(r"(?:\s*offset:\s*\d+)?")
-_SELECTOR = re.compile(r"\s*(=\d+|[\w-]+)\s*\{")
+_SELECTOR = re.compile(r"\s*(=\d{1,18}|[\w-]+)\s*\{")
 _QUOTED = re.compile(r"''|'[{}#|](?:[^']|'')*(?:'|$)")
 _DEEPEST = 10
 _PLAIN = 5
