@@ -43,6 +43,7 @@ def joined(value: StringValue, *translations: str) -> str:
         ("<0>Hi</0> you <1/>", ["Hi you"]),
         ("%s: {name}", []),
         ("main_menu", []),
+        (":year", []),
         ("%Y-%m-%d", []),
         ("https://a.example/b", []),
         ("", []),

@@ -42,8 +42,8 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
 _COUNT = re.compile(r"[%{(<\s]*(?:count|n|num|number|total)[})>\s]*(?:,\s*number\s*\}|[ds])?|%n")
-# One word with a sign within: a name of a file, a key, a colour, an address.
-_CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@]\S*\w\S*", re.DOTALL)
+# One word with a sign within: a name of a file, a key, a colour, an address, a symbol of Ruby.
+_CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*", re.DOTALL)
 _MOST_TAGS = 20 * MOST_MARKS
 """Of a string; one with more is a page, and stays as it is."""
 _SPACE = re.compile(r"\s")
