@@ -99,6 +99,8 @@ def test_the_pieces_of_a_paragraph_join_to_it(text: str) -> None:
         ),
         ("| a \\| b | `x\\|y` |\n|---|---|\n| c |\n", None),
         ("Note[^1]\n\n[^1]: word\n", "NOTE[^1]\n\n[^1]: WORD\n"),
+        ("[^1]: one\n[^2]: two\n    more\n", "[^1]: ONE\n[^2]: TWO\n    MORE\n"),
+        ("> a\n> [^a]: b c d e\n", "> A\n> [^a]: B C D E\n"),
         ("> [!NOTE]\n> care\n", "> [!NOTE]\n> CARE\n"),
         ("<p align=x>some &amp; text</p>\n", "<p align=x>SOME &amp; TEXT</p>\n"),
         ("```\ncode\n```\n\n    more\n", "```\ncode\n```\n\n    more\n"),
