@@ -106,6 +106,7 @@ def test_the_pieces_of_a_paragraph_join_to_it(text: str) -> None:
         ("```\ncode\n```\n\n    more\n", "```\ncode\n```\n\n    more\n"),
         ("say <code>ls -l</code> now", "SAY <code>ls -l</code> NOW"),
         ("Set\next\n---\n", "SET\nEXT\n---\n"),
+        ('word\n\n<img src="a"\n     width="9">\n', 'WORD\n\n<img src="a"\n     width="9">\n'),
         ("\ufeffone\n", "\ufeffONE\n"),
         ("", ""),
     ],
