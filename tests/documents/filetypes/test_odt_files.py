@@ -63,6 +63,7 @@ def paragraph(words: str) -> str:
         ),
         ('one<text:change text:change-id="c"/> two', 'ONE<text:change text:change-id="c"/> TWOde'),
         ("on<text:soft-page-break/>e", "ONEde"),
+        ("one <draw:frame/> two", "ONE <draw:frame/> TWOde"),
         (
             f"<draw:frame>{_BOX.format('in a box')}<svg:title>one</svg:title></draw:frame>",
             f"<draw:frame>{_BOX.format('IN A BOXde')}<svg:title>ONEde</svg:title></draw:frame>",
