@@ -62,7 +62,7 @@ _ANCHORS_OF_OPEN_DOCUMENT = """
 _OF_OPEN_DOCUMENT: dict[Role, str] = {
     "paragraph": "text:p text:h svg:title svg:desc",
     "hidden": "text:tracked-changes office:forms office:scripts text:note-citation text:number",
-    "pair": "text:a text:meta text:meta-field",
+    "pair": "text:a text:meta text:meta-field loext:content-control",
     "span": "text:span",
     "begin": "text:bookmark-start text:reference-mark-start office:annotation",
     "end": "text:bookmark-end text:reference-mark-end office:annotation-end",
