@@ -46,8 +46,9 @@ _OF_OPEN_XML: dict[Role, str] = {
     "content": "w:sdtContent",
     "field": "w:fldChar",
     "instruction": "w:instrText",
-    "begin": "w:bookmarkStart w:commentRangeStart w:permStart",
-    "end": "w:bookmarkEnd w:commentRangeEnd w:permEnd",
+    "begin": "w:bookmarkStart w:commentRangeStart w:permStart w:moveFromRangeStart "
+    "w:moveToRangeStart",
+    "end": "w:bookmarkEnd w:commentRangeEnd w:permEnd w:moveFromRangeEnd w:moveToRangeEnd",
     "atom": "a:fld w:ruby",
     "edge": "w:pPr w:tab w:ptab w:br w:cr a:pPr a:br a:endParaRPr",
     "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen",
