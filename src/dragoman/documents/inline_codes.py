@@ -26,6 +26,7 @@ _CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec",
 _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
 _PARTNERS = ("rid", "i", "id", "startRef")
 _WORDS = ("equiv-text", "equiv", "disp")
+_SECTION, _SECTION_END = "<![CDATA[", "]]>"
 
 
 class CodedValue(StringValue):
@@ -38,6 +39,7 @@ class CodedValue(StringValue):
 
     def __init__(self, tokens: Sequence[MarkupToken], *, collapses: bool = False) -> None:
         self.source = "".join(token.raw for token in tokens)
+        self._without_sections = "".join(_section_as_text(token) for token in tokens)
         self._document = MarkedDocument(list(_parts(tokens, collapses=collapses)))
         self.texts = self._document.texts
 
@@ -46,10 +48,16 @@ class CodedValue(StringValue):
         if are_unchanged(self.texts, translations):
             return self.source
         joined = self._document.joined(translations)
-        source, written = html.unescape(self.source), html.unescape(joined)
+        source, written = html.unescape(self._without_sections), html.unescape(joined)
         if not same_placeholders(source, written):
             return self.source
-        return in_order(self.source, joined, "none")
+        return in_order(self._without_sections, joined, "none")
+
+
+def _section_as_text(token: MarkupToken) -> str:
+    """A token as it is written, but a section of CDATA as text with escapes."""
+    is_section = token.kind == "opaque" and token.raw.startswith(_SECTION)
+    return escaped(token.raw[len(_SECTION) : -len(_SECTION_END)]) if is_section else token.raw
 
 
 def text_pieces(
@@ -116,8 +124,8 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
             continue
         if token.kind == "text":
             yield from text_pieces(token.raw)
-        elif token.kind == "opaque" and token.raw.startswith("<![CDATA["):
-            yield MarkupPiece("text", escaped(token.raw[9:-3]))
+        elif token.kind == "opaque" and token.raw.startswith(_SECTION):
+            yield from text_pieces(_section_as_text(token))
         elif token.kind in ("open", "close"):
             yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
         else:

@@ -129,6 +129,20 @@ def test_codes_stay_whole_whatever_the_translation() -> None:
                 ]
 
 
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("two <b>words</b> &nbsp;", "TWO <b>WORDS</b> &nbsp;"),
+        ("%s is &amp; was", "%s IS &amp; WAS"),
+    ],
+)
+def test_sections_of_characters_are_translated(section: str, expected: str) -> None:
+    unit = f'<trans-unit id="1"><source><![CDATA[{section}]]></source></trans-unit>'
+    content = f'<xliff version="1.2"><file source-language="en"><body>{unit}</body></file></xliff>'
+    found = translated("a.xlf", content)
+    assert [one.text for one in fromstring(found).iter("target")] == [expected]
+
+
 def test_what_ascii_lacks_becomes_a_reference() -> None:
     unit = '<trans-unit id="1"><source>word</source></trans-unit>'
     content = (
