@@ -67,6 +67,12 @@ def test_ordinals_and_selections() -> None:
     assert message(source, "de") == source
 
 
+def test_what_is_in_quotation_marks_is_no_argument() -> None:
+    source = "{n, plural, one {a '{'x'}' and #} other {a '{'x'}' and #}}"
+    expected = "{n, plural, one {now a '{'x'}' and #} other {now a '{'x'}' and #}}"
+    assert message(source, "de", "now {}") == expected
+
+
 def test_quotation_marks_of_icu() -> None:
     source = "{x, plural, one {It's #} other {They''re '{'#'}' #}}"
     assert texts(source) == ["It's 1", "They're {3} #"]

@@ -55,6 +55,13 @@ def test_texts_of_a_string(source: str, expected: list[str]) -> None:
     assert joined(value) == source
 
 
+@pytest.mark.parametrize("source", ["a &lt;b&gt; is bold", "a &lt; b &amp; c", "&lt;i&gt;x"])
+def test_what_is_written_as_text_is_no_tag(source: str) -> None:
+    value = PlainValue(source)
+    said = [f"now {one.text} <u>" for one in value.texts]
+    assert joined(value, *said) == f"now {source}"
+
+
 @pytest.mark.parametrize(
     "placeholder",
     [

@@ -177,7 +177,8 @@ def mark_string(
     plain = "".join(piece.raw for piece in pieces if piece.kind == "text")
     again = html.escape(html.unescape(plain), quote=False)
     is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
-    how = _Writing(plain, is_html, reading, writing)
+    read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
+    how = _Writing(html.unescape(read) if is_html else read, is_html, reading, writing)
     for piece in pieces:
         if piece.kind == "point" and _BREAK.fullmatch(piece.raw):
             yield from _marked(line, how)
@@ -313,6 +314,7 @@ class _Writing:
     """How the texts of a string are written."""
 
     plain: str
+    """The string without its placeholders, read."""
     is_html: bool
     """Whether ``&amp;`` and the like are in it."""
     reading: Callable[[str], str]
@@ -341,11 +343,13 @@ def without_stray(text: str, plain: str) -> str:
 
     Args:
         text: of the translation, between placeholders.
-        plain: the source without its placeholders.
+        plain: the source without its placeholders; what it has of that kind is text, as in
+            ``&lt;b&gt;``.
     """
     for start, stop in reversed(filled_in(text)):
-        text = text[:start] + text[stop:]
-    text = _TAG.sub("", text)
+        if text[start:stop] not in plain:
+            text = text[:start] + text[stop:]
+    text = _TAG.sub(lambda found: found[0] if found[0] in plain else "", text)
     for sign in "{}<>":
         if sign not in plain:
             text = text.replace(sign, "")
