@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,8 +24,10 @@ from dragoman.documents.string_values import (
 
 # Codes with what they stand for in them, or no content.
 _CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
-_BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
+_BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
 _PARTNERS = ("rid", "i", "id", "startRef")
+_TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
+"""The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
 _WORDS = ("equiv-text", "equiv", "disp")
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
 
@@ -164,6 +167,8 @@ def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
             key = token.attributes.get("startRef", "")
         if name in ("sc", "sm"):
             key = token.attributes.get("id", "")
+        if name == "x" and (tag := _TAG_OF_ANGULAR.fullmatch(key)):
+            name, key = tag.groups()
         if name in _BEGINS:
             begun[_BEGINS[name], key] = index
         elif (name, key) in begun:

@@ -143,6 +143,14 @@ def test_sections_of_characters_are_translated(section: str, expected: str) -> N
     assert [one.text for one in fromstring(found).iter("target")] == [expected]
 
 
+def test_tags_of_angular_stay_around_their_words() -> None:
+    source = 'see <x id="START_LINK_1"/>that car<x id="CLOSE_LINK"/> now'
+    unit = f'<trans-unit id="1"><source>{source}</source></trans-unit>'
+    content = f'<xliff version="1.2"><file source-language="en"><body>{unit}</body></file></xliff>'
+    found = translated("a.xlf", content, by=lambda _: "now car that see")
+    assert '>now <x id="START_LINK_1"/>car that<x id="CLOSE_LINK"/> see</target>' in found
+
+
 def test_what_ascii_lacks_becomes_a_reference() -> None:
     unit = '<trans-unit id="1"><source>word</source></trans-unit>'
     content = (
