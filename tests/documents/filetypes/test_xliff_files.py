@@ -143,6 +143,22 @@ def test_sections_of_characters_are_translated(section: str, expected: str) -> N
     assert [one.text for one in fromstring(found).iter("target")] == [expected]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<xliff version="1.2"><file source-language="en" xml:space="preserve"><body><trans-unit '
+        'id="1">{}</trans-unit></body></file></xliff>',
+        '<xliff version="2.0" srcLang="en"><file id="f"><unit id="1" xml:space="preserve"><segment>'
+        "{}</segment></unit></file></xliff>",
+    ],
+)
+def test_white_space_stays_where_what_a_source_is_in_says_so(content: str) -> None:
+    lines = "<source{}>one\n  two</source>"
+    assert "ONE\n  TWO</target>" in translated("a.xlf", content.format(lines.format("")))
+    collapses = content.format(lines.format(' xml:space="default"'))
+    assert "ONE TWO</target>" in translated("a.xlf", collapses)
+
+
 def test_tags_of_angular_stay_around_their_words() -> None:
     source = 'see <x id="START_LINK_1"/>that car<x id="CLOSE_LINK"/> now'
     unit = f'<trans-unit id="1"><source>{source}</source></trans-unit>'
