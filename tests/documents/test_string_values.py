@@ -63,6 +63,21 @@ def test_what_is_written_as_text_is_no_tag(source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "said", "expected"),
+    [
+        ("50% off, 5 dollars", "%50 ucuz, $5", "%50 ucuz, $5"),
+        ("50% off", "%51 ucuz", " ucuz"),
+        ("50%% off", "%50 ucuz", "%% ucuz"),
+        ("50% off for %s", "%s %50 ucuz", "%s  ucuz"),
+    ],
+)
+def test_numbers_behind_their_signs_are_no_placeholders(
+    source: str, said: str, expected: str
+) -> None:
+    assert joined(PlainValue(source), said) == expected
+
+
+@pytest.mark.parametrize(
     "placeholder",
     [
         "%s %1$d %@ %(name)s %-5.2f %% %lu %#@files@",

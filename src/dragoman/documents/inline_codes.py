@@ -95,7 +95,12 @@ def written_text(
     if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
         return None
     plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
-    return WrittenText(**vars(marked), writing=lambda text: writing(without_stray(text, plain)))
+    signs = {one.content[0] for one in pieces if one.kind == "atom" and one.content}
+
+    def write(text: str) -> str:
+        return writing(without_stray(text, plain, signs))
+
+    return WrittenText(**vars(marked), writing=write)
 
 
 def _parts(tokens: Sequence[MarkupToken], *, collapses: bool) -> Iterator[str | MarkedText]:

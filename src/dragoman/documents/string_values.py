@@ -7,8 +7,9 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from dragoman.documents.mark_placement import place_marks
@@ -41,6 +42,7 @@ _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
+_AMOUNT = re.compile(r"[%$](\d+)")
 _COUNT = re.compile(r"[%{(<\s]*(?:count|n|num|number|total)[})>\s]*(?:,\s*number\s*\}|[ds])?|%n")
 # One word with a sign within: a name of a file, a key, a colour, an address, a symbol of Ruby.
 _CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*", re.DOTALL)
@@ -178,7 +180,8 @@ def mark_string(
     again = html.escape(html.unescape(plain), quote=False)
     is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
     read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
-    how = _Writing(html.unescape(read) if is_html else read, is_html, reading, writing)
+    signs = {source[start] for start, _ in atoms}
+    how = _Writing(html.unescape(read) if is_html else read, signs, is_html, reading, writing)
     for piece in pieces:
         if piece.kind == "point" and _BREAK.fullmatch(piece.raw):
             yield from _marked(line, how)
@@ -252,7 +255,20 @@ def _positional(text: str) -> list[Span]:
 def same_placeholders(source: str, translation: str) -> bool:
     """Whether two strings have the same placeholders and tags, in whatever order."""
     one, other = (wanted_names(text, filled_in(text)) for text in (source, translation))
+    signs = {name[0] for name in one}
+    other = [name for name in other if name[0] in signs or not _is_amount(name, source)]
     return Counter(one) == Counter(other) and same_tags(source, translation)
+
+
+def _is_amount(placeholder: str, source: str) -> bool:
+    """Whether what looks like a placeholder is a number of the source: in Turkish, 50% is %50."""
+    found = _AMOUNT.fullmatch(placeholder)
+    return found is not None and found[1] in _numbers(source)
+
+
+@lru_cache(maxsize=4)
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\d+", text))
 
 
 def string_pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
@@ -315,6 +331,8 @@ class _Writing:
 
     plain: str
     """The string without its placeholders, read."""
+    signs: Collection[str]
+    """That these placeholders begin with."""
     is_html: bool
     """Whether ``&amp;`` and the like are in it."""
     reading: Callable[[str], str]
@@ -325,7 +343,7 @@ class _Writing:
         return text if self.is_html else html.escape(text, quote=False)
 
     def write(self, text: str) -> str:
-        text = without_stray(text, self.plain)
+        text = without_stray(text, self.plain, self.signs)
         return self.writing(html.escape(text, quote=False) if self.is_html else text)
 
 
@@ -338,16 +356,18 @@ def _marked(line: Sequence[MarkupPiece], how: _Writing) -> Iterator[str | Marked
         yield WrittenText(**vars(marked), writing=how.write)
 
 
-def without_stray(text: str, plain: str) -> str:
+def without_stray(text: str, plain: str, signs: Collection[str]) -> str:
     """A part of a translation without what a program would take for a placeholder or tag.
 
     Args:
         text: of the translation, between placeholders.
         plain: the source without its placeholders; what it has of that kind is text, as in
             ``&lt;b&gt;``.
+        signs: that placeholders of the source begin with.
     """
     for start, stop in reversed(filled_in(text)):
-        if text[start:stop] not in plain:
+        found = text[start:stop]
+        if found not in plain and (found[0] in signs or not _is_amount(found, plain)):
             text = text[:start] + text[stop:]
     text = _TAG.sub(lambda found: found[0] if found[0] in plain else "", text)
     for sign in "{}<>":
