@@ -66,14 +66,14 @@ def test_what_is_written_as_text_is_no_tag(source: str) -> None:
     ("source", "said", "expected"),
     [
         ("50% off, 5 dollars", "%50 ucuz, $5", "%50 ucuz, $5"),
+        ("a 50% or 75% share", "50%-ige, 75 %-ige", "50%-ige, 75 %-ige"),
+        ("a 50% share", "%-ige 9%-ige", "ge 9ge"),
         ("50% off", "%51 ucuz", " ucuz"),
         ("50%% off", "%50 ucuz", "%% ucuz"),
         ("50% off for %s", "%s %50 ucuz", "%s  ucuz"),
     ],
 )
-def test_numbers_behind_their_signs_are_no_placeholders(
-    source: str, said: str, expected: str
-) -> None:
+def test_signs_of_numbers_are_no_placeholders(source: str, said: str, expected: str) -> None:
     assert joined(PlainValue(source), said) == expected
 
 

@@ -43,6 +43,8 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
 _AMOUNT = re.compile(r"[%$](\d+)")
+_NUMBER_BEFORE = re.compile(r"(\d+)\s?\Z")
+_LONGEST_NUMBER = 20
 _COUNT = re.compile(r"[%{(<\s]*(?:count|n|num|number|total)[})>\s]*(?:,\s*number\s*\}|[ds])?|%n")
 # One word with a sign within: a name of a file, a key, a colour, an address, a symbol of Ruby.
 _CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*", re.DOTALL)
@@ -254,15 +256,27 @@ def _positional(text: str) -> list[Span]:
 
 def same_placeholders(source: str, translation: str) -> bool:
     """Whether two strings have the same placeholders and tags, in whatever order."""
-    one, other = (wanted_names(text, filled_in(text)) for text in (source, translation))
+    one = wanted_names(source, filled_in(source))
     signs = {name[0] for name in one}
-    other = [name for name in other if name[0] in signs or not _is_amount(name, source)]
+    spans = filled_in(translation)
+    spans = [
+        span
+        for span in spans
+        if translation[span[0]] in signs or not _is_amount(translation, span, source)
+    ]
+    other = wanted_names(translation, spans)
     return Counter(one) == Counter(other) and same_tags(source, translation)
 
 
-def _is_amount(placeholder: str, source: str) -> bool:
-    """Whether what looks like a placeholder is a number of the source: in Turkish, 50% is %50."""
-    found = _AMOUNT.fullmatch(placeholder)
+def _is_amount(text: str, span: Span, source: str) -> bool:
+    """Whether what looks like a placeholder is the sign of a number of the source.
+
+    As ``%50`` in Turkish, and ``50%-ige`` in German, for 50%.
+    """
+    start, stop = span
+    found = _AMOUNT.fullmatch(text, start, stop)
+    if found is None and text[start] == "%":
+        found = _NUMBER_BEFORE.search(text, max(0, start - _LONGEST_NUMBER), start)
     return found is not None and found[1] in _numbers(source)
 
 
@@ -366,8 +380,8 @@ def without_stray(text: str, plain: str, signs: Collection[str]) -> str:
         signs: that placeholders of the source begin with.
     """
     for start, stop in reversed(filled_in(text)):
-        found = text[start:stop]
-        if found not in plain and (found[0] in signs or not _is_amount(found, plain)):
+        is_text = text[start] not in signs and _is_amount(text, (start, stop), plain)
+        if text[start:stop] not in plain and not is_text:
             text = text[:start] + text[stop:]
     text = _TAG.sub(lambda found: found[0] if found[0] in plain else "", text)
     for sign in "{}<>":
