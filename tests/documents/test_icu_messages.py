@@ -48,6 +48,16 @@ def test_the_target_has_the_branches_that_it_needs() -> None:
     assert message(expected, "en") == "{n, plural, one {# file} other {# files}}"
 
 
+def test_an_offset_stays_in_front_of_all_branches() -> None:
+    source = "{n, plural, offset:1 one {you and #} =0 {none} other {you and # more}}"
+    assert message(source, "ja") == "{n, plural, offset:1 =0 {none} other {you and # more}}"
+    assert message(source, "de", "x {}") == (
+        "{n, plural, offset:1 =0 {x none} one {x you and #} other {x you and # more}}"
+    )
+    source = "{n, plural, offset:1 other {you and #}}"
+    assert message(source, "en") == "{n, plural, offset:1 one {you and #} other {you and #}}"
+
+
 def test_ordinals_and_selections() -> None:
     source = "{n, selectordinal, one {#st} two {#nd} few {#rd} other {#th}} place"
     assert message(source, "de") == "{n, selectordinal, other {#th place}}"
@@ -55,6 +65,12 @@ def test_ordinals_and_selections() -> None:
     source = "{g, select, male {He} other {They}} saw {n, plural, one {# cat} other {# cats}}"
     assert texts(source) == ["He saw 1 cat", "He saw 3 cats", "They saw 1 cat", "They saw 3 cats"]
     assert message(source, "de") == source
+
+
+def test_what_is_in_quotation_marks_is_no_argument() -> None:
+    source = "{n, plural, one {a '{'x'}' and #} other {a '{'x'}' and #}}"
+    expected = "{n, plural, one {now a '{'x'}' and #} other {now a '{'x'}' and #}}"
+    assert message(source, "de", "now {}") == expected
 
 
 def test_quotation_marks_of_icu() -> None:
@@ -73,6 +89,7 @@ def test_quotation_marks_of_icu() -> None:
         "{n, plural, other {a {} b}}",
         "{a, select, other {" * 20 + "x" + "}}" * 20,
         "{a, plural, " + " ".join(f"={n} {{x}}" for n in range(99)) + " other {y}}",
+        f"{{a, plural, ={'9' * 5000} {{x}} other {{y}}}}",
     ],
 )
 def test_what_is_no_valid_message_stays_as_it_is(source: str) -> None:

@@ -43,6 +43,7 @@ def joined(value: StringValue, *translations: str) -> str:
         ("<0>Hi</0> you <1/>", ["Hi you"]),
         ("%s: {name}", []),
         ("main_menu", []),
+        (":year", []),
         ("%Y-%m-%d", []),
         ("https://a.example/b", []),
         ("", []),
@@ -52,6 +53,28 @@ def test_texts_of_a_string(source: str, expected: list[str]) -> None:
     value = PlainValue(source)
     assert [one.text for one in value.texts] == expected
     assert joined(value) == source
+
+
+@pytest.mark.parametrize("source", ["a &lt;b&gt; is bold", "a &lt; b &amp; c", "&lt;i&gt;x"])
+def test_what_is_written_as_text_is_no_tag(source: str) -> None:
+    value = PlainValue(source)
+    said = [f"now {one.text} <u>" for one in value.texts]
+    assert joined(value, *said) == f"now {source}"
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "expected"),
+    [
+        ("50% off, 5 dollars", "%50 ucuz, $5", "%50 ucuz, $5"),
+        ("a 50% or 75% share", "50%-ige, 75 %-ige", "50%-ige, 75 %-ige"),
+        ("a 50% share", "%-ige 9%-ige", "ge 9ge"),
+        ("50% off", "%51 ucuz", " ucuz"),
+        ("50%% off", "%50 ucuz", "%% ucuz"),
+        ("50% off for %s", "%s %50 ucuz", "%s  ucuz"),
+    ],
+)
+def test_signs_of_numbers_are_no_placeholders(source: str, said: str, expected: str) -> None:
+    assert joined(PlainValue(source), said) == expected
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,12 @@ def capitals(text: str) -> str:
             "WEBVTT x\n\nNOTE n\n\nSTYLE\n::cue {}\n\nid\n00:01.000 --> 00:02.000 line:1\n"
             "<v Bob>A &amp; B\n",
         ),
+        (  # as YouTube writes it
+            "a.vtt",
+            f"WEBVTT\n\n{TIMES} align:start\n \na<00:00:01.500><c> b</c>\n\n{TIMES}\na b\n \n\n",
+            f"WEBVTT\n\n{TIMES} align:start\n \nA<00:00:01.500> <c>B</c>\n\n{TIMES}\nA B\n \n\n",
+        ),
+        ("a.srt", f"1\n{TIMES}\na\n \nb\n \n2\n{TIMES}\nc", f"1\n{TIMES}\nA B\n \n2\n{TIMES}\nC"),
         ("a.srt", "", ""),
     ],
 )

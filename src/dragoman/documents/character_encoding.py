@@ -95,7 +95,7 @@ def decode(content: bytes, *, is_page: bool) -> tuple[str, CharacterEncoding]:
 def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
     """The text of a file that names its encoding in its own way.
 
-    A byte order mark comes first; ASCII is read as UTF-8.
+    A byte order mark comes first; what is not ASCII, though the file says so, is read as UTF-8.
 
     Args:
         content: the file.
@@ -115,7 +115,7 @@ def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
             f"the file says that its encoding is {label[:40]!r}, which is not read; convert it "
             "to UTF-8"
         )
-    found = CharacterEncoding("utf-8" if name == "ascii" else name)
+    found = CharacterEncoding("utf-8" if name == "ascii" and not content.isascii() else name)
     try:
         return content.decode(found.name), found
     except UnicodeDecodeError as error:

@@ -28,7 +28,8 @@ from dragoman.documents.string_values import (
 
 _CHOOSES = re.compile(r"\{\s*[\w.-]+\s*,\s*(plural|select|selectordinal)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
-_SELECTOR = re.compile(r"\s*(?:offset:\s*\d+\s*)?(=\d+|[\w-]+)\s*\{")
+_OFFSET = re.compile(r"(?:\s*offset:\s*\d+)?")
+_SELECTOR = re.compile(r"\s*(=\d{1,18}|[\w-]+)\s*\{")
 _QUOTED = re.compile(r"''|'[{}#|](?:[^']|'')*(?:'|$)")
 _DEEPEST = 10
 _PLAIN = 5
@@ -77,7 +78,7 @@ class _Branch:
 @dataclass(frozen=True)
 class _Choice:
     head: str
-    """As ``{count, plural,``."""
+    """As ``{count, plural,``, with an offset."""
     kind: Literal["plural", "select", "selectordinal"]
     branches: tuple[_Branch, ...]
     tail: str
@@ -303,7 +304,8 @@ def _read(source: str, place: int, depth: int) -> tuple[_Message, int]:
 
 def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice, int]:
     branches: list[_Branch] = []
-    place = head.end()
+    offset = _OFFSET.match(source, head.end())
+    place = start = offset.end() if offset else head.end()
     while found := _SELECTOR.match(source, place):
         message, end = _read(source, found.end(), depth + 1)
         if source[end : end + 1] != "}":
@@ -316,7 +318,8 @@ def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice,
     kind: Literal["plural", "select", "selectordinal"] = (
         "plural" if head[1] == "plural" else "select" if head[1] == "select" else "selectordinal"
     )
-    return _Choice(head[0], kind, tuple(branches), tail[0]), tail.end()
+    begin = source[head.start() : start]
+    return _Choice(begin, kind, tuple(branches), tail[0]), tail.end()
 
 
 def _argument_end(source: str, place: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,9 +24,12 @@ from dragoman.documents.string_values import (
 
 # Codes with what they stand for in them, or no content.
 _CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
-_BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
+_BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
 _PARTNERS = ("rid", "i", "id", "startRef")
+_TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
+"""The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
 _WORDS = ("equiv-text", "equiv", "disp")
+_SECTION, _SECTION_END = "<![CDATA[", "]]>"
 
 
 class CodedValue(StringValue):
@@ -38,6 +42,7 @@ class CodedValue(StringValue):
 
     def __init__(self, tokens: Sequence[MarkupToken], *, collapses: bool = False) -> None:
         self.source = "".join(token.raw for token in tokens)
+        self._without_sections = "".join(_section_as_text(token) for token in tokens)
         self._document = MarkedDocument(list(_parts(tokens, collapses=collapses)))
         self.texts = self._document.texts
 
@@ -46,10 +51,16 @@ class CodedValue(StringValue):
         if are_unchanged(self.texts, translations):
             return self.source
         joined = self._document.joined(translations)
-        source, written = html.unescape(self.source), html.unescape(joined)
+        source, written = html.unescape(self._without_sections), html.unescape(joined)
         if not same_placeholders(source, written):
             return self.source
-        return in_order(self.source, joined, "none")
+        return in_order(self._without_sections, joined, "none")
+
+
+def _section_as_text(token: MarkupToken) -> str:
+    """A token as it is written, but a section of CDATA as text with escapes."""
+    is_section = token.kind == "opaque" and token.raw.startswith(_SECTION)
+    return escaped(token.raw[len(_SECTION) : -len(_SECTION_END)]) if is_section else token.raw
 
 
 def text_pieces(
@@ -84,7 +95,12 @@ def written_text(
     if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
         return None
     plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
-    return WrittenText(**vars(marked), writing=lambda text: writing(without_stray(text, plain)))
+    signs = {one.content[0] for one in pieces if one.kind == "atom" and one.content}
+
+    def write(text: str) -> str:
+        return writing(without_stray(text, plain, signs))
+
+    return WrittenText(**vars(marked), writing=write)
 
 
 def _parts(tokens: Sequence[MarkupToken], *, collapses: bool) -> Iterator[str | MarkedText]:
@@ -116,8 +132,8 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
             continue
         if token.kind == "text":
             yield from text_pieces(token.raw)
-        elif token.kind == "opaque" and token.raw.startswith("<![CDATA["):
-            yield MarkupPiece("text", escaped(token.raw[9:-3]))
+        elif token.kind == "opaque" and token.raw.startswith(_SECTION):
+            yield from text_pieces(_section_as_text(token))
         elif token.kind in ("open", "close"):
             yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
         else:
@@ -156,6 +172,8 @@ def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
             key = token.attributes.get("startRef", "")
         if name in ("sc", "sm"):
             key = token.attributes.get("id", "")
+        if name == "x" and (tag := _TAG_OF_ANGULAR.fullmatch(key)):
+            name, key = tag.groups()
         if name in _BEGINS:
             begun[_BEGINS[name], key] = index
         elif (name, key) in begun:

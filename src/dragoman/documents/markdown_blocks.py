@@ -219,7 +219,10 @@ class MarkdownDocument:
         prefix: str = "",
         width: int | None = None,
     ) -> None:
+        count = len(self.texts)
         segments = self._passages.read(content, setting)
+        if len(self.texts) == count:
+            return  # nothing to translate
         source = self._text[span[0] : span[1]]
         passage = Passage(source, segments, setting, prefix, self._newline, width)
         self._edits.append((*span, passage))

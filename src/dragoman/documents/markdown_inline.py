@@ -35,6 +35,7 @@ Environment = MutableMapping[str, Any]
 """What the parser knows of a document: its references."""
 
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]")
+_FOOTNOTE_BEGIN = re.compile(r"\[\^[^\[\]\s]+\]:")
 _SPAN = "span"
 _LABEL = "label"
 
@@ -75,6 +76,7 @@ def new_parser() -> MarkdownIt:
     parser.inline.ruler.at("image", _noting(image, _mark_image))
     parser.inline.ruler.before("link", "footnote_ref", _footnote)
     parser.block.ruler.at("reference", _definition, {"alt": []})
+    parser.block.ruler.before("reference", "footnote", _footnote_begins, {"alt": ["paragraph"]})
     return parser
 
 
@@ -195,6 +197,12 @@ def _footnote(state: StateInline, silent: bool) -> bool:
         token.content = found[0]
         token.meta[_SPAN] = found.span()
     return True
+
+
+def _footnote_begins(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A footnote ends the paragraph in front of it, which may be one, and is a paragraph itself."""
+    begin = state.bMarks[start] + state.tShift[start]
+    return silent and _FOOTNOTE_BEGIN.match(state.src, begin, state.eMarks[start]) is not None
 
 
 def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -7,8 +7,9 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from dragoman.documents.mark_placement import place_marks
@@ -41,9 +42,12 @@ _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
+_AMOUNT = re.compile(r"[%$](\d+)")
+_NUMBER_BEFORE = re.compile(r"(\d+)\s?\Z")
+_LONGEST_NUMBER = 20
 _COUNT = re.compile(r"[%{(<\s]*(?:count|n|num|number|total)[})>\s]*(?:,\s*number\s*\}|[ds])?|%n")
-# One word with a sign within: a name of a file, a key, a colour, an address.
-_CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@]\S*\w\S*", re.DOTALL)
+# One word with a sign within: a name of a file, a key, a colour, an address, a symbol of Ruby.
+_CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*", re.DOTALL)
 _MOST_TAGS = 20 * MOST_MARKS
 """Of a string; one with more is a page, and stays as it is."""
 _SPACE = re.compile(r"\s")
@@ -177,7 +181,9 @@ def mark_string(
     plain = "".join(piece.raw for piece in pieces if piece.kind == "text")
     again = html.escape(html.unescape(plain), quote=False)
     is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
-    how = _Writing(plain, is_html, reading, writing)
+    read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
+    signs = {source[start] for start, _ in atoms}
+    how = _Writing(html.unescape(read) if is_html else read, signs, is_html, reading, writing)
     for piece in pieces:
         if piece.kind == "point" and _BREAK.fullmatch(piece.raw):
             yield from _marked(line, how)
@@ -250,8 +256,33 @@ def _positional(text: str) -> list[Span]:
 
 def same_placeholders(source: str, translation: str) -> bool:
     """Whether two strings have the same placeholders and tags, in whatever order."""
-    one, other = (wanted_names(text, filled_in(text)) for text in (source, translation))
+    one = wanted_names(source, filled_in(source))
+    signs = {name[0] for name in one}
+    spans = filled_in(translation)
+    spans = [
+        span
+        for span in spans
+        if translation[span[0]] in signs or not _is_amount(translation, span, source)
+    ]
+    other = wanted_names(translation, spans)
     return Counter(one) == Counter(other) and same_tags(source, translation)
+
+
+def _is_amount(text: str, span: Span, source: str) -> bool:
+    """Whether what looks like a placeholder is the sign of a number of the source.
+
+    As ``%50`` in Turkish, and ``50%-ige`` in German, for 50%.
+    """
+    start, stop = span
+    found = _AMOUNT.fullmatch(text, start, stop)
+    if found is None and text[start] == "%":
+        found = _NUMBER_BEFORE.search(text, max(0, start - _LONGEST_NUMBER), start)
+    return found is not None and found[1] in _numbers(source)
+
+
+@lru_cache(maxsize=4)
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\d+", text))
 
 
 def string_pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
@@ -313,6 +344,9 @@ class _Writing:
     """How the texts of a string are written."""
 
     plain: str
+    """The string without its placeholders, read."""
+    signs: Collection[str]
+    """That these placeholders begin with."""
     is_html: bool
     """Whether ``&amp;`` and the like are in it."""
     reading: Callable[[str], str]
@@ -323,7 +357,7 @@ class _Writing:
         return text if self.is_html else html.escape(text, quote=False)
 
     def write(self, text: str) -> str:
-        text = without_stray(text, self.plain)
+        text = without_stray(text, self.plain, self.signs)
         return self.writing(html.escape(text, quote=False) if self.is_html else text)
 
 
@@ -336,16 +370,20 @@ def _marked(line: Sequence[MarkupPiece], how: _Writing) -> Iterator[str | Marked
         yield WrittenText(**vars(marked), writing=how.write)
 
 
-def without_stray(text: str, plain: str) -> str:
+def without_stray(text: str, plain: str, signs: Collection[str]) -> str:
     """A part of a translation without what a program would take for a placeholder or tag.
 
     Args:
         text: of the translation, between placeholders.
-        plain: the source without its placeholders.
+        plain: the source without its placeholders; what it has of that kind is text, as in
+            ``&lt;b&gt;``.
+        signs: that placeholders of the source begin with.
     """
     for start, stop in reversed(filled_in(text)):
-        text = text[:start] + text[stop:]
-    text = _TAG.sub("", text)
+        is_text = text[start] not in signs and _is_amount(text, (start, stop), plain)
+        if text[start:stop] not in plain and not is_text:
+            text = text[:start] + text[stop:]
+    text = _TAG.sub(lambda found: found[0] if found[0] in plain else "", text)
     for sign in "{}<>":
         if sign not in plain:
             text = text.replace(sign, "")

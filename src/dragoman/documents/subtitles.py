@@ -85,7 +85,10 @@ class SubtitleDocument:
         for number in timed:
             document._keep(lines[end : number + 1])
             end = _cue_end(lines, number + 1)
-            document._add_cue(lines[number + 1 : end])
+            first, last = _without_blank(lines, number + 1, end)
+            document._keep(lines[number + 1 : first])
+            document._add_cue(lines[first:last])
+            document._keep(lines[last:end])
         document._keep(lines[end:])
         return document
 
@@ -254,12 +257,21 @@ def _broken(words: Sequence[_Word], columns: int) -> list[str]:
 
 
 def _cue_end(lines: Sequence[tuple[str, str]], start: int) -> int:
-    """Where the text of a cue ends: at an empty line, or in front of the next cue."""
+    """Where the text of a cue ends: at an empty line, or in front of the next cue.
+
+    A line of white space is not empty: YouTube writes one in front of the words.
+    """
     for number in range(start, len(lines)):
         line = lines[number][0]
         following = lines[number + 1][0] if number + 1 < len(lines) else ""
-        if not line.strip() or _TIME.match(line):
+        if not line or _TIME.match(line):
             return number
         if line.strip().isdigit() and _TIME.match(following):
             return number
     return len(lines)
+
+
+def _without_blank(lines: Sequence[tuple[str, str]], start: int, end: int) -> tuple[int, int]:
+    """The lines of a cue without those of white space at its ends."""
+    shown = [number for number in range(start, end) if lines[number][0].strip()]
+    return (shown[0], shown[-1] + 1) if shown else (end, end)

@@ -67,6 +67,13 @@ def test_escapes_and_tags_are_written() -> None:
         assert line in found
 
 
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_backslash_at_the_end_stays_one(quote: str) -> None:
+    string = f'<resources><string name="a">{quote}{{}}{quote}</string></resources>'
+    for raw, written in ((r"use a\\n", r"USE A\\N"), (r"use a\\\n", r"USE A\\\n")):
+        assert translated("a.xml", string.format(raw)) == string.format(written)
+
+
 def test_placeholders_in_another_order_get_numbers() -> None:
     found = translated("strings.xml", FILE, by=lambda text: text.replace("%s of %d", "%d %s"))
     assert ">%2$d %1$s<" in found

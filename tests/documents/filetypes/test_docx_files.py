@@ -265,6 +265,15 @@ def test_the_order_of_words_may_change() -> None:
     )
 
 
+def test_words_that_were_moved_stay_in_the_range_of_their_move() -> None:
+    moved = '<w:moveTo w:id="2">{}</w:moveTo>'
+    range_of = f'<w:moveToRangeStart w:id="1"/>{moved}<w:moveToRangeEnd w:id="1"/>'
+    content = docx(paragraph(run("one "), range_of.format(run("two three")), run(" four five six")))
+    assert body_of(translated("a.docx", content, ReversingService())) == paragraph(
+        run("xis evif ruof "), range_of.format(run("eerht owt")), run(" eno")
+    )
+
+
 _CROSSING_RANGES = [
     f'<w:commentRange{end} w:id="{number}"/>'
     for end, number in [("Start", 1), ("Start", 2), ("End", 1), ("End", 2)]

@@ -63,6 +63,11 @@ def paragraph(words: str) -> str:
         ),
         ('one<text:change text:change-id="c"/> two', 'ONE<text:change text:change-id="c"/> TWOde'),
         ("on<text:soft-page-break/>e", "ONEde"),
+        ("one <draw:frame/> two", "ONE <draw:frame/> TWOde"),
+        (
+            "see <loext:content-control>this</loext:content-control> now",
+            "SEE <loext:content-control>THIS</loext:content-control> NOWde",
+        ),
         (
             f"<draw:frame>{_BOX.format('in a box')}<svg:title>one</svg:title></draw:frame>",
             f"<draw:frame>{_BOX.format('IN A BOXde')}<svg:title>ONEde</svg:title></draw:frame>",

@@ -134,6 +134,13 @@ def test_long_lines_are_wrapped_as_gettext_does_if_others_are() -> None:
     assert f'msgid "word"\nmsgstr "{long}"' in translated("a.po", flat, "pl", by=lambda _: long)
 
 
+def test_flags_are_in_front_of_what_a_message_was_before() -> None:
+    # Behind it, they are a syntax error to msgfmt.
+    before = '#: a.c:1\n{}#| msgid "old"\n#| "words"\nmsgid "new"\nmsgstr "{}"\n'
+    found = translated("a.po", HEADER + before.format("", ""), "pl")
+    assert found == HEADER + before.format("#, fuzzy\n", "NEW")
+
+
 def test_an_encoding_that_lacks_the_translation_becomes_utf8() -> None:
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n'
     content = f'{header}\nmsgid "caf\u00e9"\nmsgstr ""\n'.encode("latin1")
@@ -141,6 +148,17 @@ def test_an_encoding_that_lacks_the_translation_becomes_utf8() -> None:
     found = written(opened("a.po", content), lambda _: "\u017c\u00f3\u0142").decode()
     assert "charset=UTF-8" in found
     assert found.endswith('msgid "caf\u00e9"\nmsgstr "\u017c\u00f3\u0142"\n')
+
+
+def test_ascii_becomes_utf8_where_the_translation_is_none() -> None:
+    # As msginit writes it in the locale C.
+    content = (
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=ASCII\\n"\n\nmsgid "a"\nmsgstr ""\n'
+    )
+    assert "charset=ASCII" in translated("a.po", content)
+    found = translated("a.po", content, by=lambda _: "ä")
+    assert "charset=UTF-8" in found
+    assert found.endswith('msgstr "ä"\n')
 
 
 def test_messages_of_icu() -> None:

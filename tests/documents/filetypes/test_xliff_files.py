@@ -130,6 +130,55 @@ def test_codes_stay_whole_whatever_the_translation() -> None:
 
 
 @pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("two <b>words</b> &nbsp;", "TWO <b>WORDS</b> &nbsp;"),
+        ("%s is &amp; was", "%s IS &amp; WAS"),
+    ],
+)
+def test_sections_of_characters_are_translated(section: str, expected: str) -> None:
+    unit = f'<trans-unit id="1"><source><![CDATA[{section}]]></source></trans-unit>'
+    content = f'<xliff version="1.2"><file source-language="en"><body>{unit}</body></file></xliff>'
+    found = translated("a.xlf", content)
+    assert [one.text for one in fromstring(found).iter("target")] == [expected]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<xliff version="1.2"><file source-language="en" xml:space="preserve"><body><trans-unit '
+        'id="1">{}</trans-unit></body></file></xliff>',
+        '<xliff version="2.0" srcLang="en"><file id="f"><unit id="1" xml:space="preserve"><segment>'
+        "{}</segment></unit></file></xliff>",
+    ],
+)
+def test_white_space_stays_where_what_a_source_is_in_says_so(content: str) -> None:
+    lines = "<source{}>one\n  two</source>"
+    assert "ONE\n  TWO</target>" in translated("a.xlf", content.format(lines.format("")))
+    collapses = content.format(lines.format(' xml:space="default"'))
+    assert "ONE TWO</target>" in translated("a.xlf", collapses)
+
+
+def test_tags_of_angular_stay_around_their_words() -> None:
+    source = 'see <x id="START_LINK_1"/>that car<x id="CLOSE_LINK"/> now'
+    unit = f'<trans-unit id="1"><source>{source}</source></trans-unit>'
+    content = f'<xliff version="1.2"><file source-language="en"><body>{unit}</body></file></xliff>'
+    found = translated("a.xlf", content, by=lambda _: "now car that see")
+    assert '>now <x id="START_LINK_1"/>car that<x id="CLOSE_LINK"/> see</target>' in found
+
+
+def test_what_ascii_lacks_becomes_a_reference() -> None:
+    unit = '<trans-unit id="1"><source>word</source></trans-unit>'
+    content = (
+        '<?xml version="1.0" encoding="US-ASCII"?><xliff version="1.2"><file source-language="en">'
+        f"<body>{unit}</body></file></xliff>"
+    )
+    found = translated("a.xlf", content, by=lambda _: "ä")
+    assert found.isascii()
+    assert [one.text for one in fromstring(found).iter("target")] == ["ä"]
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "no elements"),

@@ -68,6 +68,11 @@ def test_identity_gives_the_same_bytes() -> None:
     assert opened("a.yml", FILE).source_language == "en"
 
 
+def test_line_ends_of_windows_stay() -> None:
+    found = translated("a.yml", FILE.replace("\n", "\r\n"), "pl")
+    assert found == translated("a.yml", FILE, "pl").replace("\n", "\r\n")
+
+
 @pytest.mark.parametrize(
     "content",
     [

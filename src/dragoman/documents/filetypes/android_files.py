@@ -219,7 +219,11 @@ def _quoted(raw: str) -> tuple[str, str] | None:
 def _begin_of_end(kind: re.Pattern[str], text: str) -> int:
     """Where the run begins with which a text ends; its length if it does not end with one."""
     runs = (found.span() for found in kind.finditer(text))
-    return next((start for start, end in runs if end == len(text)), len(text))
+    begin = next((start for start, end in runs if end == len(text)), len(text))
+    if (begin - len(text[:begin].rstrip("\\"))) % 2:  # its first sign is escaped
+        begin += 1
+        return begin + _begin_of_end(kind, text[begin:])
+    return begin
 
 
 def _pieces(

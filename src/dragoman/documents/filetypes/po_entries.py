@@ -37,7 +37,8 @@ class PoEntry:
     """A message."""
 
     start: int
-    """Where its first keyword is, after its comments."""
+    """Where its first keyword is, after its comments; or that of what it was before (``#|``),
+    behind which gettext takes no flags."""
     msgid: PoString
     msgid_plural: PoString | None = None
     msgctxt: PoString | None = None
@@ -124,6 +125,7 @@ class _Reading:
         self._text = text
         self._flags: list[str] = []
         self._flags_start: int | None = None
+        self._previous_start: int | None = None
         self._strings: list[tuple[str, PoString]] = []
 
     def entries(self) -> Iterator[PoEntry]:
@@ -157,7 +159,9 @@ class _Reading:
         if self._strings:
             raise DataError(f"the entry before line {number} has no msgstr; correct it")
         if content.startswith("#~"):
-            self._flags, self._flags_start = [], None
+            self._clear()
+        elif content.startswith("#|") and self._previous_start is None:
+            self._previous_start = begin
         elif content.startswith("#,"):
             self._flags += [one.strip() for one in content[2:].split(",")]
             self._flags_start = begin
@@ -189,7 +193,7 @@ class _Reading:
                 f"the entry at line {start.line} is not one msgid with its msgstr; correct it"
             )
         entry = PoEntry(
-            start.start,
+            start.start if self._previous_start is None else self._previous_start,
             named["msgid"],
             named.get("msgid_plural"),
             named.get("msgctxt"),
@@ -197,5 +201,9 @@ class _Reading:
             tuple(self._flags),
             self._flags_start,
         )
-        self._flags, self._flags_start = [], None
+        self._clear()
         return entry
+
+    def _clear(self) -> None:
+        """Forget the comments of an entry."""
+        self._flags, self._flags_start, self._previous_start = [], None, None

@@ -121,29 +121,30 @@ class _Version1(_Xliff):
         return found
 
     def _units(self, file: XmlElement) -> Iterator[Slot]:
-        waiting = [(file, True)]
+        waiting = [(file, True, _keeps_space(self._root))]
         while waiting:
-            element, translates = waiting.pop()
+            element, translates, is_kept = waiting.pop()
             said = element.attributes.get("translate")
             translates = said != "no" if said else translates
+            is_kept = _keeps_space(element, is_kept)
             if element.local_name == "trans-unit":
                 if translates and element.attributes.get("approved") != "yes":
-                    yield from self._unit(element)
+                    yield from self._unit(element, is_kept)
                 continue
             waiting += [
-                (one, translates)
+                (one, translates, is_kept)
                 for one in reversed(element.children)
                 if one.local_name in ("body", "group", "trans-unit")
             ]
 
-    def _unit(self, unit: XmlElement) -> Iterator[Slot]:
+    def _unit(self, unit: XmlElement, is_kept: bool) -> Iterator[Slot]:
         source, target = unit.first("source"), unit.first("target")
         if source is None or not source.has_text:
             return
         if target is not None and _is_filled(target):
             return
         segmented = unit.first("seg-source")
-        is_kept = "preserve" in (_space(unit), _space(source))
+        is_kept = _keeps_space(source, is_kept)
         content = segmented or source
         values, write = _segments(self._text, content, self._languages.target, is_kept=is_kept)
         if any(one.texts for one in values):
@@ -151,8 +152,10 @@ class _Version1(_Xliff):
             yield self._target(source, target, filling, (segmented or source).stop)
 
 
-def _space(element: XmlElement) -> str:
-    return element.attributes.get("xml:space", "")
+def _keeps_space(element: XmlElement, is_kept: bool = False) -> bool:
+    """Whether white space of an element counts: as it says, or else as what it is in."""
+    said = element.attributes.get("xml:space")
+    return said == "preserve" if said else is_kept
 
 
 def _is_filled(target: XmlElement) -> bool:
@@ -201,29 +204,31 @@ class _Version2(_Xliff):
 
     def slots(self) -> list[Slot]:
         self._agree(self._root, "srcLang", "trgLang")
-        waiting = [(one, True) for one in reversed(self._root.named("file"))]
+        is_kept = _keeps_space(self._root)
+        waiting = [(one, True, is_kept) for one in reversed(self._root.named("file"))]
         found: list[Slot] = []
         while waiting:
-            element, translates = waiting.pop()
+            element, translates, is_kept = waiting.pop()
             said = element.attributes.get("translate")
             translates = said != "no" if said else translates
+            is_kept = _keeps_space(element, is_kept)
             if element.local_name == "unit":
                 if translates:
                     for segment in element.named("segment"):
-                        found += self._segment(segment)
+                        found += self._segment(segment, is_kept)
                 continue
             waiting += [
-                (one, translates)
+                (one, translates, is_kept)
                 for one in reversed(element.children)
                 if one.local_name in ("group", "unit")
             ]
         return [*self._says_target(self._root, "trgLang"), *found] if found else []
 
-    def _segment(self, segment: XmlElement) -> Iterator[Slot]:
+    def _segment(self, segment: XmlElement, is_kept: bool) -> Iterator[Slot]:
         source, target = segment.first("source"), segment.first("target")
         if source is None or not source.has_text or (target is not None and target.has_text):
             return
-        is_kept = "preserve" in (_space(segment), _space(source))
+        is_kept = _keeps_space(source, _keeps_space(segment, is_kept))
         value = _value(source.tokens, self._languages.target, is_kept=is_kept)
         if not value.texts:
             return

@@ -67,6 +67,7 @@ class _Strings:
 
     def __init__(self, text: str, root: yaml.Node | None, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages
+        self._newline = "\r\n" if "\r\n" in text else "\n"
         self._wrapper = _wrapper(root, languages)
         self._seen: set[int] = set()
         said = None if self._wrapper is None else str(self._wrapper.value)
@@ -118,7 +119,7 @@ class _Strings:
 
                 yield replacement(start, stop, forms[name], write, given[name])
         other = members["other"][0]
-        between = ", " if node.flow_style else f"\n{' ' * other.start_mark.column}"
+        between = ", " if node.flow_style else f"{self._newline}{' ' * other.start_mark.column}"
         place = other.start_mark.index
         for name in wanted:
             if name not in members:
@@ -150,8 +151,9 @@ class _Strings:
         start, stop = self._place(node)
         old = self._text[start:stop]
         if node.style in ("|", ">"):
-            raw = _block(old, text, folded=node.style == ">")
-            return raw if raw is not None else _double(text) + "\n"
+            raw = _block(old.replace("\r\n", "\n"), text, folded=node.style == ">")
+            raw = _double(text) + "\n" if raw is None else raw
+            return raw.replace("\n", self._newline)
         if node.style == "'" and "\n" not in text and not _UNSAFE.search(text):
             return "'" + text.replace("'", "''") + "'"
         if node.style is None and _reads_as(text, text):

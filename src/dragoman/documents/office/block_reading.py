@@ -161,6 +161,7 @@ class _ParagraphMarking:
             number = self._symbol(Symbol(item.parts, is_shown=True))
             self.marking.add(MarkupPiece("atom", f"<{number}/>", content=item.text))
         else:
-            number = self._symbol(Symbol(item.parts, rank=self._ranks if item.is_ordered else None))
+            rank = self._ranks if item.is_ordered else None
+            number = self._symbol(Symbol(item.parts, is_shown=item.is_shown, rank=rank))
             self._ranks += item.is_ordered
             self.marking.add(MarkupPiece("point", f"<{number}/>", is_shown=item.is_shown))

@@ -46,8 +46,9 @@ _OF_OPEN_XML: dict[Role, str] = {
     "content": "w:sdtContent",
     "field": "w:fldChar",
     "instruction": "w:instrText",
-    "begin": "w:bookmarkStart w:commentRangeStart w:permStart",
-    "end": "w:bookmarkEnd w:commentRangeEnd w:permEnd",
+    "begin": "w:bookmarkStart w:commentRangeStart w:permStart w:moveFromRangeStart "
+    "w:moveToRangeStart",
+    "end": "w:bookmarkEnd w:commentRangeEnd w:permEnd w:moveFromRangeEnd w:moveToRangeEnd",
     "atom": "a:fld w:ruby",
     "edge": "w:pPr w:tab w:ptab w:br w:cr a:pPr a:br a:endParaRPr",
     "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen",
@@ -62,7 +63,7 @@ _ANCHORS_OF_OPEN_DOCUMENT = """
 _OF_OPEN_DOCUMENT: dict[Role, str] = {
     "paragraph": "text:p text:h svg:title svg:desc",
     "hidden": "text:tracked-changes office:forms office:scripts text:note-citation text:number",
-    "pair": "text:a text:meta text:meta-field",
+    "pair": "text:a text:meta text:meta-field loext:content-control",
     "span": "text:span",
     "begin": "text:bookmark-start text:reference-mark-start office:annotation",
     "end": "text:bookmark-end text:reference-mark-end office:annotation-end",

@@ -201,6 +201,7 @@ class _ItemReader:
         else:
             self._add("point", parts)
             self.items[-1].is_shown = role not in ("hidden", "anchor")
+            self._is_spaced = self._is_spaced and not self.items[-1].is_shown
 
     def _content(self, start: int, stop: int) -> str:
         """The words within an element."""

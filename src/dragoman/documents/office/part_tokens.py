@@ -32,8 +32,10 @@ _PREFIXES = {
         for name in ("office", "text", "table", "draw", "style", "presentation", "manifest")
     },
     f"{_OASIS}svg-compatible:1.0": "svg",
+    "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0": "loext",
 }
-"""Namespaces (ECMA-376 and ISO 29500, ODF 1.3), and the prefixes that stand for them here."""
+"""Namespaces (ECMA-376 and ISO 29500, ODF 1.3, LibreOffice), and the prefixes that stand for them
+here."""
 _UNKNOWN = "?"
 _NAME = re.compile(r"</?([^\s/>]+)")
 
