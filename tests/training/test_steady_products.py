@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.training import steady_products
 from dragoman.training import trainer as trainer_module
 from dragoman.training.objectives import CrossEntropy
@@ -33,16 +34,22 @@ from dragoman.training.trainer import Trainer
 
 @given(st.integers(1, 200_000))
 def test_few_rows_are_added(rows: int) -> None:
-    steady = steady_rows(rows)
-    assert rows <= steady < rows + max(16, rows / 8)
-    assert steady % 16 == 0
-    assert steady_rows(steady) == steady
+    more = steady_rows(rows)
+    assert rows <= more < rows + max(16, rows / 8)
+    assert more % 16 == 0
+    assert steady_rows(more) == more
 
 
 def test_there_are_few_sizes_of_large_products() -> None:
     assert len({steady_rows(rows) for rows in range(2049, 4097)}) == 16
     assert steady_rows(2049) == 2176
     assert steady_rows(4096) == 4096
+
+
+def steady(layer: nn.Linear) -> nn.Linear:
+    make_products_steady(layer)
+    assert type(layer) is SteadyLinear
+    return layer
 
 
 def results(layer: nn.Module, x: Tensor, gradient: Tensor) -> dict[str, Tensor]:
@@ -65,13 +72,13 @@ def test_products_and_gradients_are_the_same(
     x, gradient = torch.randn(shape).to(dtype), torch.randn(*shape[:-1], 13).to(dtype)
     expected = results(copy.deepcopy(plain).double(), x.double(), gradient.double())
     near = 2e-2 if dtype is torch.bfloat16 else 1e-12
-    for name, found in results(SteadyLinear(plain), x, gradient).items():
+    for name, found in results(steady(plain), x, gradient).items():
         assert found.dtype is dtype
         torch.testing.assert_close(found.double(), expected[name], rtol=near, atol=near)
 
 
 def test_inputs_without_a_gradient_and_turned_ones() -> None:
-    layer = SteadyLinear(nn.Linear(7, 13))
+    layer = steady(nn.Linear(7, 13))
     x = torch.randn(7, 5).t()
     torch.testing.assert_close(layer(x), functional.linear(x, layer.weight, layer.bias))
     layer(x).sum().backward()
@@ -102,15 +109,19 @@ def gradients(model: nn.Module, batch: Batch) -> dict[str, Tensor]:
     return {name: one.grad for name, one in model.named_parameters() if one.grad is not None}
 
 
+@pytest.mark.parametrize("adapter", [None, AdapterConfig(rank=2)], ids=["whole", "adapter"])
 @pytest.mark.parametrize("name", ["transformer", "recurrent"])
-def test_models_learn_the_same(name: str) -> None:
+def test_models_learn_the_same(name: str, adapter: AdapterConfig | None) -> None:
     plain = build(VARIATIONS[name]).double().eval()
-    steady = copy.deepcopy(plain)
-    make_products_steady(steady)
-    assert any(type(module) is SteadyLinear for module in steady.modules())
-    assert not any(type(module) is nn.Linear for module in steady.modules())
+    if adapter is not None:
+        add_adapters(plain, adapter, 1)
+        plain.double()
+    changed = copy.deepcopy(plain)
+    make_products_steady(changed)
+    assert any(type(module) is SteadyLinear for module in changed.modules())
+    assert not any(type(module) is nn.Linear for module in changed.modules())
     batch = next(Reversal(sentences=5).all_batches())
-    expected, found = gradients(plain, batch), gradients(steady, batch)
+    expected, found = gradients(plain, batch), gradients(changed, batch)
     assert found.keys() == expected.keys()
     for key in expected:
         torch.testing.assert_close(found[key], expected[key])
@@ -127,7 +138,7 @@ def test_a_transformer_learns_from_few_numbers_of_rows() -> None:
 
 
 def test_search_has_plain_products() -> None:
-    layer = SteadyLinear(nn.Linear(7, 13))
+    layer = steady(nn.Linear(7, 13))
     with torch.no_grad(), LinearRows() as rows:
         layer(torch.randn(3, 7))
     assert rows.found == [3]

@@ -45,26 +45,16 @@ def make_products_steady(model: nn.Module) -> None:
     """Let the linear layers of a model that learns compute with few different numbers of rows.
 
     Args:
-        model: on its device; its parameters keep their names.
+        model: its layers change their class, so that they keep what has been added to them, such as
+            the hook and the factors of a low-rank adapter.
     """
-    for parent in list(model.modules()):
-        for name, module in list(parent.named_children()):
-            if type(module) is nn.Linear:
-                setattr(parent, name, SteadyLinear(module))
+    for module in model.modules():
+        if type(module) is nn.Linear:
+            module.__class__ = SteadyLinear
 
 
 class SteadyLinear(nn.Linear):
-    """A linear layer that computes with few different numbers of rows.
-
-    Args:
-        linear: whose parameters it shares.
-    """
-
-    def __init__(self, linear: nn.Linear) -> None:
-        nn.Module.__init__(self)
-        self.in_features, self.out_features = linear.in_features, linear.out_features
-        self.weight, self.bias = linear.weight, linear.bias
-        self.train(linear.training)
+    """A linear layer that computes with few different numbers of rows."""
 
     def forward(self, x: Tensor) -> Tensor:
         """``(..., in_features)`` to ``(..., out_features)``."""
