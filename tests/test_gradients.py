@@ -13,6 +13,7 @@ from torch import Tensor
 from dragoman.models.layers.softmax import _ShortSoftmax
 from dragoman.training.objectives import cross_entropy as objective_module
 from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
+from dragoman.training.steady_products import _SteadyProduct
 
 SOURCE = Path(__file__).parents[1] / "src" / "dragoman"
 
@@ -36,10 +37,25 @@ def softmax(*shape: int) -> Case:
     return lambda scores: apply(scores) * weights, (scores,)
 
 
+def steady_product(*shape: int, bias: bool) -> Case:
+    generator = torch.Generator().manual_seed(5)
+
+    def drawn(*size: int) -> Tensor:
+        return torch.randn(size, dtype=torch.float64, generator=generator, requires_grad=True)
+
+    apply: Callable[..., Tensor] = _SteadyProduct.apply
+    inputs = drawn(*shape), drawn(4, shape[-1]), *([drawn(4)] if bias else [])
+    return lambda x, weight, added=None: apply(x, weight, added), inputs
+
+
 CASES: dict[str, list[Case]] = {
     "models/layers/softmax.py: _ShortSoftmax": [softmax(2, 3, 5), softmax(3, 1)],
     "training/objectives/cross_entropy.py: _SmoothedCrossEntropy": [
         cross_entropy(s) for s in (0.0, 0.1, 1.0)
+    ],
+    "training/steady_products.py: _SteadyProduct": [
+        steady_product(2, 3, 5, bias=True),
+        steady_product(17, 2, bias=False),
     ],
 }
 
