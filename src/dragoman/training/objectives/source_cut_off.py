@@ -2,9 +2,11 @@
 
 Sennrich et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data"
 (arXiv:1511.06709), section 3.1, for monolingual text with a dummy source: "we freeze the network
-parameters of the encoder and the attention model".  In a Transformer, a frozen attention adds its output all
-the same, other sublayers grow until they drown it, and it grows with them where it learns; reading
-zeros in place of the source avoids that (docs/results.md).
+parameters of the encoder and the attention model".
+
+In a Transformer, a frozen attention adds its output all the same, other sublayers grow until they
+drown it, and it grows with them where it learns.  Reading zeros in place of the source avoids that
+(docs/results.md).
 """
 
 from __future__ import annotations
