@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.extension import _Merging, _runs, extend_vocabularies, lineage
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
@@ -62,13 +62,23 @@ def test_what_is_there_stays_and_the_new_text_is_covered(kind: str) -> None:
     assert child.pieces(range(len(parent))) == pieces
     assert {piece: child.scores[piece] for piece in parent.scores} == parent.scores
     assert child.pieces(child.tags) == list(TAGS)
-    assert child.encode("<2ru> fox")[1] == child.tag("<2ru>")
+    assert child.encode("<2ru> fox")[0] == child.tag("<2ru>")
     for word in [*OLD, *NEW]:
         ids = child.encode(word)
         assert UNK not in ids
         assert not any(piece.startswith("<0x") for piece in child.pieces(ids))
         assert child.decode(ids) == word
     assert len(child.encode("настройки свет")) < len("настройки")
+
+
+def test_an_old_vocabulary_goes_on_reading_a_space_before_tags() -> None:
+    trained = PARENTS["bpe"].source
+    assert isinstance(trained, SentencePieceVocabulary)
+    old = SentencePieceVocabulary(trained.serialized.removesuffix(TAGS_ALONE))
+    config = VocabularyConfig(size=len(old) + ROOM["bpe"], tags=TAGS)
+    child = extend_vocabularies(Vocabularies(old, old), weighted(NEW), config, seed=1).source
+    new = extended("bpe").source
+    assert child.encode("<2ru> fox") == [*new.ids(["▁"]), *new.encode("<2ru> fox")]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "bpe-bytes"])

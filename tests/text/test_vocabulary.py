@@ -17,7 +17,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabulary import (
     BOS,
     EOS,
@@ -161,6 +161,41 @@ class TestTags:
         ids = vocabulary.encode("<2de> the fox")
         assert ids.count(vocabulary.tag("<2de>")) == 1
         assert vocabulary.decode(ids) == "<2de> the fox"
+
+    @vocabularies
+    @pytest.mark.parametrize("tags", ["<2de>", "<2en> <2de>", "<2de><2en>"])
+    def test_none_in_front_has_a_piece_for_a_space(self, vocabulary: Vocabulary, tags: str) -> None:
+        expected = vocabulary.ids(tags.replace("><", "> <").split())
+        for text in ("the fox", ""):
+            read = f"{tags} {text}"
+            assert vocabulary.encode(read) == [*expected, *vocabulary.encode(text)]
+            assert vocabulary.surfaces(read) == vocabulary.pieces(vocabulary.encode(read))
+            assert vocabulary.encode_batch([read, text]) == [
+                vocabulary.encode(read),
+                vocabulary.encode(text),
+            ]
+            drawn = vocabulary.encode_batch([read], sampling=0.5, seed=3)
+            assert drawn[0][: len(expected)] == expected
+
+    @vocabularies
+    def test_one_behind_a_word_keeps_its_space(self, vocabulary: Vocabulary) -> None:
+        (space,) = vocabulary.ids(["▁"])
+        tag, word = vocabulary.tag("<2de>"), vocabulary.encode("fox")
+        assert vocabulary.encode("fox <2de> fox") == [*word, space, tag, *word]
+        assert vocabulary.encode("fox<2de> fox") == [*word, tag, *word]
+        assert vocabulary.encode("<2de> fox <2de>") == [tag, *word, space, tag]
+
+    @vocabularies
+    def test_models_of_before_read_a_space_before_each(self, vocabulary: Vocabulary) -> None:
+        assert isinstance(vocabulary, SentencePieceVocabulary)
+        old = SentencePieceVocabulary(vocabulary.serialized.removesuffix(TAGS_ALONE))
+        assert old.fingerprint != vocabulary.fingerprint
+        assert old.encode("the fox") == vocabulary.encode("the fox")
+        theirs = sentencepiece.SentencePieceProcessor(model_proto=vocabulary.serialized)
+        for text in ("<2de> the fox", "<2en> <2de> fox", "<2de>"):
+            assert old.encode(text) == theirs.encode(text)
+            assert old.surfaces(text) == theirs.encode(text, out_type=str)
+            assert old.decode(old.encode(text)) == text
 
     @byte_vocabularies
     @given(text=st.text("<2den> ", max_size=12))

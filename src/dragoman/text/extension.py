@@ -122,7 +122,7 @@ class Growth:
         # In byte-pair encoding, characters come after the merges, as in its training.
         pieces = characters + others if self.parent.is_unigram else others + characters
         added += b"".join(_piece(piece, score) for piece, score in pieces)
-        return SentencePieceVocabulary(self.parent.serialized + added)
+        return self.parent.extended(added)
 
 
 def growth(

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import sentencepiece
 
@@ -25,13 +25,21 @@ _DIGEST_BYTES = 32
 # Protobuf: what comes after a model overrides it, here add_dummy_prefix and
 # remove_extra_whitespaces of its normalizer.
 AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
+TAGS_ALONE = b"\xc8\x0c\x01"
+"""Field 201, 1, at the end of a model: no piece for a space stands before tags in front of a text.
+
+sentencepiece takes a tag for a word, "▁" and the tag.  Models from before this field read both.
+"""
+
+_Piece = TypeVar("_Piece", int, str)
 
 
 class SentencePieceVocabulary(Vocabulary):
     """A sentencepiece model: one that was trained here, or has its ids in our order.
 
     Args:
-        model: a serialised sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end.
+        model: a serialised sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end,
+            perhaps with :data:`TAGS_ALONE`.
 
     Raises:
         SavedError: ``model`` is not such a model.
@@ -82,6 +90,11 @@ class SentencePieceVocabulary(Vocabulary):
         """The sentencepiece model that this is made of."""
         return self._model
 
+    def extended(self, pieces: bytes) -> SentencePieceVocabulary:
+        """This vocabulary and, behind its own pieces, others, which are serialised."""
+        model = self._model.removesuffix(TAGS_ALONE)
+        return SentencePieceVocabulary(model + pieces + self._model[len(model) :])
+
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
 
@@ -90,8 +103,7 @@ class SentencePieceVocabulary(Vocabulary):
 
     def encode(self, text: str) -> list[int]:
         """Ids of the best segmentation of ``text``, normalised first, without begin and end."""
-        ids: list[int] = self._processor.encode(prepare_line(text))
-        return ids
+        return self.encode_batch([text])[0]
 
     def encode_batch(
         self,
@@ -110,10 +122,28 @@ class SentencePieceVocabulary(Vocabulary):
         if not prepared:
             return []
         ids = self._processor.encode(prepared, num_threads=threads)
+        if self._alone:
+            ids = [self._with_tags_alone(sentence, sentence) for sentence in ids]
         if sampling == 0.0:
             return ids
         split, rng = self._splitter(sampling), random.Random(seed)
         return [self._split_anew(sentence, split, rng) for sentence in ids]
+
+    def _with_tags_alone(self, ids: Sequence[int], pieces: list[_Piece]) -> list[_Piece]:
+        """``pieces``, whose ids are ``ids``, without spaces before tags in front of the text."""
+        end = 0
+        while ids[end : end + 1] == [self._space] and not self._alone.isdisjoint(ids[end + 1 :][:1]):
+            end += 2
+        return pieces[1:end:2] + pieces[end:]
+
+    @cached_property
+    def _alone(self) -> frozenset[int]:
+        """The tags before which no space stands."""
+        return frozenset(self.tags if self._model.endswith(TAGS_ALONE) else ())
+
+    @cached_property
+    def _space(self) -> int:
+        return int(self._processor.piece_to_id(SPACE_SIGN))
 
     def _splitter(self, sampling: float) -> Splitter:
         """The function that draws splits of words into pieces of this vocabulary."""
@@ -173,8 +203,9 @@ class SentencePieceVocabulary(Vocabulary):
 
     def surfaces(self, text: str) -> list[str]:
         """The pieces of ``text``, those that are unknown as they are spelt in it."""
-        pieces: list[str] = self._processor.encode(prepare_line(text), out_type=str)
-        return pieces
+        line = prepare_line(text)
+        pieces: list[str] = self._processor.encode(line, out_type=str)
+        return self._with_tags_alone(self._processor.encode(line), pieces)
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """The ids of pieces; what is no piece is unknown."""

@@ -13,7 +13,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.balance import balanced_lines
 from dragoman.text.corpus import Example, Pair
 from dragoman.text.reservoir import Reservoir, whole_counts
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabulary import (
     BOS,
     EOS,
@@ -157,7 +157,7 @@ def train_vocabulary(
         )
     except RuntimeError as error:
         raise _explain(error, config, side) from error
-    return SentencePieceVocabulary(model.getvalue())
+    return SentencePieceVocabulary(model.getvalue() + TAGS_ALONE)
 
 
 def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
