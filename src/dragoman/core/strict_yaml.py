@@ -101,7 +101,7 @@ class StrictLoader(yaml.SafeLoader):
         if id(node) not in self._flat:  # what was written out already has keys of both
             self._flat.add(id(node))
             _check_keys(node)
-        super().flatten_mapping(node)  # type: ignore[no-untyped-call]
+        super().flatten_mapping(node)
 
 
 def _check_keys(node: yaml.MappingNode) -> None:

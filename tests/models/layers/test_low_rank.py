@@ -122,14 +122,14 @@ def test_frozen_components_and_normalised_weights_get_none() -> None:
     assert not any(name.startswith(model.frozen) for name in named)
     convs2s = fresh(VARIATIONS["convs2s"])
     for layers in ("all", "attention"):  # neither helps
-        with pytest.raises(ConfigError, match="ConvS2S has no .*; train without an adapter$"):
+        with pytest.raises(ConfigError, match=r"ConvS2S has no .*; train without an adapter$"):
             add_adapters(convs2s, AdapterConfig(layers=layers), seed=1)
     assert all(parameter.requires_grad for parameter in convs2s.parameters())
 
 
 def test_other_layers_are_proposed_where_there_are_some() -> None:
     bytenet = fresh(VARIATIONS["bytenet"])
-    with pytest.raises(ConfigError, match="layers: attention: ByteNet has no .*; set layers: all"):
+    with pytest.raises(ConfigError, match=r"layers: attention: ByteNet has no .*; set layers: all"):
         add_adapters(bytenet, AdapterConfig(layers="attention"), seed=1)
 
 
