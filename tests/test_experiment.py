@@ -158,6 +158,23 @@ def test_a_line_too_long_to_be_scored_is_told_before_training(
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
+def test_a_pair_too_long_for_learned_positions_is_told_before_training(
+    corpus: Path, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "long.en", tmp_path / "long.de"
+    source.write_text("one\n" + "eleven " * 40 + "\n", encoding="utf-8")
+    target.write_text("eins\n" + "elf " * 40 + "\n", encoding="utf-8")
+    known = "path: train.tsv, source: en, target: de"
+    settings = ["model.positions=learned", "model.max_positions=40"]
+    settings.append(f"data.train=[{{{known}}}, {{source: {source}, target: {target}}}]")
+    experiment = Experiment.create(read_experiment(configuration(corpus), settings), tmp_path / "r")
+    with pytest.raises(DataError, match=r"data.train: a pair has \d+ .* set data.max_pieces: 39,"):
+        train(experiment)
+    assert not (tmp_path / "r" / "checkpoints").exists()
+    shorter = [*settings, "data.max_pieces=39"]
+    train(Experiment.create(read_experiment(configuration(corpus), shorter), tmp_path / "shorter"))
+
+
 FAMILIES = {
     "convs2s": "encoder_layers: 1, decoder_layers: 1, d_model: 8, d_hidden: 8",
     "bytenet": "encoder_layers: 2, decoder_layers: 2, d_model: 16",

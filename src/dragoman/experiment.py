@@ -30,7 +30,7 @@ from dragoman.run.parents import (
     weight_digests,
     with_digests,
 )
-from dragoman.run.prepared_text import Prepared, open_prepared_run, prepare_run
+from dragoman.run.prepared_text import Prepared, check_positions, open_prepared_run, prepare_run
 from dragoman.run.revision import revised
 from dragoman.run.run_directory import begin, claim
 from dragoman.run.task_list import run_tasks
@@ -173,7 +173,7 @@ class Experiment:
                 last step.
 
         Raises:
-            DataError: a line of the dev or test sets is too long for the model.
+            DataError: a pair, or a line of the dev or test sets, is too long for the model.
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
             SavedError: the newest checkpoint is damaged, or another process is using the run.
@@ -219,6 +219,7 @@ class Experiment:
             validation_of(config, part, prepared.vocabularies, world)
             for part in config.test_sets().values()
         ]
+        check_positions(config, prepared.store)
         for one in (*dev_sets.values(), *test_sets):
             one.check_lengths(model)
             if config.model.writes_labels:

@@ -341,7 +341,7 @@ class TestOverride:
     @pytest.mark.parametrize(
         ("setting", "problem"),
         [
-            ("training.steps", "expected KEY=VALUE"),
+            ("training.steps", "expected KEY=VALUE, such as training.max_steps=500"),
             ("=3", "expected KEY=VALUE"),
             ("a=[1", "not valid YAML"),
             ("a=99999999999999999999", "not valid YAML: a whole number that does not fit"),

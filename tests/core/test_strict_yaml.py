@@ -43,6 +43,16 @@ def test_aliases_and_merges_in_measure() -> None:
     }
 
 
+def test_what_is_merged_elsewhere_first_may_itself_override_what_it_merges() -> None:
+    text = "b: &b {x: 0}\nouter:\n  a: &a {<<: *b, x: 1}\nc: {<<: *a, y: 2}"
+    assert load_yaml(text) == {"b": {"x": 0}, "outer": {"a": {"x": 1}}, "c": {"x": 1, "y": 2}}
+
+
+def test_a_key_twice_in_what_is_merged_elsewhere() -> None:
+    text = "outer:\n  a: &a {x: 0, x: 1}\nc: {<<: *a, y: 2}"
+    assert refused(text) == ("the key 'x' occurs twice", 2)
+
+
 @pytest.mark.parametrize("text", ["a: 1\nb: &b [*b]", "a: 1\nb: &b {c: [{d: *b}]}"])
 def test_an_alias_of_what_it_stands_in(text: str) -> None:
     assert refused(text) == ("an alias is inside what it refers to", 2)

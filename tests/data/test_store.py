@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import SavedError
+from dragoman.data import store as store_module
 from dragoman.data.store import FILE_NAMES, Store
 
 sentence = st.lists(st.integers(0, 2**31 - 1), max_size=6)
@@ -126,6 +127,15 @@ def test_manifest_that_makes_no_sense(
 def test_manifest_that_is_no_json(directory: Path, content: str) -> None:
     (directory / "store.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     refused(directory, "store.json", "")
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 9])
+def test_the_longest_sentence_of_a_side(
+    store_of: Callable[..., Store], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_ROWS_AT_ONCE", at_once)
+    store = store_of([([5], [6] * 7), ([], [6]), ([5] * 3, [6] * 2)])
+    assert (store.longest("source"), store.longest("target")) == (3, 7)
 
 
 def test_the_usual_ratio_of_lengths_counts_end_symbols_and_only_pairs(

@@ -193,7 +193,9 @@ def _set(values: dict[str, Any], setting: str) -> None:
     """Apply one setting to ``values``."""
     key, equals, text = setting.partition("=")
     if not equals or not key:
-        raise ConfigError(f"--set {setting:.200}: expected KEY=VALUE, such as training.seed=7")
+        raise ConfigError(
+            f"--set {setting:.200}: expected KEY=VALUE, such as training.max_steps=500"
+        )
     *parents, last = key.split(".")
     place: Any = values
     for depth, parent in enumerate(parents, 1):

@@ -8,7 +8,6 @@ that are not text.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 from typing import Any
 
 import yaml
@@ -58,6 +57,7 @@ class StrictLoader(yaml.SafeLoader):
         super().__init__(text)
         self._depth = 0
         self._sizes: dict[int, int] = {}  # values by the id of a node, with those of aliases
+        self._flat: set[int] = set()  # ids of the mappings whose merges are written out
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """The next node; refuses what has no end."""
@@ -96,16 +96,22 @@ class StrictLoader(yaml.SafeLoader):
             raise ConstructorError(None, None, problem, node.start_mark)
         return value
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys occur once."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:
-                raise ConstructorError(
-                    None, None, f"the key {key.value!r} occurs twice", key.start_mark
-                )
-            seen.add(str(key.value))
-        return super().construct_mapping(node, deep)
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Write out what a mapping merges; a key occurs once in what stands there itself."""
+        if id(node) not in self._flat:  # what was written out already has keys of both
+            self._flat.add(id(node))
+            _check_keys(node)
+        super().flatten_mapping(node)
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    """Refuse a key that occurs twice."""
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:
+            problem = f"the key {key.value!r} occurs twice"
+            raise ConstructorError(None, None, problem, key.start_mark)
+        seen.add(str(key.value))
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:

@@ -34,6 +34,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 _RATIO_ROWS = 1_000_000
 _IDS_AT_ONCE = 1 << 24
+_ROWS_AT_ONCE = 1 << 20
 _ID: np.dtype[np.int32] = np.dtype("<i4")
 _OFFSET: np.dtype[np.int64] = np.dtype("<i8")
 _SIDES: tuple[Side, Side] = ("source", "target")
@@ -174,6 +175,12 @@ class Store:
         if not filled.any():
             return None
         return round(float(np.median((targets[filled] + 1) / (sources[filled] + 1))), 4)
+
+    def longest(self, side: Side) -> int:
+        """The largest number of ids of a sentence on a side; 0 without any."""
+        offsets, starts = self._offsets[side], range(0, len(self), _ROWS_AT_ONCE)
+        each = (np.diff(offsets[start : start + _ROWS_AT_ONCE + 1]) for start in starts)
+        return max((int(lengths.max()) for lengths in each), default=0)
 
     def source(self, row: int) -> Ids:
         """The source ids of one row, without end symbol."""

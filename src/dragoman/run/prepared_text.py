@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.core.errors import SavedError
+from dragoman.core.errors import DataError, SavedError
 from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
 from dragoman.data.bulk.bulk_preparation import BULK_DIRECTORY, BulkPreparation, BulkWorkers
 from dragoman.data.declared_language import warn_of_other_languages
@@ -112,6 +112,25 @@ def open_prepared_run(config: ExperimentConfig, run: Path) -> Prepared:
     if config.training.objective.reads_alignments:
         alignments = Store.open(run / ALIGNMENTS_DIRECTORY)
     return Prepared(Vocabularies.load(run), store, report, alignments)
+
+
+def check_positions(config: ExperimentConfig, store: Store) -> None:
+    """Check before training that the model has positions for all pairs.
+
+    Raises:
+        DataError: a pair is longer.
+    """
+    positions = config.model.position_limit
+    if positions is None or config.data.max_pieces < positions:
+        return
+    source = store.longest("source") if config.model.reads_source else 0
+    target = 0 if config.model.writes_labels else store.longest("target")
+    if max(source, target) >= positions:
+        raise DataError(
+            f"data.train: a pair has {max(source, target)} pieces on a side, which with the end "
+            f"symbol are more than model.max_positions {positions}; set data.max_pieces: "
+            f"{positions - 1}, or train with more positions"
+        )
 
 
 def _fingerprint(directory: Path) -> str | None:

@@ -62,32 +62,34 @@ class SteadyLinear(nn.Linear):
         if not torch.is_grad_enabled():  # a step of search has few rows, and code is made sooner
             return functional.linear(x, self.weight, self.bias)
         apply: Callable[..., Tensor] = _SteadyProduct.apply
-        return apply(x, self.weight, self.bias)
+        product = apply(x.reshape(-1, x.shape[-1]), self.weight, self.bias)
+        # Cut here and not within: what a function of one's own has cut, nobody may change in place.
+        return _first(product, x.shape[:-1].numel()).view(*x.shape[:-1], self.out_features)
 
 
 class _SteadyProduct(torch.autograd.Function):
-    """``x W^T + b`` and its gradients ``g W``, ``g^T x`` and ``sum g``."""
+    """``x W^T + b``, and ``b`` in rows of zeros; gradients are ``g W``, ``g^T x`` and ``sum g``."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        rows = x.reshape(-1, x.shape[-1])
+    def forward(ctx: FunctionCtx, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(rows, weight)  # without the zeros, since other layers keep x, too
-        product = functional.linear(_with_zeros(rows), weight, bias)
-        return product[: len(rows)].view(*x.shape[:-1], len(weight))
+        return functional.linear(_with_zeros(rows), weight, bias)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight = ctx.saved_tensors  # type: ignore[attr-defined]
         of_input, of_weight, of_bias = ctx.needs_input_grad  # type: ignore[attr-defined]
-        upstream = gradient.reshape(-1, gradient.shape[-1])
-        padded = _with_zeros(upstream)
-        shape = (*gradient.shape[:-1], weight.shape[1])
         return (
-            (padded @ weight)[: len(rows)].view(shape) if of_input else None,
-            padded.t() @ _with_zeros(rows) if of_weight else None,
-            upstream.sum(0) if of_bias else None,
+            _first(gradient @ weight, len(rows)) if of_input else None,
+            gradient.t() @ _with_zeros(rows) if of_weight else None,
+            _first(gradient, len(rows)).sum(0) if of_bias else None,
         )
+
+
+def _first(rows: Tensor, count: int) -> Tensor:
+    """The first ``count`` rows, without an operation if these are all."""
+    return rows if len(rows) == count else rows[:count]
 
 
 def _with_zeros(rows: Tensor) -> Tensor:

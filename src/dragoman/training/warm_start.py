@@ -249,7 +249,7 @@ def _within_component(name: str, config: FamilyConfig) -> str:
 
 def _concerns(name: str, parts: Sequence[Part]) -> bool:
     """Whether weights of ``parts`` depend on the model setting ``name``."""
-    if name in {"family", "d_model"}:
+    if name in {"family", "d_model", "scale_embeddings"}:
         return True
     if name in _OF_TRAINING:
         return False

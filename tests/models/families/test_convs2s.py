@@ -188,7 +188,7 @@ def test_an_encoder_layer_reaches_as_far_as_its_kernels() -> None:
 
 def test_encoder_layers_get_the_mean_gradient_of_the_readers() -> None:
     """Section 3.4, against the same model without the scaling: embeddings' direct path stays."""
-    model = shaken(ConvS2S, CONFIG, by=0.3)
+    model = shaken(ConvS2S, CONFIG, by=0.3).train()
     source, target = random_ids(2, 5), random_ids(2, 4, seed=2)
 
     def gradients(readers: float) -> dict[str, torch.Tensor]:
@@ -208,6 +208,30 @@ def test_encoder_layers_get_the_mean_gradient_of_the_readers() -> None:
     direct = gradients(math.inf)[embedding]  # what comes through the encoder is cut off
     torch.testing.assert_close(scaled[embedding] - direct, (plain[embedding] - direct) / 3)
     assert direct.abs().max() > 0.01
+
+
+@pytest.mark.parametrize("reads", ["encoder_states", "decode"])
+def test_other_gradients_are_those_of_the_function(reads: str) -> None:
+    """Where no decoder layer reads, as a classifier; and of likelihood, as Fisher information."""
+    model = shaken(ConvS2S, CONFIG, by=0.3).train(reads == "encoder_states")
+    source, target = random_ids(2, 5), random_ids(2, 4, seed=2)
+    encoder: Any = model.encoder
+    weight = encoder.into.bias
+
+    def value() -> torch.Tensor:
+        if reads == "encoder_states":
+            return model.encoder_states(source, full(source)).logsumexp(-1).sum()
+        return teacher_force(model, source, full(source), target).logsumexp(-1).sum()
+
+    (found,) = torch.autograd.grad(value(), weight)
+    step = 1e-6 * torch.randn_like(weight)
+    values = []
+    for sign in (1, -1):
+        with torch.no_grad():
+            weight.add_(sign * step)
+            values.append(value())
+            weight.sub_(sign * step)
+    torch.testing.assert_close((found * step).sum(), (values[0] - values[1]) / 2, rtol=1e-4, atol=0)
 
 
 def test_initial_deviations_are_those_of_section_3_5() -> None:

@@ -121,9 +121,16 @@ def test_frozen_components_and_normalised_weights_get_none() -> None:
     assert named
     assert not any(name.startswith(model.frozen) for name in named)
     convs2s = fresh(VARIATIONS["convs2s"])
-    with pytest.raises(ConfigError, match="ConvS2S has no such linear layers"):
-        add_adapters(convs2s, AdapterConfig(), seed=1)
+    for layers in ("all", "attention"):  # neither helps
+        with pytest.raises(ConfigError, match=r"ConvS2S has no .*; train without an adapter$"):
+            add_adapters(convs2s, AdapterConfig(layers=layers), seed=1)
     assert all(parameter.requires_grad for parameter in convs2s.parameters())
+
+
+def test_other_layers_are_proposed_where_there_are_some() -> None:
+    bytenet = fresh(VARIATIONS["bytenet"])
+    with pytest.raises(ConfigError, match=r"layers: attention: ByteNet has no .*; set layers: all"):
+        add_adapters(bytenet, AdapterConfig(layers="attention"), seed=1)
 
 
 def test_factors_that_lack_their_matrix_or_fit_no_matrix_are_noticed() -> None:

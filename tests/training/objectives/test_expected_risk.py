@@ -203,6 +203,34 @@ def test_a_mixture_of_experts_keeps_its_own_loss() -> None:
     assert gates and all(p.grad is not None and p.grad.abs().max() > 0 for p in gates)
 
 
+def test_the_balance_of_experts_counts_per_token_of_the_references() -> None:
+    """As with likelihood, however many candidates there are; and the loss is what is minimised."""
+    model = build(VARIATIONS["transformer, experts"]).train()
+    objective, balance = ExpectedRisk(0.0, "renormalised", 1.0, 0.0), model.auxiliary_loss
+    found: list[Tensor] = []
+    model.auxiliary_loss = lambda *masks: found.append(balance(*masks)) or found[-1]  # type: ignore
+
+    def loss() -> Tensor:
+        torch.manual_seed(3)  # of the noise
+        totals = objective.backward(model, of_the_space())
+        torch.testing.assert_close(totals["loss"] - totals["risk"], 3 * found[-1].detach())
+        return totals["loss"]
+
+    loss()
+    gate = model.get_parameter("decoder.0.feed_forward.gate.weight")
+    assert gate.grad is not None
+    gradient, step = gate.grad.clone(), 1e-6 * torch.randn_like(gate)
+    values = []
+    for sign in (1, -1):
+        with torch.no_grad():
+            gate.add_(sign * step)
+        values.append(loss())
+        with torch.no_grad():
+            gate.sub_(sign * step)
+    difference = (values[0] - values[1]) / 2
+    torch.testing.assert_close((gradient * step).sum(), difference, rtol=1e-4, atol=0)
+
+
 def test_no_tensor_holds_the_scores_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "CHUNK_SCORES", 3 * 23)
     model, batch = build(TransformerConfig(**SIZES, dropout=0.0)).train(), of_the_space()

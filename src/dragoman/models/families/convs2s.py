@@ -178,11 +178,16 @@ class ConvolutionalEncoder(nn.Module):
         for layer in self.layers:
             x = layer(x, mask)
         z = self.out(x)  # (batch, source, d_model)
-        if z.requires_grad:
-            # Every decoder layer sends back a gradient; the encoder's layers get the mean of
-            # these, the embeddings in the values their sum (section 3.4).
-            z.register_hook(lambda gradient: gradient / self.readers)
         return z, z + embedded
+
+    def expect_readers(self, z: Tensor) -> None:
+        """Give the layers below ``z`` the mean of the gradients that decoder layers send back.
+
+        The embeddings in the values get their sum (section 3.4).  It is for training a decoder: the
+        gradients of likelihood itself, as in Fisher information, are sums.
+        """
+        if self.training and z.requires_grad:
+            z.register_hook(lambda gradient: gradient / self.readers)
 
 
 class DecoderLayer(nn.Module):
@@ -303,6 +308,8 @@ class ConvS2S(TranslationModel):
             DataError: a sentence is longer than the positions that the model has learned.
         """
         keys, values = self.encoder(self.source_embedding(source), source_mask)
+        if isinstance(self.encoder, ConvolutionalEncoder):
+            self.encoder.expect_readers(keys)
         bias = mask_bias(source_mask, keys.dtype).unsqueeze(1)  # (batch, 1, source)
         length = source_mask.sum(1).to(keys.dtype)
         scale = length * (1 / length).sqrt()  # m sqrt(1 / m), section 3.4

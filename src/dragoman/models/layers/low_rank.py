@@ -26,6 +26,8 @@ _MARK = f".{_NAME}."
 _ATTENTION = frozenset(["query", "key", "value", "output"])
 _FEED_FORWARD = frozenset(["inner", "outer"])
 
+AdaptedLayers = Literal["attention", "feed_forward", "all"]
+
 
 class AdapterConfig(Config):
     """Low-rank adapters: all weights of the model stay fixed, and small factors learn."""
@@ -35,7 +37,7 @@ class AdapterConfig(Config):
     scale: float = Field(16.0, gt=0, le=1e6)
     """What is added is multiplied by scale / rank (alpha / r in the paper), so that the learning
     rate need not change with the rank."""
-    layers: Literal["attention", "feed_forward", "all"] = "all"
+    layers: AdaptedLayers = "all"
     """Which linear layers get one: the projections of attention, both layers of feed-forward
     networks, or every linear layer except the output projection."""
 
@@ -77,11 +79,12 @@ def add_adapters(model: TranslationModel, config: AdapterConfig, seed: int) -> N
     Raises:
         ConfigError: the model has no such layer.
     """
-    layers = list(_adapted(model, config))
+    layers = list(_adapted(model, config.layers))
     if not layers:
+        others = "set layers: all, or " if any(_adapted(model, "all")) else ""
         raise ConfigError(
             f"training.adapter.layers: {config.layers}: {type(model).__name__} has no such linear "
-            "layers of its own; set layers: all, or train without an adapter"
+            f"layers that an adapter can change; {others}train without an adapter"
         )
     model.requires_grad_(False)
     generator = torch.Generator().manual_seed(seed)
@@ -95,7 +98,7 @@ def add_adapters(model: TranslationModel, config: AdapterConfig, seed: int) -> N
     model.train(model.training)
 
 
-def _adapted(model: TranslationModel, config: AdapterConfig) -> Iterator[nn.Linear]:
+def _adapted(model: TranslationModel, layers: AdaptedLayers) -> Iterator[nn.Linear]:
     """The linear layers that get an adapter.
 
     Not those with normalised weights, whose matrix is no parameter, nor those of frozen modules,
@@ -110,9 +113,9 @@ def _adapted(model: TranslationModel, config: AdapterConfig) -> Iterator[nn.Line
         if type(module) is not nn.Linear or id(module) in frozen:
             continue
         last = name.rpartition(".")[2]
-        if config.layers == "attention" and not (last in _ATTENTION and _within(name, "attention")):
+        if layers == "attention" and not (last in _ATTENTION and _within(name, "attention")):
             continue
-        if config.layers == "feed_forward" and not (
+        if layers == "feed_forward" and not (
             last in (*_FEED_FORWARD, "gate") and _within(name, "feed_forward")
         ):
             continue

@@ -155,6 +155,8 @@ class ExpectedRisk:
         auxiliary = model.auxiliary_loss(batch.source_mask, real)
         rows = real.nonzero()[:, 0]  # (positions,): the output that each position is of
         hidden, gold = hidden[real], target[real]  # (positions, d_model) and (positions,)
+        if auxiliary is not None:  # per token of the references, by which a step divides
+            auxiliary = auxiliary * (batch.target_tokens / len(hidden))
 
         log_p = _log_probabilities(model, hidden, gold, rows, len(target)).view(-1, outputs)
         risk, weights = self.weights(log_p, 1 - candidates.rewards, candidates.times)
@@ -173,8 +175,11 @@ class ExpectedRisk:
             return minimised, smoothed, nll
 
         _, smoothed, nll = chunked_backward(hidden, model, loss, scale=scale, auxiliary=auxiliary)
+        minimised = risk / self.sharpness + self.likelihood * smoothed
+        if auxiliary is not None:
+            minimised = minimised + auxiliary.detach() * len(hidden)
         return {
-            "loss": risk / self.sharpness + self.likelihood * smoothed,
+            "loss": minimised,
             "risk": risk,
             "nll": nll,
             "candidates": (candidates.times > 0).sum(),
