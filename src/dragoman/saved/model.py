@@ -290,8 +290,15 @@ def model_directory(path: Path) -> Path:
 
 
 def home_of(directory: Path) -> Path:
-    """The directory of configuration and vocabularies: a checkpoint shares those of its run."""
-    return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+    """The directory of configuration and vocabularies: a checkpoint shares those of its run.
+
+    A name such as ``.`` or a link has other parents than what it means, and a folder of checkpoints
+    may be a link itself.
+    """
+    if (directory / CONFIG_FILE).is_file():
+        return directory
+    homes = [path.parent.parent for path in (Path(os.path.abspath(directory)), directory.resolve())]
+    return next((home for home in homes if (home / CONFIG_FILE).is_file()), homes[0])
 
 
 def read_config(path: Path) -> SavedConfig:
