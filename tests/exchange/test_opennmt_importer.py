@@ -69,6 +69,7 @@ def option(**values: Any) -> Change:
         (option(pos_ffn_activation_fn="tanh"), ConfigError, "pos_ffn_activation_fn: 'tanh'"),
         (option(max_relative_positions=4), ConfigError, "together are not known"),
         (option(heads=5), DataError, "d_model 12 is not divisible by heads 5"),
+        (option(decoder_start_token="<x>"), DataError, "token: '<x>' is no target piece"),
         (option(heads="two"), DataError, "option heads: expected a number"),
         (option(num_kv=3), DataError, "num_kv: 3 does not divide 2"),
         (option(enc_layers=3), DataError, "encoder.transformer.2.self_attn"),
