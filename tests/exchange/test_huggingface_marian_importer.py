@@ -348,6 +348,7 @@ def test_what_is_refused(
 def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None:
     """Each of these changes texts, with beam 1, too."""
     copy = copied(tmp_path, "shared")
+    table = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))
     edit(
         "generation_config.json",
         no_repeat_ngram_size=3,
@@ -355,13 +356,16 @@ def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None
         min_length=5,
         suppress_tokens=[4],
         num_beam_groups=1,
+        bad_words_ids=[[table["<pad>"]], [7, 9], [table["<unk>"]]],
+        max_new_tokens=30,
+        guidance_scale=1.0,
     )(copy)
     notes = import_model(copy, tmp_path / "m").notes
     assert load_model(tmp_path / "m", "cpu").search["no_repeat_ngram"] == 3
     (told,) = [note for note in notes if "not done here" in note]
     assert told == (
         "Other settings of generation_config.json are not done here: repetition_penalty: 1.3, "
-        "min_length: 5, suppress_tokens: [4]."
+        "min_length: 5, max_new_tokens: 30, suppress_tokens: [4], bad_words_ids: [[7, 9]]."
     )
 
 
