@@ -142,6 +142,13 @@ def test_a_jump_of_the_learning_rate_is_told(
         assert "step 21 is 0.271, not 0:" in caplog.text
 
 
+def test_the_manual_names_all_that_may_change() -> None:
+    manual = Path(__file__).parents[2] / "docs" / "runs-and-models.md"
+    text = manual.read_text("utf-8").split("What may change, also before")[1].split("\n\n")[0]
+    for key in CHANGEABLE:
+        assert f"`{key.removeprefix('training.')}`" in text, key
+
+
 def test_another_component_is_another_recipe() -> None:
     """Only the digest of one is left open, as that of ``start_from``."""
     begun, same, other = (
