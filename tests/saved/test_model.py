@@ -279,3 +279,13 @@ def test_checkpoints_may_be_on_another_disk(tmp_path: Path, vocabularies: Vocabu
     (tmp_path / "run" / "checkpoints").symlink_to(tmp_path / "disk")
     saved = load_model(tmp_path / "run" / "checkpoints" / "step-000500", "cpu")
     assert saved.config.source_language == "en"
+
+
+def test_weights_of_another_toolkit_are_said_to_be_imported(tmp_path: Path) -> None:
+    """Their file may have the same name."""
+    folder = tmp_path / "there" / "opus"
+    folder.mkdir(parents=True)
+    write_tensors(folder / "model.safetensors", {"model.shared.weight": torch.zeros(1)})
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(SavedError, match=r"opus: its config\.yaml is missing.*dragoman import .*opus"):
+        load_model(folder, "cpu")

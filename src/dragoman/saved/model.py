@@ -268,11 +268,18 @@ def model_directory(path: Path) -> Path:
     """The model directory that ``path`` means: itself, or that of a run.
 
     Raises:
-        SavedError: nothing is there, it is a run that has no model yet, or it may not be read.
+        SavedError: nothing is there, it is a run that has no model yet or weights without their
+            configuration, or it may not be read.
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
     if os.path.isfile(path / WEIGHTS_FILE):
+        if not (home_of(path) / CONFIG_FILE).is_file():
+            raise SavedError(
+                f"{path}: its {CONFIG_FILE} is missing; copy the whole model, or name a checkpoint "
+                "within its run; if another toolkit made it, make it Dragoman's with 'dragoman "
+                f"import {path} --output MODEL'"
+            )
         return path
     if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
