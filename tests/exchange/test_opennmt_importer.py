@@ -182,6 +182,20 @@ def test_files_of_splitting(tmp_path: Path) -> None:
         reader.read(folder, (None, None))
 
 
+def test_a_file_that_names_both_sides_is_for_both(tmp_path: Path) -> None:
+    """Another one, that names none, is not preferred to it."""
+    folder = tmp_path / "theirs"
+    shutil.copytree(POSITIONS, folder)
+    (folder / "sentencepiece.model").rename(folder / "joint.en-de.model")
+    (folder / "older.model").write_bytes(b"of something else")
+    found = importer_from("opennmt").read(folder, ("en", "de"))
+    assert found.vocabularies.source.encode("a") != []
+    shutil.copy(folder / "joint.en-de.model", folder / "en.model")
+    (folder / "joint.en-de.model").write_bytes(b"of something else")
+    with pytest.raises(DataError, match=r"joint.en-de.model: not a sentencepiece model"):
+        importer_from("opennmt").read(folder, ("en", "de"))  # for the target alone
+
+
 def test_merges_of_subword_nmt(tmp_path: Path) -> None:
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")
