@@ -144,7 +144,9 @@ def test_what_is_done_to_text_before_is_told(tmp_path: Path) -> None:
 def test_an_export_says_that_text_is_to_be_in_lower_case(target: str, tmp_path: Path) -> None:
     """What is written splits text as it is, and Argos Translate would, too."""
     pytest.importorskip({"onnx": "onnxruntime"}.get(target, target))
-    import_model(changed(tmp_path, put("data.src.lowercase", True), "sentencepiece"), tmp_path / "m")
+    import_model(
+        changed(tmp_path, put("data.src.lowercase", True), "sentencepiece"), tmp_path / "m"
+    )
     source = load_model(tmp_path / "m", "cpu").vocabularies.source
     assert source.encode("Ein Boot") == source.encode("ein boot")
     report = export_model(tmp_path / "m", target, tmp_path / "there")

@@ -287,5 +287,7 @@ def test_weights_of_another_toolkit_are_said_to_be_imported(tmp_path: Path) -> N
     folder.mkdir(parents=True)
     write_tensors(folder / "model.safetensors", {"model.shared.weight": torch.zeros(1)})
     (folder / "config.json").write_text("{}")
-    with pytest.raises(SavedError, match=r"opus: its config\.yaml is missing.*dragoman import .*opus"):
+    with pytest.raises(
+        SavedError, match=r"opus: its config\.yaml is missing.*dragoman import .*opus"
+    ):
         load_model(folder, "cpu")

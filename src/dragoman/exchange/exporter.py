@@ -62,7 +62,7 @@ class Exporter(ABC):
     def written_tags(self, saved: SavedModel) -> dict[str, str]:
         """How a text is to write each tag in front of it there.
 
-        Of a list of pieces, what splits text knows no tags: by default, none of them can be written.
+        What splits text into the pieces of a list knows no tags: by default, none can be written.
         """
         vocabulary = saved.vocabularies.source
         if isinstance(vocabulary, ListedVocabulary):

@@ -31,6 +31,7 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "num_beam_groups": (1,),
 }
 
+
 def search_of(
     settings: Settings, never: Collection[int | None]
 ) -> tuple[dict[str, Any], list[str]]:

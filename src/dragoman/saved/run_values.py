@@ -22,7 +22,7 @@ WITHOUT_TRANSLATION = frozenset({"masked_lm"})
 def learned_in_run(
     values: Mapping[str, Any], languages: tuple[str, str], path: Path
 ) -> dict[str, Any]:
-    """What models of a run have learned, by the names of :class:`~dragoman.saved.model.SavedConfig`.
+    """What models of a run have learned, by its key in a model's ``config.yaml``.
 
     Args:
         values: of a ``config.yaml``; that of a model has no training text, and says it itself.
