@@ -13,6 +13,7 @@ from command_line import experiment
 from torch import Tensor
 from worlds import ALONE
 
+from dragoman.apps.checkpoint_averaging import average_models
 from dragoman.apps.rehearsal import measure
 from dragoman.apps.reports.run_report import write_report
 from dragoman.apps.runs import run_values
@@ -23,11 +24,13 @@ from dragoman.data.masked_pieces import Masking
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CARD_FILE, WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.run_values import WITHOUT_TRANSLATION
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import MaskedLM
+from dragoman.training.objectives.choice import Objectives
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 
@@ -158,6 +161,22 @@ def test_a_masked_model_says_what_it_is_for(runs: Path) -> None:
     assert run_values(Experiment.open(runs / "bert"), None)["scores"]["dev"]["loss"] > 0
     with pytest.raises(ConfigError, match="a masked language model, whose decoder was never"):
         Translator.load(runs / "bert", device="cpu")
+
+
+def test_a_checkpoint_of_a_masked_model_is_one_too(runs: Path, tmp_path: Path) -> None:
+    newest = checkpoints(runs / "bert")[-1]
+    with pytest.raises(ConfigError, match="a masked language model, whose decoder was never"):
+        Translator.load(newest, device="cpu")
+    average_models([newest], 1, tmp_path / "mean")
+    assert not load_model(tmp_path / "mean", "cpu").config.translates
+    assert "A masked language model" in (tmp_path / "mean" / CARD_FILE).read_text("utf-8")
+    assert load_model(checkpoints(runs / "gpt")[-1], "cpu").config.translates
+
+
+def test_the_objectives_that_train_no_translator_are_known_by_their_names() -> None:
+    ours = Objectives().at_hand()
+    found = {one.model_fields["kind"].default for one in ours if not one.translates}
+    assert found == WITHOUT_TRANSLATION
 
 
 @pytest.mark.parametrize("kind", ["mask_spans", "mask_fragment"])

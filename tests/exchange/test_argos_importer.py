@@ -307,6 +307,12 @@ def replaced(name: str, content: bytes | None) -> Any:
         (edited("metadata.json", target_prefix="__de__"), ConfigError, "begins every output"),
         (edited("metadata.json", from_code=7), DataError, "from_code: expected text"),
         (edited("model/config.json", decoder_start_token=None), ConfigError, "leaves it to each"),
+        (edited("model/config.json", decoder_start_token="<x>"), DataError, "'<x>' is no piece"),
+        (
+            edited("model/config.json", eos_token="<x>", add_source_eos=True),
+            DataError,
+            "eos_token: '<x>' is no piece",
+        ),
         (edited("model/config.json", add_source_bos=True), ConfigError, "sources with a begin"),
         (edited("model/config.json", quantization_type=1), ConfigError, "quantization_type: 1"),
         (edited("model/config.json", layer_norm_epsilon="x"), DataError, "expected a number"),

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 import safetensors.torch
+import sentencepiece
 import torch
 from command_line import call, one_error
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.exporting import export_model
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, build_model, load_model
@@ -175,6 +177,50 @@ def test_a_language_code_in_front_of_a_source_is_a_tag(tmp_path: Path) -> None:
     assert saved.vocabularies.same_ids
 
 
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model into two languages, each by its code."""
+    folder = tmp_path_factory.mktemp("two")
+    table = json.loads((MODELS / "shared" / "vocab.json").read_text(encoding="utf-8"))
+    codes = {40: ">>deu<<", 41: ">>fra<<"}
+    changed = {codes.get(number, piece): number for piece, number in table.items()}
+    copy = copied(folder, "shared")
+    (copy / "vocab.json").write_text(json.dumps(changed), encoding="utf-8")
+    import_model(copy, folder / "model", languages=("eng", None))
+    return folder / "model"
+
+
+@pytest.mark.parametrize("target", ["ctranslate2", "onnx"])
+def test_an_export_whose_text_cannot_have_its_tags_takes_them_as_pieces(
+    target: str, of_two: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip({"onnx": "onnxruntime"}.get(target, target))
+    export_model(of_two, target, tmp_path / "there")
+    name = "source.spm" if target == "onnx" else "sentencepiece.model"
+    splitter = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "there" / name))
+    assert "<2deu>" not in splitter.encode("<2deu> a boat", out_type=str)
+    vocabulary = load_model(of_two, "cpu").vocabularies.source
+    pieces = ["<2deu>", *splitter.encode("a boat", out_type=str)]
+    assert vocabulary.ids(pieces) == vocabulary.encode("<2deu> a boat")
+    card = (tmp_path / "there" / "README.md").read_text("utf-8")
+    assert "put these pieces in front of its own:\n\n| | |" in card
+    assert "| eng to deu | `<2deu>` |\n| eng to fra | `<2fra>` |" in card
+    assert "In front of each text" not in card
+
+
+def test_an_export_to_transformers_names_the_codes_that_it_reads(
+    of_two: Path, tmp_path: Path
+) -> None:
+    transformers = pytest.importorskip("transformers", minversion="5")
+    export_model(of_two, "huggingface", tmp_path / "there")
+    card = (tmp_path / "there" / "README.md").read_text("utf-8")
+    assert "In front of each text, followed by a space, write:" in card
+    assert "| eng to deu | `>>deu<<` |\n| eng to fra | `>>fra<<` |" in card
+    tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "there")
+    ids = load_model(of_two, "cpu").vocabularies.source.encode("<2deu> a boat")
+    assert tokenizer(">>deu<< a boat").input_ids == [*ids, EOS]
+
+
 def copied(folder: Path, name: str) -> Path:
     copy = folder / "copy"
     shutil.copytree(MODELS / name, copy)
@@ -302,6 +348,7 @@ def test_what_is_refused(
 def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None:
     """Each of these changes texts, with beam 1, too."""
     copy = copied(tmp_path, "shared")
+    table = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))
     edit(
         "generation_config.json",
         no_repeat_ngram_size=3,
@@ -309,13 +356,16 @@ def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None
         min_length=5,
         suppress_tokens=[4],
         num_beam_groups=1,
+        bad_words_ids=[[table["<pad>"]], [7, 9], [table["<unk>"]]],
+        max_new_tokens=30,
+        guidance_scale=1.0,
     )(copy)
     notes = import_model(copy, tmp_path / "m").notes
     assert load_model(tmp_path / "m", "cpu").search["no_repeat_ngram"] == 3
     (told,) = [note for note in notes if "not done here" in note]
     assert told == (
         "Other settings of generation_config.json are not done here: repetition_penalty: 1.3, "
-        "min_length: 5, suppress_tokens: [4]."
+        "min_length: 5, max_new_tokens: 30, suppress_tokens: [4], bad_words_ids: [[7, 9]]."
     )
 
 

@@ -14,10 +14,12 @@ from imported_models import MODELS
 from numbered_cases import cases, largest_gap, same_texts, source_ids
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.exporting import export_model
 from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.exchange.pickled import read_pickled
+from dragoman.saved.model import load_model
 from dragoman.text.listed_vocabulary import ListedVocabulary
 from dragoman.text.splitting import SubwordNmt
 
@@ -136,6 +138,20 @@ def test_another_order_of_normalisation_is_refused(tmp_path: Path) -> None:
 def test_what_is_done_to_text_before_is_told(tmp_path: Path) -> None:
     found = read(changed(tmp_path, put("data.src.normalize", True)))
     assert any("NFKC" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("target", ["ctranslate2", "onnx"])
+def test_an_export_says_that_text_is_to_be_in_lower_case(target: str, tmp_path: Path) -> None:
+    """What is written splits text as it is, and Argos Translate would, too."""
+    pytest.importorskip({"onnx": "onnxruntime"}.get(target, target))
+    import_model(
+        changed(tmp_path, put("data.src.lowercase", True), "sentencepiece"), tmp_path / "m"
+    )
+    source = load_model(tmp_path / "m", "cpu").vocabularies.source
+    assert source.encode("Ein Boot") == source.encode("ein boot")
+    report = export_model(tmp_path / "m", target, tmp_path / "there")
+    assert any("put in lower case" in one for one in report.differences)
+    assert not (tmp_path / "there" / "metadata.json").exists()
 
 
 def test_words_between_spaces(tmp_path: Path) -> None:

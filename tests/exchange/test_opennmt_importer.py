@@ -69,6 +69,7 @@ def option(**values: Any) -> Change:
         (option(pos_ffn_activation_fn="tanh"), ConfigError, "pos_ffn_activation_fn: 'tanh'"),
         (option(max_relative_positions=4), ConfigError, "together are not known"),
         (option(heads=5), DataError, "d_model 12 is not divisible by heads 5"),
+        (option(decoder_start_token="<x>"), DataError, "token: '<x>' is no target piece"),
         (option(heads="two"), DataError, "option heads: expected a number"),
         (option(num_kv=3), DataError, "num_kv: 3 does not divide 2"),
         (option(enc_layers=3), DataError, "encoder.transformer.2.self_attn"),
@@ -179,6 +180,20 @@ def test_files_of_splitting(tmp_path: Path) -> None:
     (folder / "sentencepiece.model").unlink()
     with pytest.raises(DataError, match="no file here says how text is split"):
         reader.read(folder, (None, None))
+
+
+def test_a_file_that_names_both_sides_is_for_both(tmp_path: Path) -> None:
+    """Another one, that names none, is not preferred to it."""
+    folder = tmp_path / "theirs"
+    shutil.copytree(POSITIONS, folder)
+    (folder / "sentencepiece.model").rename(folder / "joint.en-de.model")
+    (folder / "older.model").write_bytes(b"of something else")
+    found = importer_from("opennmt").read(folder, ("en", "de"))
+    assert found.vocabularies.source.encode("a") != []
+    shutil.copy(folder / "joint.en-de.model", folder / "en.model")
+    (folder / "joint.en-de.model").write_bytes(b"of something else")
+    with pytest.raises(DataError, match=r"joint.en-de.model: not a sentencepiece model"):
+        importer_from("opennmt").read(folder, ("en", "de"))  # for the target alone
 
 
 def test_merges_of_subword_nmt(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from command_line import experiment
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
-from dragoman.run.revision import CHANGEABLE, ended_by, progress_of, revised
+from dragoman.run.revision import CHANGEABLE, as_decided, ended_by, progress_of, revised
 from dragoman.training.checkpoint import Best, Place, Progress, write_checkpoint
+from dragoman.training.components import TakenComponent
 
 
 def config(**training: Any) -> ExperimentConfig:
@@ -139,3 +140,25 @@ def test_a_jump_of_the_learning_rate_is_told(
     assert ("learning rate" in caplog.text) == jumps
     if (decay, step) == ("linear", 20):
         assert "step 21 is 0.271, not 0:" in caplog.text
+
+
+def test_the_manual_names_all_that_may_change() -> None:
+    manual = Path(__file__).parents[2] / "docs" / "runs-and-models.md"
+    text = manual.read_text("utf-8").split("What may change, also before")[1].split("\n\n")[0]
+    for key in CHANGEABLE:
+        assert f"`{key.removeprefix('training.')}`" in text, key
+
+
+def test_another_component_is_another_recipe() -> None:
+    """Only the digest of one is left open, as that of ``start_from``."""
+    begun, same, other = (
+        with_component(TakenComponent(model=model, digest=digest))
+        for model, digest in (("lm", "a" * 64), ("lm", None), ("other", None))
+    )
+    assert as_decided(same, begun) == begun
+    assert as_decided(other, begun).training.components["language_model"].model == "other"
+
+
+def with_component(component: TakenComponent) -> ExperimentConfig:
+    training = config().training.model_copy(update={"components": {"language_model": component}})
+    return config().model_copy(update={"training": training})

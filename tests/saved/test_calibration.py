@@ -113,6 +113,7 @@ def test_it_is_beside_the_weights_unless_a_file_is_named(tmp_path: Path) -> None
     checkpoint = tmp_path / "run" / "checkpoints" / "step-1"
     checkpoint.mkdir(parents=True)
     (model / "model.safetensors").rename(checkpoint / "model.safetensors")
+    (model / "config.yaml").rename(tmp_path / "run" / "config.yaml")
     with pytest.raises(ConfigError, match=r"checkpoint .*--output, or average"):
         default_output(TranslationSystem(models=(checkpoint,)))
 

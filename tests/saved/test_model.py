@@ -249,3 +249,45 @@ def test_a_model_that_is_written_again_has_no_shortlist_of_the_other(
     (tmp_path / "model" / "shortlist.safetensors").write_bytes(b"a list")
     save(tmp_path / "model", vocabularies, seed=1)
     assert not (tmp_path / "model" / "shortlist.safetensors").exists()
+
+
+def test_a_checkpoint_finds_its_run_from_wherever_it_is_named(
+    tmp_path: Path, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path / "run", vocabularies)
+    checkpoint = tmp_path / "run" / "checkpoints" / "step-000500"
+    checkpoint.mkdir(parents=True)
+    (tmp_path / "run" / "model.safetensors").rename(checkpoint / "model.safetensors")
+    (tmp_path / "best").symlink_to(checkpoint)
+    for folder, name in (
+        (tmp_path, "run/checkpoints/step-000500"),
+        (tmp_path / "run", "checkpoints/step-000500"),
+        (tmp_path / "run" / "checkpoints", "step-000500"),
+        (checkpoint, "."),
+        (tmp_path, "best"),
+    ):
+        monkeypatch.chdir(folder)
+        assert load_model(name, "cpu").config.source_language == "en"
+
+
+def test_checkpoints_may_be_on_another_disk(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    """The run is above the name of the folder, not above the place that it leads to."""
+    save(tmp_path / "run", vocabularies)
+    (tmp_path / "disk" / "step-000500").mkdir(parents=True)
+    weights = tmp_path / "run" / "model.safetensors"
+    weights.rename(tmp_path / "disk" / "step-000500" / "model.safetensors")
+    (tmp_path / "run" / "checkpoints").symlink_to(tmp_path / "disk")
+    saved = load_model(tmp_path / "run" / "checkpoints" / "step-000500", "cpu")
+    assert saved.config.source_language == "en"
+
+
+def test_weights_of_another_toolkit_are_said_to_be_imported(tmp_path: Path) -> None:
+    """Their file may have the same name."""
+    folder = tmp_path / "there" / "opus"
+    folder.mkdir(parents=True)
+    write_tensors(folder / "model.safetensors", {"model.shared.weight": torch.zeros(1)})
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(
+        SavedError, match=r"opus: its config\.yaml is missing.*dragoman import .*opus"
+    ):
+        load_model(folder, "cpu")

@@ -96,6 +96,7 @@ def _read(
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
     known = (languages[0] or metadata.source, languages[1] or metadata.target)
     dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
+    tokens.check_pieces(dictionaries, theirs.zero_start)
     source, target = (tokens.special(ids, theirs.zero_start) for ids in dictionaries)
     sides, notes = numbered_sides(
         directory, dictionaries, (source, target), known, model_directory / BINARY_FILE
@@ -225,11 +226,38 @@ class _Tokens:
             raise DataError(f"{self.where}: {name}: expected a number, found {found!r:.80}")
         return found
 
+    @property
+    def start(self) -> str:
+        """What outputs begin with."""
+        return self._text("decoder_start_token", self._text("bos_token", "<s>"))
+
+    @property
+    def end(self) -> str:
+        """What closes outputs and, where :attr:`source_end` says so, sources."""
+        return self._text("eos_token", "</s>")
+
+    def check_pieces(self, sides: tuple[Mapping[str, int], Mapping[str, int]], zero: bool) -> None:
+        """Refuse a symbol that is read and that no row of a matrix is for.
+
+        Args:
+            sides: the numbers of the source and the target pieces.
+            zero: whether outputs begin with a vector of zeros in place of a piece's.
+
+        Raises:
+            DataError: it is no piece.
+        """
+        read = [("eos_token", self.end, sides[0])] if self.source_end else []
+        read += [] if zero else [("decoder_start_token", self.start, sides[1])]
+        for name, piece, ids in read:
+            if piece not in ids:
+                raise DataError(
+                    f"{self.where}: {name}: {piece!r:.40} is no piece of its vocabulary; its files "
+                    "do not belong together"
+                )
+
     def special(self, ids: Mapping[str, int], zero_start: bool) -> Special:
         """The special pieces of a side; those that it lacks are not read."""
-        usual = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
-        unknown, begin, end = (self._text(name, default) for name, default in usual.items())
-        start = self._text("decoder_start_token", begin)
+        unknown, start, end = self._text("unk_token", "<unk>"), self.start, self.end
         pad = next((name for name in _PADS if name in ids), None)
         there = start if start in ids and not zero_start else None
         return Special(pad, unknown, there, end if end in ids else None)

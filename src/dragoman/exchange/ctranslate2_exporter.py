@@ -17,7 +17,11 @@ import numpy as np
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import Probe, largest, probes
-from dragoman.exchange.vocabulary_files import sentencepiece_model, write_vocabularies
+from dragoman.exchange.vocabulary_files import (
+    lowers_case,
+    sentencepiece_model,
+    write_vocabularies,
+)
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
@@ -129,7 +133,7 @@ print(target.decode(result[0].hypotheses[0]))
         if _argos_languages(saved) is None:
             return (
                 text + "\n\nArgos Translate needs one direction between two named languages, "
-                "sentencepiece and no tags, so there is no `metadata.json` for it."
+                "sentencepiece, no tags and no lower case, so there is no `metadata.json` for it."
             )
         return text + (
             "\n\nArgos Translate and LibreTranslate read this directory as a package: copy it into "
@@ -182,9 +186,10 @@ def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
     """The only direction, if both languages have names and sentencepiece alone prepares text."""
     pairs = language_pairs(saved.config)
     named = len(pairs) == 1 and "source" not in pairs[0] and "target" not in pairs[0]
-    if not named or sentencepiece_model(saved.vocabularies.source) is None:
+    pieces = saved.vocabularies.source
+    if not named or sentencepiece_model(pieces) is None or lowers_case(pieces):
         return None
-    tags = tags_between(saved.config, saved.vocabularies.source, *pairs[0])
+    tags = tags_between(saved.config, pieces, *pairs[0])
     return None if tags else pairs[0]
 
 

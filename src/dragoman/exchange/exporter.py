@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from dragoman.saved.expressible import Known
 from dragoman.saved.model import SavedModel
+from dragoman.text.listed_vocabulary import ListedVocabulary
 
 SYSTEM_KNOWN: Known = {
     "source_language": None,
@@ -57,6 +58,16 @@ class Exporter(ABC):
     def guide(self, saved: SavedModel) -> str:
         """How to use what is written, as Markdown for its ``README.md``; nothing by default."""
         return ""
+
+    def written_tags(self, saved: SavedModel) -> dict[str, str]:
+        """How a text is to write each tag in front of it there.
+
+        What splits text into the pieces of a list knows no tags: by default, none can be written.
+        """
+        vocabulary = saved.vocabularies.source
+        if isinstance(vocabulary, ListedVocabulary):
+            return {}
+        return {tag: tag for tag in vocabulary.pieces(vocabulary.tags)}
 
     @abstractmethod
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:

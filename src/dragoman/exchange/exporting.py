@@ -152,7 +152,7 @@ def _card(saved: SavedModel, exporter: Exporter, report: ExportReport, adapted: 
     ]
     if guide := exporter.guide(saved):
         parts.append(f"## Use\n\n{guide}")
-    if tags := _tags(saved):
+    if tags := _tags(saved, exporter):
         parts.append(f"## Tags\n\n{tags}")
     parts.append(f"## Search\n\n{_search(config)}")
     parts.append(f"## Compared\n\n{said(report)}.")
@@ -162,21 +162,28 @@ def _card(saved: SavedModel, exporter: Exporter, report: ExportReport, adapted: 
     return "\n\n".join(parts) + "\n"
 
 
-def _tags(saved: SavedModel) -> str:
-    """Which tags each direction needs in front of a text."""
-    rows = []
+def _tags(saved: SavedModel, exporter: Exporter) -> str:
+    """Which tags each direction needs in front of a text, as they are written there."""
+    written = exporter.written_tags(saved)
+    rows, pieces = [], False
     for source, target in language_pairs(saved.config):
         try:
             tags = tags_between(saved.config, saved.vocabularies.source, source, target)
         except ConfigError:  # none of them asks for it
             continue
         if tags:
-            rows.append(f"| {source} to {target} | `{' '.join(tags)}` |")
+            pieces = pieces or not all(tag in written for tag in tags)
+            told = " ".join(written.get(tag, tag) for tag in tags)
+            rows.append(f"| {source} to {target} | `{told}` |")
     if not rows:
         return ""
-    return "In front of each text, followed by a space, write:\n\n| | |\n|---|---|\n" + "\n".join(
-        rows
-    )
+    how = "In front of each text, followed by a space, write:"
+    if pieces:
+        how = (
+            "What splits text into pieces does not know the tags: split each text without them, "
+            "and put these pieces in front of its own:"
+        )
+    return f"{how}\n\n| | |\n|---|---|\n" + "\n".join(rows)
 
 
 def _search(config: SavedConfig) -> str:

@@ -100,6 +100,10 @@ class HuggingfaceExporter(Exporter):
         for vocabulary in saved.vocabularies:
             _sentencepiece(vocabulary)
 
+    def written_tags(self, saved: SavedModel) -> dict[str, str]:
+        """See :meth:`Exporter.written_tags`."""
+        return super().written_tags(saved) | _language_codes(saved.vocabularies.source)
+
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
         """See :meth:`Exporter.write`."""
         with _quiet():
@@ -159,19 +163,22 @@ def _sentencepiece(vocabulary: Vocabulary) -> bytes:
     return model
 
 
-def _table(vocabulary: Vocabulary) -> dict[str, int]:
-    """Ids of pieces.
+def _language_codes(vocabulary: Vocabulary) -> dict[str, str]:
+    """Tags that ask for a language, as OPUS-MT writes them, ``>>de<<``.
 
-    A tag that asks for a language is written as OPUS-MT does, ``>>de<<``, unless the sentencepiece
-    model itself knows it as ``<2de>``.
+    Not where the sentencepiece model itself knows them as ``<2de>``.
     """
-    languages = {
-        tag: f">>{found[1]}<<"
-        for tag in vocabulary.pieces(vocabulary.language_tags)
-        if (found := LANGUAGE_TAG.fullmatch(tag)) and isinstance(vocabulary, ListedVocabulary)
-    }
+    if not isinstance(vocabulary, ListedVocabulary):
+        return {}
+    tags = vocabulary.pieces(vocabulary.language_tags)
+    return {tag: f">>{found[1]}<<" for tag in tags if (found := LANGUAGE_TAG.fullmatch(tag))}
+
+
+def _table(vocabulary: Vocabulary) -> dict[str, int]:
+    """Ids of pieces."""
+    codes = _language_codes(vocabulary)
     pieces = vocabulary.pieces(range(len(vocabulary)))
-    return {languages.get(piece, piece): number for number, piece in enumerate(pieces)}
+    return {codes.get(piece, piece): number for number, piece in enumerate(pieces)}
 
 
 def _shares_sides(saved: SavedModel) -> bool:

@@ -39,7 +39,7 @@ from dragoman.saved.model import SavedConfig
 from dragoman.text.examples import Direction
 from dragoman.text.foreign_vocabulary import Numbered, Special, dictionary_over_sentencepiece
 from dragoman.text.tags import LANGUAGE_TAG, language_tag
-from dragoman.text.vocabulary import BOS, PAD, Vocabularies, Vocabulary
+from dragoman.text.vocabulary import BOS, PAD, UNK, Vocabularies, Vocabulary
 
 _CARD = "README.md"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -67,7 +67,9 @@ class HuggingfaceMarianImporter(Importer):
         sides = _sides(path, settings)
         weights = _weights(path, settings, sides)
         found, notes = _languages(path, languages)
-        search, search_notes = search_of(settings)
+        target = sides[1]
+        never = [target.rows[one] for one in (PAD, UNK, BOS, *target.vocabulary.tags)]
+        search, search_notes = search_of(settings, never)
         config = SavedConfig(
             source_language=found[0],
             target_language=found[1],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dragoman.core.errors import ConfigError
@@ -19,6 +19,10 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "encoder_no_repeat_ngram_size": (0,),
     "min_length": (0,),
     "min_new_tokens": (0,),
+    "max_new_tokens": (),
+    "force_words_ids": ([],),
+    "stop_strings": ([],),
+    "guidance_scale": (1,),
     "suppress_tokens": ([],),
     "begin_suppress_tokens": ([],),
     "sequence_bias": (),
@@ -28,8 +32,14 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
 }
 
 
-def search_of(settings: Settings) -> tuple[dict[str, Any], list[str]]:
+def search_of(
+    settings: Settings, never: Collection[int | None]
+) -> tuple[dict[str, Any], list[str]]:
     """Settings of search, and how theirs differ.
+
+    Args:
+        settings: of the model.
+        never: ids there of what is never put out here, either: symbols and tags.
 
     Raises:
         ConfigError: every output begins with other pieces than ours.
@@ -59,14 +69,18 @@ def search_of(settings: Settings) -> tuple[dict[str, Any], list[str]]:
             f"An output has at most {longest} pieces there; here at most 50 more than its "
             "source (search.extra_length), and sources may be of any length."
         )
-    if others := list(_others(settings)):
+    if others := list(_others(settings, never)):
         notes.append(f"Other settings of {GENERATION_FILE} are not done here: {', '.join(others)}.")
     return search, notes
 
 
-def _others(settings: Settings) -> Iterator[str]:
+def _others(settings: Settings, never: Collection[int | None]) -> Iterator[str]:
     """What else changes outputs there."""
     for name, neutral in _NOT_DONE.items():
         found = settings.values.get(name)
         if found is not None and found not in neutral:
             yield f"{name}: {found!r:.40}"
+    found = settings.values.get("bad_words_ids")
+    words = found if isinstance(found, list) else []
+    if others := [one for one in words if one not in [[symbol] for symbol in never]]:
+        yield f"bad_words_ids: {others!r:.40}"

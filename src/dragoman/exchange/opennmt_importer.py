@@ -79,6 +79,8 @@ class OpennmtImporter(Importer):
         options = checkpoint.options
         dictionaries = checkpoint.dictionaries()
         start = options.of_type("decoder_start_token", str, _BEGIN)
+        if start not in dictionaries[1]:
+            raise DataError(f"{file}: option decoder_start_token: {start!r:.40} is no target piece")
         subwords = [options.get(f"{side}_subword_model") for side in ("src", "tgt")]
         named = [one if isinstance(one, str) and one else None for one in subwords]
         sides, notes = numbered_sides(
@@ -205,8 +207,7 @@ def _checkpoints(directory: Path) -> list[Path]:
 def _newest(path: Path) -> Path:
     if path.is_file():
         return path
-    found = _checkpoints(path)
-    if not found:
+    if not (found := _checkpoints(path)):
         raise DataError(f"{path}: no checkpoint of OpenNMT-py here, such as model_step_1000.pt")
     return found[-1]
 

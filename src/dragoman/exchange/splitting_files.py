@@ -118,9 +118,9 @@ def _file_of(
         mine = [file for file in candidates if _tells(file, (*_SIDES[side], languages[side]))]
         theirs = (*_SIDES[1 - side], languages[1 - side])
         other = [file for file in candidates if _tells(file, theirs)]
-        unnamed = [file for file in candidates if file not in mine]
-        choices = ([file for file in one if file not in other] for one in (mine, unnamed))
-        candidates = next(filter(None, choices), candidates)
+        unnamed = [file for file in candidates if file not in (*mine, *other)]
+        own = [file for file in mine if file not in other]
+        candidates = next(filter(None, (own, mine, unnamed)), candidates)
     if not candidates:
         raise DataError(
             f"{directory}: no file here says how text is split into pieces; put the sentencepiece "

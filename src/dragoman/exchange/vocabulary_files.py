@@ -22,6 +22,14 @@ def sentencepiece_model(vocabulary: Vocabulary) -> bytes | None:
     return splitting.serialized if isinstance(splitting, SentencePieces) else None
 
 
+def lowers_case(vocabulary: Vocabulary) -> bool:
+    """Whether text is put in lower case before a sentencepiece model, which does not, splits it."""
+    if not isinstance(vocabulary, ListedVocabulary):
+        return False
+    splitting = vocabulary.content.splitting
+    return isinstance(splitting, SentencePieces) and splitting.lowercase
+
+
 def write_vocabularies(
     saved: SavedModel, directory: Path, names: Sequence[str], *, with_ids: bool
 ) -> tuple[str, ...]:
@@ -38,6 +46,8 @@ def write_vocabularies(
         What is different, a sentence each.
     """
     told = []
+    if lowers_case(saved.vocabularies.source):
+        told.append("Sources are not put in lower case there: do it before they are split.")
     for name, vocabulary in zip(names, saved.vocabularies, strict=True):
         model = sentencepiece_model(vocabulary)
         if model is None:

@@ -115,7 +115,9 @@ def as_decided(wanted: ExperimentConfig, begun: ExperimentConfig) -> ExperimentC
         if given is not None and given.digest is None and taken is not None:
             decided[name] = given.model_copy(update={"digest": taken.digest})
     decided["components"] = {
-        part: begun.training.components.get(part, one) if one.digest is None else one
+        part: one.model_copy(update={"digest": taken.digest})
+        if one.digest is None and (taken := begun.training.components.get(part)) is not None
+        else one
         for part, one in wanted.training.components.items()
     }
     vocabulary, search = wanted.vocabulary, wanted.search

@@ -31,13 +31,12 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.model_card import TrainingFacts, model_card
+from dragoman.saved.run_values import learned_in_run
 from dragoman.saved.tensor_file import check_readable, read_tensors, write_tensors
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, Direction
+from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import AnnotationMethod
-from dragoman.text.transforms.inline_tagging import inline_tags
-from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
 
 if TYPE_CHECKING:
@@ -269,11 +268,18 @@ def model_directory(path: Path) -> Path:
     """The model directory that ``path`` means: itself, or that of a run.
 
     Raises:
-        SavedError: nothing is there, it is a run that has no model yet, or it may not be read.
+        SavedError: nothing is there, it is a run that has no model yet or weights without their
+            configuration, or it may not be read.
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
     if os.path.isfile(path / WEIGHTS_FILE):
+        if not (home_of(path) / CONFIG_FILE).is_file():
+            raise SavedError(
+                f"{path}: its {CONFIG_FILE} is missing; copy the whole model, or name a checkpoint "
+                "within its run; if another toolkit made it, make it Dragoman's with 'dragoman "
+                f"import {path} --output MODEL'"
+            )
         return path
     if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
@@ -290,8 +296,15 @@ def model_directory(path: Path) -> Path:
 
 
 def home_of(directory: Path) -> Path:
-    """The directory of configuration and vocabularies: a checkpoint shares those of its run."""
-    return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+    """The directory of configuration and vocabularies: a checkpoint shares those of its run.
+
+    A name such as ``.`` or a link has other parents than what it means, and a folder of checkpoints
+    may be a link itself.
+    """
+    if (directory / CONFIG_FILE).is_file():
+        return directory
+    homes = [path.parent.parent for path in (Path(os.path.abspath(directory)), directory.resolve())]
+    return next((home for home in homes if (home / CONFIG_FILE).is_file()), homes[0])
 
 
 def read_config(path: Path) -> SavedConfig:
@@ -308,22 +321,8 @@ def read_config(path: Path) -> SavedConfig:
     if isinstance(data, dict) and data.get("context") is not None:
         known["context"] = data["context"]
     config = parse(SavedConfig, known, path)
-    if isinstance(data, dict) and isinstance(data.get("train"), list):
-        parts = [parse(CorpusPart, part, path) for part in data["train"] if isinstance(part, dict)]
-        learned = {
-            "directions": _directions(config, parts),
-            "term_annotation": term_annotation(one for part in parts for one in part.transforms),
-            "inline_tags": inline_tags(one for part in parts for one in part.transforms),
-        }
-        config = config.model_copy(update=learned)
-    return config
-
-
-def _directions(config: SavedConfig, parts: list[CorpusPart]) -> tuple[Direction, ...]:
-    """The directions that a run is trained for, each once."""
     languages = config.source_language, config.target_language
-    found = [part.resolved(*languages).direction for part in parts]
-    return tuple(one for number, one in enumerate(found) if one not in found[:number])
+    return config.model_copy(update=learned_in_run(values, languages, path))
 
 
 def load_model(
