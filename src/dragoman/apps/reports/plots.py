@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records
@@ -22,6 +23,7 @@ except ImportError as error:
 
 _AXES = {"step": "step", "tokens": "million target tokens", "minutes": "minutes"}
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
+_COLORS = (VALIDATION, "#27795c", "#7d5ba6", "#b8860b", "#1f77b4", "#7f7f7f", "#e377c2", "#17becf")
 
 
 def learning_curves(records: Records) -> Figure:
@@ -77,11 +79,9 @@ def draw_loss(axes: Axes, records: Records) -> None:
 
 def draw_scores(axes: Axes, records: Records) -> None:
     """Every metric that the run recorded on the dev set."""
-    colors = iter((VALIDATION, "#27795c", "#7d5ba6", "#b8860b"))
-    for metric, label in METRIC_NAMES.items():
-        if any(metric in record for record in records):
-            series = ("validation", metric)
-            _line(axes, records, series, next(colors), label=label, marker="o")
+    recorded = [one for one in METRIC_NAMES if any(one in record for record in records)]
+    for metric, color in zip(recorded, cycle(_COLORS), strict=False):
+        _line(axes, records, ("validation", metric), color, label=METRIC_NAMES[metric], marker="o")
     axes.set_ylim(bottom=0)
     finish(axes, "Dev set")
 
