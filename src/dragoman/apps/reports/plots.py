@@ -220,14 +220,17 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     figure = Figure(figsize=(7.5, 3.6), layout="constrained")
     axes = figure.subplots()
     names = list(buckets[0].scores)
+    every = (score for bucket in buckets for score in bucket.scores.values())
+    has_intervals = any(score.confidence for score in every)
     for number, name in enumerate(names):
         scores = [bucket.scores[name] for bucket in buckets]
         aside = 0.05 * (number - (len(names) - 1) / 2)  # so that intervals do not cover each other
-        margins = [score.confidence.margin for score in scores if score.confidence]
+        # A score of 0 has no interval.
+        margins = [score.confidence.margin if score.confidence else 0.0 for score in scores]
         axes.errorbar(
             [place + aside for place in range(len(buckets))],
             [score.value for score in scores],
-            yerr=margins or None,
+            yerr=margins if has_intervals else None,
             fmt="o",
             color=f"C{number}",  # cycles through matplotlib's ten
             linestyle="-" if number < 10 else "--",
@@ -239,7 +242,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
         )
     labels = [f"{bucket}\n{bucket.sentences:,} sentences" for bucket in buckets]
     axes.set_xticks(range(len(buckets)), labels)
-    interval = ", 95% intervals" if margins else ""
+    interval = ", 95% intervals" if has_intervals else ""
     finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
