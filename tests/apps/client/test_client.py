@@ -209,6 +209,27 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
         assert asked == [3]
 
 
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(("status", "times"), [(502, 1), (504, 1), (429, 3), (503, 3)])
+def test_what_must_not_be_done_twice_is_repeated_only_if_it_was_refused(
+    status: int, times: int
+) -> None:
+    """A proxy that answers 502 or 504 may have passed the request on."""
+
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            await client.create_glossary("mine", {"a": "b"}, source="en", target="de")
+
+    def answer(number: int) -> Response:
+        return PlainTextResponse("{}" if number == 3 else "no", 200 if number == 3 else status)
+
+    with answering(answer) as (address, asked):
+        with pytest.raises(ServiceError) as caught:
+            asyncio.run(call(address))
+        assert caught.value.kind == ("foreign" if times == 3 else "busy")
+        assert asked == [times]
+
+
 def test_who_must_wait_too_long_is_told_at_once() -> None:
     error = {"kind": "too_many_requests", "message": "one per hour", "retry_after": 1000.0}
     answer = Response(json.dumps({"error": error}), 429, {"Retry-After": "1000"})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
 _LATER = (429, 502, 503, 504)  # a later try may succeed
+_PERHAPS_DONE = (502, 504)  # a proxy has lost sight of a request that it had passed on
 _FOR_THE_MONTH = "quota_exceeded"  # also with 429
 
 
@@ -150,7 +151,8 @@ class Connection:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
         refusal = _refusal(response, self.url)
         passing = response.status_code in _LATER and refusal.kind != _FOR_THE_MONTH
-        return None, refusal, passing
+        not_done = response.status_code not in _PERHAPS_DONE
+        return None, refusal, passing and (sending.repeatable or not_done)
 
     def _built(self, sending: Sending) -> httpx.Request:
         """A request as it is sent.
