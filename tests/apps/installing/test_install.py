@@ -197,6 +197,23 @@ def test_a_model_is_downloaded_on_where_it_was(
         install(f"{web.address}/none.tar.gz", quiet)
 
 
+def test_an_archive_does_not_resume_another_of_its_name(
+    web: Web, model: Path, folder: Path, tmp_path: Path
+) -> None:
+    other = save_tiny_model(tmp_path / "other", seed=5)
+    web.files["old/en-de.tar"] = tar_of_model(other)
+    half = len(web.files["old/en-de.tar"]) // 2
+    web.files["new/en-de.tar"] = tar_of_model(model)
+    web.cuts["old/en-de.tar"] = [half, 0, 0, 0, 0]
+    with pytest.raises(DownloadError, match="downloaded data is kept"):
+        install(f"{web.address}/old/en-de.tar", quiet)
+    install(f"{web.address}/new/en-de.tar", quiet)
+    assert contents(folder / "en-de") == contents(model)
+    install(f"{web.address}/old/en-de.tar", quiet, name="old")
+    assert contents(folder / "old") == contents(other)
+    assert web.asked[-1] == ("old/en-de.tar", f"bytes={half}-")
+
+
 @pytest.mark.parametrize(
     ("place", "error", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -213,7 +214,9 @@ def _digest_beside(archive: Path) -> str:
 def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     _check_suffix(origin.file_name)
     folder = models_folder() / _DOWNLOADS
-    target = folder / origin.file_name
+    # Archives of one name at other addresses are others: one must not resume another.
+    address = hashlib.sha256(origin.place.encode("utf-8", "surrogatepass")).hexdigest()
+    target = folder / f"{address[:16]}-{origin.file_name}"
     say(f"downloading {origin.place}")
     with counted_bytes("downloading", None) as advance:
         download(
