@@ -81,6 +81,21 @@ def test_no_text_is_replaced_by_its_translation(
         assert (tmp_path / "text.en").read_bytes() == source.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "option", ["--glossary", "--keep", "--calibration", "--shortlist-file", "--system"]
+)
+@pytest.mark.parametrize("written", ["--output", "--alignment"])
+def test_no_file_of_settings_is_replaced_by_translations(
+    option: str, written: str, trained: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("one\teins\n", encoding="utf-8")
+    models = [] if option == "--system" else [trained]
+    outcome = dragoman("translate", *models, option, file, "--json", written, file, stdin=b"one\n")
+    assert f"{written} {file}: this is an input" in one_error(outcome, 2)
+    assert file.read_text(encoding="utf-8") == "one\teins\n"
+
+
 def test_a_description_replaces_no_text(
     trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:
