@@ -283,8 +283,8 @@ class TestCommand:
             column = rows[0].index(file.suffix[1:])
             file.write_text("".join(f"{row[column]}\n" for row in rows[1:]), encoding="utf-8")
         wanted = ("--try", "search.beam=1", "--metric", "wrong_language", "--json")
-        for given in ([trained], [trained, *files], [trained / "model", *files]):
-            outcome = dragoman("tune", *given, *wanted)
+        for named in ([trained], [trained, *files], [trained / "model", *files]):
+            outcome = dragoman("tune", *named, *wanted)
             assert outcome.code == 0, outcome.err
             signature = json.loads(outcome.out)["trials"][0]["score"]["signature"]
             assert "language:de" in signature
