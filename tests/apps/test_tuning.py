@@ -298,6 +298,9 @@ class TestCommand:
         for metric, what in (("wrong_language", "does not know it"), ("terms", "glossary")):
             outcome = dragoman("tune", folder / "model", *files, "--metric", metric)
             assert what in one_error(outcome, 2)
+        options = ("--metric", "chrf", "--tokenize", "char")
+        outcome = dragoman("tune", folder / "model", *files, *options)
+        assert "--tokenize is read by --metric bleu" in one_error(outcome, 2)
 
     def test_among_several_dev_sets_one_is_chosen(
         self, dragoman: CommandLine, tmp_path: Path

@@ -188,6 +188,19 @@ def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--metric", "chrf", "--tokenize", "13a"], "--tokenize is read by --metric bleu"),
+        (["--metric", "ter", "--lowercase"], "--lowercase is read by --metric bleu and chrf"),
+    ],
+)
+def test_how_text_is_compared_is_refused_where_no_metric_reads_it(
+    options: list[str], problem: str, files: dict[str, Path], dragoman: CommandLine
+) -> None:
+    assert problem in one_error(dragoman("evaluate", files["good"], files["good"], *options), 2)
+
+
+@pytest.mark.parametrize(
     "option",
     [
         *(["--baseline", "x"], ["--by-length", "x"], ["--picture", "x.svg"], ["--confidence", "9"]),

@@ -95,6 +95,8 @@ def tune(
     if is_weightless:
         options["lm_weight"] = 0.0
     system = described(models, options, {})
+    if tokenize is not None and metric != "bleu":
+        raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
     if texts and dev_set:
         raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
     _check_output(output, texts)
