@@ -423,6 +423,7 @@ def test_commands_are_used_as_they_are_meant(
 ) -> None:
     assert "name what to install" in one_error(dragoman("install"), 2)
     assert "name what to install" in one_error(dragoman("install", archive, "--list"), 2)
+    assert "--list alone" in one_error(dragoman("install", "--list", "--name", "x"), 2)
     assert "must not be empty" in one_error(dragoman("install", ""), 2)
     wrong = dragoman("pack", model, tmp_path / "x.zip")
     assert "name an archive that ends in .tar.gz, .tar.zst, .tar" in one_error(wrong, 2)

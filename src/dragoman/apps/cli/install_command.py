@@ -35,7 +35,7 @@ def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) ->
       dragoman install --list
       dragoman serve en-de
     """
-    if lists == (place is not None):
+    if lists == (place is not None) or (lists and any(options.values())):
         raise click.UsageError("name what to install, or give --list alone")
     from dragoman.apps.installing.install import install as install_model
     from dragoman.apps.progress import tell
