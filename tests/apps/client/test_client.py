@@ -152,7 +152,8 @@ def test_a_key_is_sent(tmp_path: Path) -> None:
 
     with own_server(tmp_path, require_key=True) as server:
         _, secret = server.store.create_key("me")
-        assert asyncio.run(call(server.address, secret)) == "Ade"
+        for read in (secret, f" {secret}\n"):  # from a file
+            assert asyncio.run(call(server.address, read)) == "Ade"
         for key in (None, "wrong"):
             with pytest.raises(ServiceError) as caught:
                 asyncio.run(call(server.address, key))

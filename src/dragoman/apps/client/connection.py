@@ -65,10 +65,10 @@ class Connection:
         if address.scheme not in ("http", "https") or not address.host:
             raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
         headers = {"User-Agent": f"dragoman/{dragoman.__version__}"}
-        if key:
+        if key and (key := key.strip()):  # a file ends with a line end
             if not (key.isascii() and key.isprintable()):
                 raise ConfigError("key: it has characters that no key has; copy it again")
-            headers["Authorization"] = f"Bearer {key.strip()}"
+            headers["Authorization"] = f"Bearer {key}"
         # Reading all certificates takes 30 ms, and no redirection is followed to where they count.
         verify = address.scheme == "https"
         self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
