@@ -283,7 +283,8 @@ class TestCommand:
             column = rows[0].index(file.suffix[1:])
             file.write_text("".join(f"{row[column]}\n" for row in rows[1:]), encoding="utf-8")
         wanted = ("--try", "search.beam=1", "--metric", "wrong_language", "--json")
-        for named in ([trained], [trained, *files], [trained / "model", *files]):
+        calls: list[list[Path]] = [[trained], [trained, *files], [trained / "model", *files]]
+        for named in calls:
             outcome = dragoman("tune", *named, *wanted)
             assert outcome.code == 0, outcome.err
             signature = json.loads(outcome.out)["trials"][0]["score"]["signature"]

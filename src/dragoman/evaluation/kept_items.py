@@ -34,7 +34,6 @@ def kept_items_metric(
         details: what must be equal for two scores to be comparable, for the signature.
         lowest: whether the best share is the lowest one.
     """
-    best = min if lowest else max
     from sacrebleu.metrics.base import Metric, Score, Signature
 
     def share(counted: tuple[int, int]) -> float:
@@ -65,7 +64,8 @@ def kept_items_metric(
         def _compute_segment_statistics(
             self, hypothesis: str, ref_kwargs: dict[str, Any]
         ) -> list[int]:
-            return list(best((count(one, hypothesis) for one in ref_kwargs["sources"]), key=share))
+            counts = [count(one, hypothesis) for one in ref_kwargs["sources"]]
+            return list(min(counts, key=share) if lowest else max(counts, key=share))
 
         def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
             found, wanted = map(int, stats)
