@@ -283,13 +283,12 @@ class TestCommand:
             column = rows[0].index(file.suffix[1:])
             file.write_text("".join(f"{row[column]}\n" for row in rows[1:]), encoding="utf-8")
         wanted = ("--try", "search.beam=1", "--metric", "wrong_language", "--json")
-        calls: list[list[Path]] = [[trained], [trained, *files], [trained / "model", *files]]
-        for named in calls:
+        for named in ([trained], [trained, *files], [trained / "model", *files]):
             outcome = dragoman("tune", *named, *wanted)
             assert outcome.code == 0, outcome.err
             signature = json.loads(outcome.out)["trials"][0]["score"]["signature"]
             assert "language:de" in signature
-            assert ("among:de+en" in signature) == (trained in given)
+            assert ("among:de+en" in signature) == (trained in named)
 
     def test_a_metric_that_cannot_be_computed_is_told_before_anything_is_translated(
         self, folder: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch

@@ -65,7 +65,8 @@ def kept_items_metric(
             self, hypothesis: str, ref_kwargs: dict[str, Any]
         ) -> list[int]:
             counts = [count(one, hypothesis) for one in ref_kwargs["sources"]]
-            return list(min(counts, key=share) if lowest else max(counts, key=share))
+            best = min(counts, key=share) if lowest else max(counts, key=share)
+            return list(best)
 
         def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
             found, wanted = map(int, stats)
