@@ -219,6 +219,7 @@ def test_an_archive_does_not_resume_another_of_its_name(
     [
         ("http://example.org/x.tar.gz", ConfigError, "anyone on the way can change what comes"),
         ("https://example.org/x.tar.gz#md5=7", ConfigError, "expected #sha256=DIGEST"),
+        ("https://example.org/x.tar.gz#sha256=", ConfigError, "expected #sha256=DIGEST"),
         ("https://example.org/x.exe", DataError, "expected an archive that ends in .tar.gz"),
         ("https://example.org/", ConfigError, "cannot be the name of a model"),
         ("none.tar.gz", DataError, "no such file or directory"),
@@ -424,6 +425,7 @@ def test_commands_are_used_as_they_are_meant(
     assert "name what to install" in one_error(dragoman("install"), 2)
     assert "name what to install" in one_error(dragoman("install", archive, "--list"), 2)
     assert "--list alone" in one_error(dragoman("install", "--list", "--name", "x"), 2)
+    assert "--sha256 is empty" in one_error(dragoman("install", archive, "--sha256", ""), 2)
     assert "must not be empty" in one_error(dragoman("install", ""), 2)
     wrong = dragoman("pack", model, tmp_path / "x.zip")
     assert "name an archive that ends in .tar.gz, .tar.zst, .tar" in one_error(wrong, 2)

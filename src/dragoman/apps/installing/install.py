@@ -104,7 +104,7 @@ def _origin(place: str, sha256: str) -> ModelOrigin:
     address, _, fragment = place.partition("#") if is_remote else (place, "", "")
     if fragment:
         key, _, value = fragment.partition("=")
-        if key != "sha256" or (sha256 and value.lower() != sha256.lower()):
+        if key != "sha256" or not value or (sha256 and value.lower() != sha256.lower()):
             raise ConfigError(
                 f"#{fragment:.80}: expected #sha256=DIGEST, the same as with --sha256, if given"
             )
