@@ -96,6 +96,14 @@ def test_no_file_of_settings_is_replaced_by_translations(
     assert file.read_text(encoding="utf-8") == "one\teins\n"
 
 
+@pytest.mark.parametrize("kinds", ["", ", "])
+def test_protecting_nothing_is_no_protection(
+    kinds: str, trained: Path, dragoman: CommandLine
+) -> None:
+    outcome = dragoman("translate", trained, "--protect", kinds, stdin=b"one\n")
+    assert "names nothing; write it like tags,numbers" in one_error(outcome, 2)
+
+
 def test_a_description_replaces_no_text(
     trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:

@@ -304,7 +304,7 @@ def described(
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
-    protected = [kind.strip() for kind in (options["protect"] or "").split(",") if kind.strip()]
+    protected = _kinds(options["protect"])
     terms = {name: options[name] for name in ("glossary", "keep", "keep_patterns")}
     terms |= {"protect": protected, "mode": options["glossary_mode"]}
     _lay_over(values, "terms", {name: value for name, value in terms.items() if value})
@@ -317,6 +317,18 @@ def described(
         raise ConfigError(f"{flag} needs --sample or --mbr; add one, or leave out {flag}")
     _check_mbr(search.get("mbr"), system)
     return system
+
+
+def _kinds(given: str | None) -> list[str]:
+    """What ``--protect`` names.
+
+    Raises:
+        UsageError: it is given and names nothing, so that nothing would be protected.
+    """
+    kinds = [kind.strip() for kind in (given or "").split(",") if kind.strip()]
+    if given is not None and not kinds:
+        raise click.UsageError(f"--protect {given!r}: names nothing; write it like tags,numbers")
+    return kinds
 
 
 def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -> None:
