@@ -297,6 +297,8 @@ def test_minimum_bayes_risk(trained: Path, source: Path, dragoman: CommandLine) 
         (["--mbr", "4", "--nbest", "5"], "nbest 5 is more than the 4 candidates"),
         (["--mbr", "4", "--sample"], "--sample prints samples"),
         (["--mbr", "4", "--beam", "2"], "--beam: --mbr chooses among samples"),
+        (["--mbr", "4", "--early-end", "quick"], "--early-end: --mbr chooses among samples"),
+        (["--sample", "--early-end", "quick"], "--early-end: this system samples"),
         (["--utility", "bleu"], "--utility needs --mbr"),
         (["--epsilon", "0.1"], "--epsilon needs --sample or --mbr"),
     ],

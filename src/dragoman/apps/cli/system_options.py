@@ -203,6 +203,7 @@ _workers = click.option(
     type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) to share the lines among.",
 )
+_OF_BEAMS = ("beam", "early_end")
 _VALUES = (
     "engine",
     "own_pieces",
@@ -367,13 +368,15 @@ def _check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
 
 def _unread(options: dict[str, Any], search: SearchConfig) -> str | None:
     """Which option a search does not read, and what to do; None if it reads all."""
+    of_beams = [f"--{name.replace('_', '-')}" for name in _OF_BEAMS if options.get(name)]
     if search.mbr is not None:
         if options.get("sample"):
             return "--sample: this system chooses among samples (mbr); leave it out"
-        if options["beam"] and search.mbr.candidates == "samples":
-            return "--beam: --mbr chooses among samples; leave it out, or add --candidates both"
-    elif options["beam"] and search.sampling is not None:
-        return "--beam: this system samples; leave it out"
+        if of_beams and search.mbr.candidates == "samples":
+            remedy = "leave it out, or add --candidates both"
+            return f"{of_beams[0]}: --mbr chooses among samples; {remedy}"
+    elif of_beams and search.sampling is not None:
+        return f"{of_beams[0]}: this system samples; leave it out"
     return None
 
 
