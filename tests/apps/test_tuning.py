@@ -274,6 +274,34 @@ class TestCommand:
         missing = dragoman("tune", trained / "model", "--try", "search.beam=1")
         assert "not a run, so it has no dev set" in one_error(missing, 2)
 
+    def test_the_wrong_language_is_another_than_that_of_the_text(
+        self, trained: Path, text: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        rows = [line.split("\t") for line in (text / "dev.tsv").read_text("utf-8").splitlines()]
+        files = tmp_path / "dev.en", tmp_path / "dev.de"
+        for file in files:
+            column = rows[0].index(file.suffix[1:])
+            file.write_text("".join(f"{row[column]}\n" for row in rows[1:]), encoding="utf-8")
+        wanted = ("--try", "search.beam=1", "--metric", "wrong_language", "--json")
+        for named in ([trained], [trained, *files], [trained / "model", *files]):
+            outcome = dragoman("tune", *named, *wanted)
+            assert outcome.code == 0, outcome.err
+            signature = json.loads(outcome.out)["trials"][0]["score"]["signature"]
+            assert "language:de" in signature
+            assert ("among:de+en" in signature) == (trained in named)
+
+    def test_a_metric_that_cannot_be_computed_is_told_before_anything_is_translated(
+        self, folder: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Translator, "translate", None)
+        files = folder / "dev.en", folder / "dev.de"
+        for metric, what in (("wrong_language", "does not know it"), ("terms", "glossary")):
+            outcome = dragoman("tune", folder / "model", *files, "--metric", metric)
+            assert what in one_error(outcome, 2)
+        options = ("--metric", "chrf", "--tokenize", "char")
+        outcome = dragoman("tune", folder / "model", *files, *options)
+        assert "--tokenize is read by --metric bleu" in one_error(outcome, 2)
+
     def test_among_several_dev_sets_one_is_chosen(
         self, dragoman: CommandLine, tmp_path: Path
     ) -> None:

@@ -38,6 +38,14 @@ def test_figures_are_those_of_their_definition(pairs: list[tuple[str, str]]) -> 
     assert f1.value == pytest.approx(macro_f1(found, expected))
 
 
+def test_of_several_references_any_label_is_right() -> None:
+    found, sets = ["de", "fr", "en"], [["nl", "fr", "de"], ["de", "oc", "de"]]
+    for references in (sets, sets[::-1]):
+        accuracy, f1 = score_corpus(found, references, CONFIG)
+        assert accuracy.value == pytest.approx(200 / 3)
+        assert f1.value == pytest.approx(macro_f1(found, ["de", "fr", "de"]))
+
+
 def test_signatures_intervals_and_significance() -> None:
     expected = ["de", "en"] * 40
     good, bad = ["de", "en"] * 38 + ["en", "de"] * 2, ["de"] * 80

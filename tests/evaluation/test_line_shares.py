@@ -22,6 +22,19 @@ def test_shares_are_percentages_with_intervals_and_tests() -> None:
     assert compared
 
 
+def test_of_several_references_the_one_that_suits_best_counts() -> None:
+    sets = ["Hund", "zu", "ja"], ["Köter", "offen", "ja ja ja ja"]
+    outputs = ["Köter", "zu", "ja ja ja ja"]
+    for references in (sets, sets[::-1]):
+        exact, degenerate = score_corpus(outputs, references, CONFIG)
+        assert (exact.value, degenerate.value) == (100, 0)
+        assert "nrefs:2" in exact.signature
+    exact, degenerate = score_corpus(outputs, sets[:1], CONFIG)
+    assert degenerate.value == pytest.approx(100 / 3)
+    assert exact.value == pytest.approx(100 / 3)
+    assert "nrefs" not in exact.signature
+
+
 @pytest.mark.parametrize(
     ("translation", "reference", "expected"),
     [

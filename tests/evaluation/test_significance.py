@@ -126,6 +126,20 @@ def test_few_lines_that_differ_are_no_proof(metric: MetricName, lines: int) -> N
     assert result.p_value == pytest.approx(2 ** (1 - lines), abs=0.03)
 
 
+@pytest.mark.parametrize("metric", ["bleu", "exact_match", "ter"])
+@pytest.mark.parametrize(("lines", "of"), [(1, 1), (2, 2), (5, 5), (1, 100), (3, 100)])
+def test_few_lines_that_differ_are_no_proof_to_the_bootstrap(
+    metric: MetricName, lines: int, of: int
+) -> None:
+    """All resamples of one line are alike, which says nothing about other lines."""
+    references = corpus(of, 11)
+    worse = ["x" if number < lines else line for number, line in enumerate(references)]
+    config = EvaluationConfig(metrics=(metric,))
+    (result,) = compare_systems(worse, {"b": references}, [references], config, TESTS[0])
+    assert 2 ** (1 - lines) <= result.p_value <= 1
+    assert not result.is_significant()
+
+
 @both_tests
 def test_scores_are_those_of_the_metrics_and_repeat_exactly(config: SignificanceConfig) -> None:
     references = corpus(30, 5)

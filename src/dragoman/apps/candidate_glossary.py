@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.core.errors import DataError
-from dragoman.core.files import atomic_write
 from dragoman.text.cleaning import CleaningConfig, clean
 from dragoman.text.cleaning_report import CleaningReport
 from dragoman.text.corpus import CorpusPart, read_pairs
@@ -189,13 +187,3 @@ def detail_lines(terms: Iterable[CandidateTerm]) -> Iterator[str]:
                 listed,
             )
         )
-
-
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file, whole or not at all.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
-    with atomic_write(path) as stream:
-        stream.writelines(f"{line}\n" for line in lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -18,8 +18,8 @@ def to_json(values: Any, *, indent: int | None = None) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def print_json(values: Mapping[str, Any]) -> None:
-    """Print one object, in UTF-8 whatever the terminal's encoding."""
+def print_json(values: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Print one object or list, in UTF-8 whatever the terminal's encoding."""
     sys.stdout.buffer.write((to_json(values, indent=2) + "\n").encode("utf-8"))
     sys.stdout.buffer.flush()
 

@@ -1,6 +1,7 @@
 """Metrics of what a translation owes its source: terms of a glossary, placeholders, numbers.
 
 They read sources instead of references: these go where sacrebleu's interface has references.
+Metrics that count lines or tags by a rule compare with references in the same way.
 """
 
 from __future__ import annotations
@@ -19,24 +20,33 @@ def kept_items_metric(
     name: str,
     count: Counter,
     details: dict[str, str],
+    *,
+    lowest: bool = False,
 ) -> Metric:
     """The percentage of what sources hold that is in their translations.
 
-    It has sacrebleu's interface, with sources in the place of references.
+    It has sacrebleu's interface, with sources in the place of references.  Of several references
+    for a translation, that with the best share counts.
 
     Args:
         name: of the score.
         count: of a source and its translation: how many items are kept, of how many.
         details: what must be equal for two scores to be comparable, for the signature.
+        lowest: whether the best share is the lowest one.
     """
     from sacrebleu.metrics.base import Metric, Score, Signature
+
+    def share(counted: tuple[int, int]) -> float:
+        kept, of = counted
+        return kept / of if of else 1.0
 
     class KeptSignature(Signature):
         """What must be equal for two rates to be comparable."""
 
         def __init__(self, args: dict[str, Any]) -> None:
             super().__init__(args)
-            self.info["nrefs"] = None  # it reads none
+            if args["num_refs"] == 1:
+                self.info["nrefs"] = None  # it may be a source
             for key, value in details.items():
                 self.update(key, value)
 
@@ -49,12 +59,14 @@ def kept_items_metric(
             return sent
 
         def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
-            return {"source": refs[0]}
+            return {"sources": refs}
 
         def _compute_segment_statistics(
             self, hypothesis: str, ref_kwargs: dict[str, Any]
         ) -> list[int]:
-            return list(count(ref_kwargs["source"], hypothesis))
+            counts = [count(one, hypothesis) for one in ref_kwargs["sources"]]
+            best = min(counts, key=share) if lowest else max(counts, key=share)
+            return list(best)
 
         def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
             found, wanted = map(int, stats)

@@ -56,10 +56,12 @@ def label_metric(name: Literal["accuracy", "macro_f1"]) -> Metric:
             pairs = super()._extract_corpus_statistics(hypotheses, references)
             if name == "accuracy":
                 return [[int(given in expected), 1] for given, expected in pairs]
-            known = {one for given, expected in pairs for one in (given, expected[0])}
+            # Of several references, any will do.
+            pairs = [(one, one if one in expected else expected[0]) for one, expected in pairs]
+            known = {one for pair in pairs for one in pair}
             for label in sorted(known - self.places.keys()):
                 self.places[label] = 3 * len(self.places)
-            return [_outcome(given, expected[0], self.places) for given, expected in pairs]
+            return [_outcome(given, expected, self.places) for given, expected in pairs]
 
         def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
             counts = [int(count) for count in stats]

@@ -27,7 +27,8 @@ _LONG_WORD = 12
 def line_share_metric(name: LineShare) -> Metric:
     """The percentage of translations that equal their reference, or that are degenerate.
 
-    It has sacrebleu's interface, and reads the first reference.
+    It has sacrebleu's interface.  Of several references, that which suits the translation best
+    counts.
     """
 
     def count(reference: str, translation: str) -> tuple[int, int]:
@@ -35,8 +36,9 @@ def line_share_metric(name: LineShare) -> Metric:
             return int(translation.strip() == reference.strip()), 1
         return int(is_degenerate(translation, reference)), 1
 
-    details = {} if name == "exact_match" else {"times": str(TOO_LONG)}
-    return kept_items_metric(name, count, details)
+    degenerate = name == "degenerate"
+    details = {"times": str(TOO_LONG)} if degenerate else {}
+    return kept_items_metric(name, count, details, lowest=degenerate)
 
 
 def is_degenerate(translation: str, reference: str) -> bool:

@@ -6,8 +6,10 @@ Automatic Evaluation and Significance Testing for MT", 2005), as in sacrebleu.  
 are two-sided.  sacrebleu's bootstrap counts how often ``|d*| - mean |d*|`` is above ``|d|``, which
 is one tail of the differences ``d*`` in resamples: its p is doubled here.  Its randomisation does
 not count trials whose difference equals the observed one, unlike the paper's; where few lines
-differ, most trials do, and p would be tiny: they count here.  The seed is fixed (12345, or
-SACREBLEU_SEED) and is part of the signature.
+differ, most trials do, and p would be tiny: they count here.  Resamples of a few lines hardly
+differ from one another, so that the bootstrap would find every difference significant: its p here
+is at least that of an exact randomisation.  The seed is fixed (12345, or SACREBLEU_SEED) and is
+part of the signature.
 """
 
 from __future__ import annotations
@@ -140,6 +142,7 @@ def compare_systems(
         found = test()
         signatures |= found[0]
         results |= found[1]
+    is_bootstrap = config.test == "bootstrap"
     return [
         _comparison(
             system,
@@ -147,11 +150,22 @@ def compare_systems(
             results[metric][0],
             results[metric][row],
             str(signature),
-            tails=2 if config.test == "bootstrap" else 1,
+            tails=2 if is_bootstrap else 1,
+            least=_least_p(baseline, systems[system]) if is_bootstrap else 0.0,
         )
         for row, system in enumerate(systems, start=1)
         for metric, signature in signatures.items()
     ]
+
+
+def _least_p(baseline: Sequence[str], system: Sequence[str]) -> float:
+    """The smallest p that so many different lines can give.
+
+    Swapping the outputs of each has ``2 ** lines`` results, two of which, that observed and its
+    reverse, differ by as much as was observed.
+    """
+    different = sum(one != other for one, other in zip(baseline, system, strict=True))
+    return min(1.0, 2.0 ** (1 - different))
 
 
 def _randomised(
@@ -250,14 +264,16 @@ def _comparison(
     signature: str,
     *,
     tails: int,
+    least: float,
 ) -> SignificanceTest:
-    """One cell of sacrebleu's table, whose p is that of one of ``tails`` equal tails."""
+    """One cell of sacrebleu's table, whose p is that of one of ``tails`` equal tails, or more."""
     # sacrebleu's table also has a column of names; these are the columns of metrics.
     assert not isinstance(baseline, str) and not isinstance(found, str)
     assert found.p_value is not None
     # It counts only differences larger than the observed one, so equal scores would get the
     # smallest p instead of the largest.
-    p_value = 1.0 if found.score == baseline.score else min(1.0, tails * float(found.p_value))
+    own = max(least, min(1.0, tails * float(found.p_value)))
+    p_value = 1.0 if found.score == baseline.score else own
     return SignificanceTest(
         system=system,
         metric=metric,

@@ -35,7 +35,8 @@ class FoundTag(NamedTuple):
 def tag_metric(name: TagMetric) -> Metric:
     """The percentage of lines with the structure, or of tags at the places, of the reference.
 
-    It has sacrebleu's interface, and reads the first reference.
+    It has sacrebleu's interface.  Of several references, that which suits the translation best
+    counts.
     """
     return kept_items_metric(name, same_structure if name == "tag_structure" else same_places, {})
 

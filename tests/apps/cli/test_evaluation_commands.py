@@ -136,6 +136,23 @@ class TestByLength:
             assert dragoman(*arguments, *options, "--picture", picture).code == 0
             assert picture.read_text(encoding="utf-8").startswith("<svg")
 
+    def test_a_score_of_nothing_has_no_interval_and_is_drawn(
+        self, files: dict[str, Path], tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        """The output is right for sources of two and three words, and never for those of one."""
+        pytest.importorskip("matplotlib")
+        source, output = tmp_path / "source", tmp_path / "output"
+        lengths = [1 + number % 3 for number in range(len(REFERENCES))]
+        source.write_text("".join("a " * length + "\n" for length in lengths), encoding="utf-8")
+        pairs = zip(lengths, REFERENCES, strict=True)
+        output.write_text("".join(f"{'x' if n == 1 else right}\n" for n, right in pairs), "utf-8")
+        options = ("--metric", "exact_match", "--confidence", 20, "--by-length", source)
+        picture = tmp_path / "lengths.svg"
+        outcome = dragoman("evaluate", output, files["reference"], *options, "--picture", picture)
+        assert outcome.code == 0, outcome.err
+        assert picture.read_text(encoding="utf-8").startswith("<svg")
+        assert "exact_match, 95% intervals" in outcome.out
+
     def test_systems_of_one_name_are_told_apart_by_their_paths(self) -> None:
         files = [Path("a/x.test"), Path("b/x.test")]
         assert system_names(files) == ["a/x.test", "b/x.test"]
@@ -168,6 +185,19 @@ def test_unequal_lengths(files: dict[str, Path], dragoman: CommandLine, tmp_path
 def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: Path) -> None:
     line = one_error(dragoman("evaluate", tmp_path / "none", files["reference"]), 3)
     assert "none" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--metric", "chrf", "--tokenize", "13a"], "--tokenize is read by --metric bleu"),
+        (["--metric", "ter", "--lowercase"], "--lowercase is read by --metric bleu and chrf"),
+    ],
+)
+def test_how_text_is_compared_is_refused_where_no_metric_reads_it(
+    options: list[str], problem: str, files: dict[str, Path], dragoman: CommandLine
+) -> None:
+    assert problem in one_error(dragoman("evaluate", files["good"], files["good"], *options), 2)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -73,9 +75,29 @@ def test_what_cannot_be_parsed_is_refused(parser: Path, tmp_path: Path) -> None:
     assert f"{other}: no parser:" in one_error(call("parse", other, stdin=b"a\n"), 2)
     same = tmp_path / "same"
     same.write_text("a\n")
-    assert "this is the input" in one_error(call("parse", parser, same, "--output", same), 2)
+    assert "this is an input" in one_error(call("parse", parser, same, "--output", same), 2)
     both = call("parse", parser, same, "--output", tmp_path / "a.svg", "--svg", tmp_path / "a.svg")
-    assert "a.svg: this is the --output" in one_error(both, 2)
+    assert "a.svg: this is the output" in one_error(both, 2)
+
+
+def test_an_output_that_exists_is_replaced_but_never_the_input(
+    parser: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    output.write_text("an earlier one\n")
+    missing = call("parse", parser, tmp_path / "missing", "--output", output)
+    assert "missing: no such file" in one_error(missing, 3)
+    assert output.read_text() == "an earlier one\n"
+    assert call("parse", parser, "-", "--output", output, stdin=b"A cat\n").code == 0
+    assert read_tree(output.read_text()).words == ["A", "cat"]
+    given = tmp_path / "given"
+    given.write_text("A cat\n")
+    command = [sys.executable, "-m", "dragoman", "parse", str(parser), "--output", str(given)]
+    with given.open("rb") as stream:
+        found = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=False)
+    assert found.returncode == 2, found.stderr
+    assert "this is an input" in found.stderr
+    assert given.read_text() == "A cat\n"
 
 
 def test_a_parser_translates_into_symbols_and_needs_its_grammar(parser: Path) -> None:

@@ -64,6 +64,12 @@ def test_a_full_output_of_bytes_is_an_error(
 
 
 @has_full
+def test_a_full_output_of_many_lines_is_an_error() -> None:
+    with standard("stdout", FULL), guarded_streams(), pytest.raises(StorageError):
+        sys.stdout.writelines(f"{number}\n" for number in range(10_000))
+
+
+@has_full
 def test_a_full_error_stream_ends_nothing(lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with standard("stderr", FULL):
         assert run(["evaluate", str(lines), str(lines)]) == 0

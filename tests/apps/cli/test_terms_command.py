@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from command_line import CommandLine, one_error
 from tiny_model import TINY_LM, save_tiny_model
 
+from dragoman.apps.cli.main import run
 from dragoman.text.glossary import Glossary
 from dragoman.text.piece_spans import Span
 from dragoman.text.word_alignment import Aligned
@@ -51,6 +54,17 @@ def test_a_glossary_is_found_that_translation_reads(
     assert {row[0]: row[2] for row in rows}["device"] == "18"
     printed = dragoman("terms", corpus, "--quiet")
     assert printed.out == output.read_text("utf-8") and printed.err == ""
+
+
+def test_a_glossary_is_utf_8_whatever_the_encoding_of_the_terminal(
+    corpus: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = dragoman("terms", corpus).out
+    assert "Gerät" in expected
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert run(["terms", str(corpus)]) == 0
+    assert stream.detach().getvalue() == expected.encode()
 
 
 def test_everything_is_there_as_json(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:

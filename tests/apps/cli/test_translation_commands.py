@@ -81,6 +81,29 @@ def test_no_text_is_replaced_by_its_translation(
         assert (tmp_path / "text.en").read_bytes() == source.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "option", ["--glossary", "--keep", "--calibration", "--shortlist-file", "--system"]
+)
+@pytest.mark.parametrize("written", ["--output", "--alignment"])
+def test_no_file_of_settings_is_replaced_by_translations(
+    option: str, written: str, trained: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("one\teins\n", encoding="utf-8")
+    models = [] if option == "--system" else [trained]
+    outcome = dragoman("translate", *models, option, file, "--json", written, file, stdin=b"one\n")
+    assert f"{written} {file}: this is an input" in one_error(outcome, 2)
+    assert file.read_text(encoding="utf-8") == "one\teins\n"
+
+
+@pytest.mark.parametrize("kinds", ["", ", "])
+def test_protecting_nothing_is_no_protection(
+    kinds: str, trained: Path, dragoman: CommandLine
+) -> None:
+    outcome = dragoman("translate", trained, "--protect", kinds, stdin=b"one\n")
+    assert "names nothing; write it like tags,numbers" in one_error(outcome, 2)
+
+
 def test_a_description_replaces_no_text(
     trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:
@@ -274,6 +297,8 @@ def test_minimum_bayes_risk(trained: Path, source: Path, dragoman: CommandLine) 
         (["--mbr", "4", "--nbest", "5"], "nbest 5 is more than the 4 candidates"),
         (["--mbr", "4", "--sample"], "--sample prints samples"),
         (["--mbr", "4", "--beam", "2"], "--beam: --mbr chooses among samples"),
+        (["--mbr", "4", "--early-end", "quick"], "--early-end: --mbr chooses among samples"),
+        (["--sample", "--early-end", "quick"], "--early-end: this system samples"),
         (["--utility", "bleu"], "--utility needs --mbr"),
         (["--epsilon", "0.1"], "--epsilon needs --sample or --mbr"),
     ],

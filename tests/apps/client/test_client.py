@@ -152,7 +152,8 @@ def test_a_key_is_sent(tmp_path: Path) -> None:
 
     with own_server(tmp_path, require_key=True) as server:
         _, secret = server.store.create_key("me")
-        assert asyncio.run(call(server.address, secret)) == "Ade"
+        for read in (secret, f" {secret}\n"):  # from a file
+            assert asyncio.run(call(server.address, read)) == "Ade"
         for key in (None, "wrong"):
             with pytest.raises(ServiceError) as caught:
                 asyncio.run(call(server.address, key))
@@ -207,6 +208,27 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
     with answering(answer) as (address, asked):
         assert translated(address) == "A"
         assert asked == [3]
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(("status", "times"), [(502, 1), (504, 1), (429, 3), (503, 3)])
+def test_what_must_not_be_done_twice_is_repeated_only_if_it_was_refused(
+    status: int, times: int
+) -> None:
+    """A proxy that answers 502 or 504 may have passed the request on."""
+
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            await client.create_glossary("mine", {"a": "b"}, source="en", target="de")
+
+    def answer(number: int) -> Response:
+        return PlainTextResponse("{}" if number == 3 else "no", 200 if number == 3 else status)
+
+    with answering(answer) as (address, asked):
+        with pytest.raises(ServiceError) as caught:
+            asyncio.run(call(address))
+        assert caught.value.kind == ("foreign" if times == 3 else "busy")
+        assert asked == [times]
 
 
 def test_who_must_wait_too_long_is_told_at_once() -> None:

@@ -197,11 +197,29 @@ def test_a_model_is_downloaded_on_where_it_was(
         install(f"{web.address}/none.tar.gz", quiet)
 
 
+def test_an_archive_does_not_resume_another_of_its_name(
+    web: Web, model: Path, folder: Path, tmp_path: Path
+) -> None:
+    other = save_tiny_model(tmp_path / "other", seed=5)
+    web.files["old/en-de.tar"] = tar_of_model(other)
+    half = len(web.files["old/en-de.tar"]) // 2
+    web.files["new/en-de.tar"] = tar_of_model(model)
+    web.cuts["old/en-de.tar"] = [half, 0, 0, 0, 0]
+    with pytest.raises(DownloadError, match="downloaded data is kept"):
+        install(f"{web.address}/old/en-de.tar", quiet)
+    install(f"{web.address}/new/en-de.tar", quiet)
+    assert contents(folder / "en-de") == contents(model)
+    install(f"{web.address}/old/en-de.tar", quiet, name="old")
+    assert contents(folder / "old") == contents(other)
+    assert web.asked[-1] == ("old/en-de.tar", f"bytes={half}-")
+
+
 @pytest.mark.parametrize(
     ("place", "error", "message"),
     [
         ("http://example.org/x.tar.gz", ConfigError, "anyone on the way can change what comes"),
         ("https://example.org/x.tar.gz#md5=7", ConfigError, "expected #sha256=DIGEST"),
+        ("https://example.org/x.tar.gz#sha256=", ConfigError, "expected #sha256=DIGEST"),
         ("https://example.org/x.exe", DataError, "expected an archive that ends in .tar.gz"),
         ("https://example.org/", ConfigError, "cannot be the name of a model"),
         ("none.tar.gz", DataError, "no such file or directory"),
@@ -406,6 +424,8 @@ def test_commands_are_used_as_they_are_meant(
 ) -> None:
     assert "name what to install" in one_error(dragoman("install"), 2)
     assert "name what to install" in one_error(dragoman("install", archive, "--list"), 2)
+    assert "--list alone" in one_error(dragoman("install", "--list", "--name", "x"), 2)
+    assert "--sha256 is empty" in one_error(dragoman("install", archive, "--sha256", ""), 2)
     assert "must not be empty" in one_error(dragoman("install", ""), 2)
     wrong = dragoman("pack", model, tmp_path / "x.zip")
     assert "name an archive that ends in .tar.gz, .tar.zst, .tar" in one_error(wrong, 2)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -13,6 +14,7 @@ from command_line import CommandLine, one_error
 from families import VARIATIONS, VOCABULARY, built
 from matplotlib import font_manager
 
+from dragoman.apps.cli.main import run
 from dragoman.apps.reports.heat_map import (
     HeatMap,
     View,
@@ -163,6 +165,15 @@ def test_json_has_all_weights(model: Path, dragoman: CommandLine) -> None:
     assert found["model"] == {"layers": 2, "heads": 2}
     assert found["shown"] == {"of": "source", "layer": 2, "head": 1}
     torch.testing.assert_close(torch.tensor(found["weights"]), expected.weights[1, 0])
+
+
+def test_json_is_utf_8_whatever_the_encoding_of_the_terminal(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="iso8859-5")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert run(["show", "attention", str(model), "a é", "--json"]) == 0
+    assert json.loads(stream.detach().getvalue())["source"]["text"] == "a é"
 
 
 @pytest.mark.filterwarnings("error")

@@ -12,8 +12,10 @@ from dragoman.apps.reports.figures import to_svg
 from dragoman.apps.reports.plots import (
     axis_of_most,
     comparison_picture,
+    learning_curves,
     reliability_diagram,
 )
+from dragoman.apps.reports.run_records import METRIC_NAMES
 from dragoman.evaluation.reliability import reliability
 
 VARIATIONS = Path(__file__).parents[3] / "docs" / "images" / "variations.json"
@@ -59,6 +61,16 @@ def test_what_is_left_out_is_written() -> None:
     assert "8.54 ± 0.76" in picture
     assert "±" not in to_svg(comparison_picture({"test": "news", "rows": rows[:2]}))
     assert "<svg" in to_svg(comparison_picture({"test": "news", "rows": [row("a", 35, 0.0)]}))
+
+
+def test_however_many_metrics_a_run_records_each_has_a_curve() -> None:
+    figures = dict.fromkeys(METRIC_NAMES, 50.0)
+    records = [
+        {"kind": "training", "step": 1, "nll": 2.0, "learning_rate": 0.1, "tokens_per_second": 9.0},
+        {"kind": "validation", "step": 1, "loss": 2.0, **figures},
+    ]
+    picture = to_svg(learning_curves(records))
+    assert all(f">{name}<" in picture for name in METRIC_NAMES.values())
 
 
 def test_the_published_picture_is_of_the_published_figures() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 from command_line import CommandLine, one_error
 
+from dragoman.apps.reports.run_records import METRIC_NAMES
 from dragoman.apps.reports.training_curves import RunCurves, read_curves
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 
 
 def write_run(directory: Path, *records: dict[str, object]) -> Path:
@@ -57,6 +60,20 @@ def test_best_values_are_the_lowest_or_highest(runs: list[Path]) -> None:
         "ter": {"step": 25, "value": 80.0},
     }
     assert (found["steps"], found["target_tokens"], found["seconds"]) == (20, 2000, 120)
+
+
+def test_a_best_value_is_a_number_and_every_metric_is_known(tmp_path: Path) -> None:
+    run = write_run(
+        tmp_path / "run",
+        training(10, 1000, 60),
+        validation(10, loss=math.nan, degenerate=4.0),
+        validation(20, loss=5.0, degenerate=9.0),
+        validation(30, loss=4.0, degenerate=2.0),
+    )
+    (found,) = read_curves([run])
+    assert found.best("loss") == (30, 4.0)
+    assert found.best("degenerate") == (30, 2.0)
+    assert METRIC_NAMES.keys() == HIGHER_IS_BETTER.keys() - {"loss"}
 
 
 @pytest.mark.parametrize("line", ['{"kind": "training", "step": "x"}', "5", '{"kind": "training"}'])

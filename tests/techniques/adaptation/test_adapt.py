@@ -239,6 +239,16 @@ def test_a_recipe_that_is_refused(
     assert not (run / "adaptation.json").exists(), "the run can begin otherwise"
 
 
+def test_options_of_files_are_refused_beside_a_recipe(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "domain.yaml"
+    recipe.write_text(yaml.safe_dump({"data": {"train": [PART]}}), encoding="utf-8")
+    for option, value in (("--format", "tsv"), ("--source", "en")):
+        outcome = dragoman("adapt", trained, recipe, "--run", tmp_path / "run", option, value)
+        assert f"leave out {option}" in one_error(outcome, 2)
+
+
 @pytest.mark.usefixtures("stopped")
 def test_the_same_files_for_another_use_are_another_adaptation(
     dragoman: CommandLine, trained: Path, text: Path, tmp_path: Path

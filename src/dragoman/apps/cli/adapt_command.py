@@ -180,13 +180,13 @@ def _domain(
     from dragoman.techniques.adaptation.domain_recipe import read_domain
     from dragoman.techniques.adaptation.flow import DOMAIN, Domain
 
+    of_files = ("source", "target", "file_format", "dev", "test")
     if len(files) == 1 and files[0].suffix in _RECIPES:
-        unread = [f"--{name}" for name in ("source", "target", "dev", "test") if given[name]]
+        unread = [f"--{name.removeprefix('file_')}" for name in of_files if given[name]]
         if unread:
             raise click.UsageError(f"CONFIG says what its text is; leave out {', '.join(unread)}")
         return read_domain(files[0], parent, settings)
-    names = ("source", "target", "file_format", "dev", "test")
-    material = find_material(files, **{name: given[name] for name in names})
+    material = find_material(files, **{name: given[name] for name in of_files})
     languages = material.source_language, material.target_language
 
     def told(part: CorpusPart) -> CorpusPart:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from dragoman.apps.cli.options import PATH, json_option
+from dragoman.apps.results import print_json
 
 
 @click.group()
@@ -39,7 +39,7 @@ def list_(as_json: bool) -> None:
 
     found = listing()
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     width = max(len(one["name"]) for one in found)
     for one in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,6 +240,7 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
             if of_source
             else "--source is read by --metric terms, placeholders or numbers; choose one"
         )
+    _check_text_options(options, metrics)
     candidates = [name.strip() for name in (among or "").split(",") if name.strip()]
     if among is not None and not candidates:
         raise click.UsageError(f"--among {among!r} names no language; write it like de,en,fr")
@@ -251,6 +253,20 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
         "glossary": None if options["glossary"] is None else str(options["glossary"]),
         "confidence_samples": options["confidence"],
     }
+
+
+def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None:
+    """Check that a metric reads how text is to be compared.
+
+    Raises:
+        UsageError: none does.
+    """
+    if is_given("tokenize") and "bleu" not in metrics:
+        raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
+    if options["lowercase"] and not {"bleu", "chrf"} & {*metrics}:
+        raise click.UsageError(
+            "--lowercase is read by --metric bleu and chrf; choose one, or leave it out"
+        )
 
 
 def _check_glossary_languages(options: dict[str, Any]) -> None:

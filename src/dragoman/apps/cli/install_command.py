@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dragoman.apps.cli.options import MODEL, PATH, json_option
+from dragoman.apps.cli.options import MODEL, PATH, is_given, json_option
 
 
 @click.command()
@@ -35,7 +35,7 @@ def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) ->
       dragoman install --list
       dragoman serve en-de
     """
-    if lists == (place is not None):
+    if lists == (place is not None) or (lists and any(options.values())):
         raise click.UsageError("name what to install, or give --list alone")
     from dragoman.apps.installing.install import install as install_model
     from dragoman.apps.progress import tell
@@ -46,6 +46,8 @@ def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) ->
         return
     if not place:
         raise click.UsageError("a path must not be empty")
+    if is_given("sha256") and not options["sha256"]:
+        raise click.UsageError("--sha256 is empty, so nothing would be verified; leave it out")
     directory = install_model(place, tell, **options)
     if as_json:
         print_json({"name": directory.name, "directory": str(directory)})

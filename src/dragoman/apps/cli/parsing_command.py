@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import MODEL, PATH, check_apart, device_option, json_option
+from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
+from dragoman.apps.cli.translated_documents import STREAM
 from dragoman.apps.cli.translated_lines import write_lines
+from dragoman.apps.cli.translation_commands import keep_texts
 from dragoman.apps.progress import counting
 from dragoman.apps.results import to_json
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import DataError
 
 if TYPE_CHECKING:
     from dragoman.apps.parsing import ParsedLine
@@ -79,9 +81,8 @@ def parse(
     from dragoman.saved.system import TranslationSystem
     from dragoman.translation.translator import Translator
 
-    if file is not None and output is not None and output.exists() and output.samefile(file):
-        raise ConfigError(f"--output {output}: this is the input; name another file")
-    check_apart(output, picture, "--svg")
+    inputs = () if file is None or file == STREAM else (file,)
+    keep_texts(inputs, {"output": output, "svg": picture})
     search = {"grammar": "trees", "beam": options["beam"], "nbest": options["nbest"]}
     given = {name: value for name, value in search.items() if value is not None}
     system = TranslationSystem(models=(model,), search=given, device=options["device"])
@@ -107,7 +108,7 @@ def parse(
 def _lines(file: Path | None) -> Iterator[str]:
     from dragoman.text.corpus import read_lines, stream_lines
 
-    if file is None or str(file) == "-":
+    if file is None or file == STREAM:
         return stream_lines(sys.stdin.buffer, "standard input")
     return read_lines(file)
 

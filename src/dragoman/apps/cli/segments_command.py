@@ -16,6 +16,7 @@ from dragoman.apps.cli.options import (
     json_option,
     set_option,
 )
+from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
@@ -73,7 +74,7 @@ def segments(
     Example:
       dragoman segments my.yaml --output segments.tsv
     """
-    from dragoman.apps.candidate_glossary import aligned_alone, read_words, write_lines
+    from dragoman.apps.candidate_glossary import aligned_alone, read_words
     from dragoman.core.errors import DataError
     from dragoman.recipe import read_experiment
     from dragoman.text.segments import SegmentLimits, extract_segments, segment_lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from itertools import islice
@@ -115,7 +114,7 @@ def attention(
             "shown": {"of": of, "layer": layer, "head": head},
             "weights": [[round(weight, 6) for weight in row] for _, row in found.rows],
         }
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        print_json(shown)
         return
     if found.means:
         click.echo(f"{found.means}\n")

@@ -10,7 +10,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -97,6 +97,10 @@ class _Guarded:
         """Write text or bytes, whichever the stream takes."""
         written: int = self._guard(self._stream.write, content)
         return written
+
+    def writelines(self, lines: Iterable[Any]) -> None:
+        """Write several texts, without anything in between."""
+        self._guard(self._stream.writelines, lines)
 
     def flush(self) -> None:
         """Flush what is buffered."""

@@ -203,6 +203,7 @@ _workers = click.option(
     type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) to share the lines among.",
 )
+_OF_BEAMS = ("beam", "early_end")
 _VALUES = (
     "engine",
     "own_pieces",
@@ -304,7 +305,7 @@ def described(
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
-    protected = [kind.strip() for kind in (options["protect"] or "").split(",") if kind.strip()]
+    protected = _kinds(options["protect"])
     terms = {name: options[name] for name in ("glossary", "keep", "keep_patterns")}
     terms |= {"protect": protected, "mode": options["glossary_mode"]}
     _lay_over(values, "terms", {name: value for name, value in terms.items() if value})
@@ -317,6 +318,18 @@ def described(
         raise ConfigError(f"{flag} needs --sample or --mbr; add one, or leave out {flag}")
     _check_mbr(search.get("mbr"), system)
     return system
+
+
+def _kinds(given: str | None) -> list[str]:
+    """What ``--protect`` names.
+
+    Raises:
+        UsageError: it is given and names nothing, so that nothing would be protected.
+    """
+    kinds = [kind.strip() for kind in (given or "").split(",") if kind.strip()]
+    if given is not None and not kinds:
+        raise click.UsageError(f"--protect {given!r}: names nothing; write it like tags,numbers")
+    return kinds
 
 
 def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -> None:
@@ -355,13 +368,15 @@ def _check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
 
 def _unread(options: dict[str, Any], search: SearchConfig) -> str | None:
     """Which option a search does not read, and what to do; None if it reads all."""
+    of_beams = [f"--{name.replace('_', '-')}" for name in _OF_BEAMS if options.get(name)]
     if search.mbr is not None:
         if options.get("sample"):
             return "--sample: this system chooses among samples (mbr); leave it out"
-        if options["beam"] and search.mbr.candidates == "samples":
-            return "--beam: --mbr chooses among samples; leave it out, or add --candidates both"
-    elif options["beam"] and search.sampling is not None:
-        return "--beam: this system samples; leave it out"
+        if of_beams and search.mbr.candidates == "samples":
+            remedy = "leave it out, or add --candidates both"
+            return f"{of_beams[0]}: --mbr chooses among samples; {remedy}"
+    elif of_beams and search.sampling is not None:
+        return f"{of_beams[0]}: this system samples; leave it out"
     return None
 
 

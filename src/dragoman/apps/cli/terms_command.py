@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from dragoman.apps.cli.options import (
     model_language_option,
     pairs_options,
 )
+from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 
@@ -108,12 +108,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
       dragoman terms train.en train.de --minimum-count 10 > terms.tsv
       dragoman terms runs/my train.tsv --source en --target de --json
     """
-    from dragoman.apps.candidate_glossary import (
-        detail_lines,
-        find_terms,
-        glossary_lines,
-        write_lines,
-    )
+    from dragoman.apps.candidate_glossary import detail_lines, find_terms, glossary_lines
     from dragoman.apps.material import Choice, find_part
     from dragoman.text.corpus import read_lines
     from dragoman.text.glossary import Glossary
@@ -153,7 +148,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
             }
         )
     elif output is None:
-        sys.stdout.writelines(f"{line}\n" for line in glossary_lines(found))
+        write_lines(None, glossary_lines(found))
 
 
 def _aligned(

@@ -23,6 +23,7 @@ from dragoman.apps.cli.options import (
     PATH,
     PATH_AS_TYPED,
     Number,
+    check_no_input,
     device_option,
     input_option,
     is_directory,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STANDARD_INPUT = "standard input"
+_READ_FILES = ("glossary", "calibration", "shortlist_file", "system_file")
 
 
 @click.command()
@@ -220,6 +222,7 @@ def translate(
         raise click.UsageError("--json includes the scores; leave out --scores")
     beside = {name: options[name] for name in ("write_system", "alignment")}
     keep_texts(inputs, {"output": output, **beside})
+    _keep_settings(options, {"--output": output, "--alignment": options["alignment"]})
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
     uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
@@ -388,6 +391,18 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
                 f"{option}: this is the output, which would be overwritten; name another file"
             )
         beside.append(path)
+
+
+def _keep_settings(options: dict[str, Any], written: dict[str, Path | None]) -> None:
+    """Refuse to overwrite a file that says how to translate, such as a glossary.
+
+    Raises:
+        ConfigError: one would be overwritten.
+    """
+    read = [options[name] for name in _READ_FILES if options[name] is not None]
+    for option, path in written.items():
+        if path is not None:
+            check_no_input(path, [*read, *options["keep"]], option)
 
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:

@@ -22,6 +22,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import make_directory
 
 if TYPE_CHECKING:
+    from dragoman.apps.tuning import DevText
     from dragoman.evaluation.metrics import EvaluationConfig
     from dragoman.saved.system import TranslationSystem
 
@@ -94,6 +95,8 @@ def tune(
     if is_weightless:
         options["lm_weight"] = 0.0
     system = described(models, options, {})
+    if tokenize is not None and metric != "bleu":
+        raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
     if texts and dev_set:
         raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
     _check_output(output, texts)
@@ -104,7 +107,7 @@ def tune(
             f"with --try {LM_WEIGHT}=0,0.1,0.2"
         )
     text = text_of_files(system, *texts) if texts else text_of_run(system, dev_set)
-    tuning = Tuning(system, grid, text, _evaluation(system, metric, tokenize))
+    tuning = Tuning(system, grid, text, _evaluation(system, text, metric, tokenize))
     tell(f"{len(tuning.settings)} settings, {len(text.sources):,} lines each")
     with counting("tuning", "lines", tuning.lines) as count:
         found = tuning.carry_out(count)
@@ -150,13 +153,15 @@ def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
     make_directory(output.parent, output)
 
 
-def _evaluation(system: TranslationSystem, metric: str, tokenize: str | None) -> EvaluationConfig:
+def _evaluation(
+    system: TranslationSystem, text: DevText, metric: str, tokenize: str | None
+) -> EvaluationConfig:
     """How the run scores, by one metric and with intervals."""
     from dragoman.apps.tuning.dev_text import evaluation_of
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig
 
-    values = evaluation_of(system).model_dump()
+    values = evaluation_of(system, text).model_dump()
     values |= {"metrics": [metric], "confidence_samples": CONFIDENCE_SAMPLES}
     if tokenize is not None:
         values["bleu_tokenize"] = tokenize

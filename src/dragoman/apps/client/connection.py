@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
 _LATER = (429, 502, 503, 504)  # a later try may succeed
+_PERHAPS_DONE = (502, 504)  # a proxy has lost sight of a request that it had passed on
 _FOR_THE_MONTH = "quota_exceeded"  # also with 429
 
 
@@ -64,10 +65,10 @@ class Connection:
         if address.scheme not in ("http", "https") or not address.host:
             raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
         headers = {"User-Agent": f"dragoman/{dragoman.__version__}"}
-        if key:
+        if key and (key := key.strip()):  # a file ends with a line end
             if not (key.isascii() and key.isprintable()):
                 raise ConfigError("key: it has characters that no key has; copy it again")
-            headers["Authorization"] = f"Bearer {key.strip()}"
+            headers["Authorization"] = f"Bearer {key}"
         # Reading all certificates takes 30 ms, and no redirection is followed to where they count.
         verify = address.scheme == "https"
         self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
@@ -150,7 +151,8 @@ class Connection:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
         refusal = _refusal(response, self.url)
         passing = response.status_code in _LATER and refusal.kind != _FOR_THE_MONTH
-        return None, refusal, passing
+        not_done = response.status_code not in _PERHAPS_DONE
+        return None, refusal, passing and (sending.repeatable or not_done)
 
     def _built(self, sending: Sending) -> httpx.Request:
         """A request as it is sent.

@@ -135,11 +135,9 @@ def _check_memory(
     )
     text = f"training takes about {_size(static + batch)}, {_of(available)}"
     if static + batch > available:
-        fitting = int((available - static) / measured.bytes_per_token)
-        return error(
-            "memory",
-            f"{text}; set training.device_tokens to {max(fitting, 0) // 100 * 100} or less",
-        )
+        fitting = max(0, int((available - static) / measured.bytes_per_token)) // 100 * 100
+        limit = f"set training.device_tokens to {fitting} or less"
+        return error("memory", f"{text}; {limit if fitting else 'reduce the sizes of the model'}")
     return ok("memory", text)
 
 

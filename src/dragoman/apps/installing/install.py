@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -103,7 +104,7 @@ def _origin(place: str, sha256: str) -> ModelOrigin:
     address, _, fragment = place.partition("#") if is_remote else (place, "", "")
     if fragment:
         key, _, value = fragment.partition("=")
-        if key != "sha256" or (sha256 and value.lower() != sha256.lower()):
+        if key != "sha256" or not value or (sha256 and value.lower() != sha256.lower()):
             raise ConfigError(
                 f"#{fragment:.80}: expected #sha256=DIGEST, the same as with --sha256, if given"
             )
@@ -213,7 +214,9 @@ def _digest_beside(archive: Path) -> str:
 def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     _check_suffix(origin.file_name)
     folder = models_folder() / _DOWNLOADS
-    target = folder / origin.file_name
+    # Archives of one name at other addresses are others: one must not resume another.
+    address = hashlib.sha256(origin.place.encode("utf-8", "surrogatepass")).hexdigest()
+    target = folder / f"{address[:16]}-{origin.file_name}"
     say(f"downloading {origin.place}")
     with counted_bytes("downloading", None) as advance:
         download(

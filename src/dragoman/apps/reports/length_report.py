@@ -46,7 +46,8 @@ class LengthReport:
         """Markdown: a row per bucket, a column per system."""
         names = list(self.buckets[0].scores)
         score = self.buckets[0].scores[names[0]]
-        interval = ", 95% intervals" if score.confidence else ""
+        every = (one for bucket in self.buckets for one in bucket.scores.values())
+        interval = ", 95% intervals" if any(one.confidence for one in every) else ""
         lines = [
             f"{score.name}{interval} [{score.signature}]",
             "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records
@@ -22,6 +23,7 @@ except ImportError as error:
 
 _AXES = {"step": "step", "tokens": "million target tokens", "minutes": "minutes"}
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
+_COLORS = (VALIDATION, "#27795c", "#7d5ba6", "#b8860b", "#1f77b4", "#7f7f7f", "#e377c2", "#17becf")
 
 
 def learning_curves(records: Records) -> Figure:
@@ -77,11 +79,9 @@ def draw_loss(axes: Axes, records: Records) -> None:
 
 def draw_scores(axes: Axes, records: Records) -> None:
     """Every metric that the run recorded on the dev set."""
-    colors = iter((VALIDATION, "#27795c", "#7d5ba6", "#b8860b"))
-    for metric, label in METRIC_NAMES.items():
-        if any(metric in record for record in records):
-            series = ("validation", metric)
-            _line(axes, records, series, next(colors), label=label, marker="o")
+    recorded = [one for one in METRIC_NAMES if any(one in record for record in records)]
+    for metric, color in zip(recorded, cycle(_COLORS), strict=False):
+        _line(axes, records, ("validation", metric), color, label=METRIC_NAMES[metric], marker="o")
     axes.set_ylim(bottom=0)
     finish(axes, "Dev set")
 
@@ -220,14 +220,17 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     figure = Figure(figsize=(7.5, 3.6), layout="constrained")
     axes = figure.subplots()
     names = list(buckets[0].scores)
+    every = (score for bucket in buckets for score in bucket.scores.values())
+    has_intervals = any(score.confidence for score in every)
     for number, name in enumerate(names):
         scores = [bucket.scores[name] for bucket in buckets]
         aside = 0.05 * (number - (len(names) - 1) / 2)  # so that intervals do not cover each other
-        margins = [score.confidence.margin for score in scores if score.confidence]
+        # A score of 0 has no interval.
+        margins = [score.confidence.margin if score.confidence else 0.0 for score in scores]
         axes.errorbar(
             [place + aside for place in range(len(buckets))],
             [score.value for score in scores],
-            yerr=margins or None,
+            yerr=margins if has_intervals else None,
             fmt="o",
             color=f"C{number}",  # cycles through matplotlib's ten
             linestyle="-" if number < 10 else "--",
@@ -239,7 +242,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
         )
     labels = [f"{bucket}\n{bucket.sentences:,} sentences" for bucket in buckets]
     axes.set_xticks(range(len(buckets)), labels)
-    interval = ", 95% intervals" if margins else ""
+    interval = ", 95% intervals" if has_intervals else ""
     finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure

@@ -5,17 +5,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records, read_records
 from dragoman.core.errors import SavedError
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.experiment import METRICS_FILE
 
 Axis = Literal["step", "tokens", "minutes"]
 """What curves are drawn over: steps, millions of target tokens, or minutes of training."""
 
-_LOWER_IS_BETTER = ("loss", "ter", "wrong_language")
 Point = tuple[float, float]
 
 
@@ -67,8 +68,8 @@ class RunCurves:
 
     def best(self, figure: str) -> Point | None:
         """The step of the best value on the dev set, and that; None if there is none."""
-        points = self.points("validation", figure)
-        choose = min if figure in _LOWER_IS_BETTER else max
+        points = [one for one in self.points("validation", figure) if not isnan(one[1])]
+        choose = max if HIGHER_IS_BETTER[figure] else min
         return choose(points, key=lambda one: one[1], default=None)
 
     def to_json(self) -> dict[str, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from dragoman.core.config import parse, read_yaml
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory
+from dragoman.saved.directions import target_languages
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart, evaluation_examples
 
@@ -24,12 +26,23 @@ class DevText:
     """What it is called in tables."""
     sources: Sequence[str]
     references: Sequence[str]
+    language: str | None = None
+    """That of the references, if it is known."""
 
 
-def evaluation_of(system: TranslationSystem) -> EvaluationConfig:
-    """How the run of the first model scores, or the default if there is no run."""
+def evaluation_of(system: TranslationSystem, text: DevText) -> EvaluationConfig:
+    """How the run of the first model scores, or the default if there is no run.
+
+    wrong_language is of the language of the text, among those of the run.
+    """
     run = _run_of(system.models[0])
-    return EvaluationConfig() if run is None else run.evaluation
+    found = EvaluationConfig() if run is None else run.evaluation
+    language = found.language or text.language
+    candidates = found.candidate_languages
+    if run is not None and language is not None and not candidates:
+        pairs = [(one.source_language, one.target_language) for one in run.directions()]
+        candidates = tuple(dict.fromkeys([*chain.from_iterable(pairs), language]))
+    return found.model_copy(update={"language": language, "candidate_languages": candidates})
 
 
 def text_of_files(
@@ -53,7 +66,8 @@ def text_of_files(
     examples = list(evaluation_examples(part))
     if not examples:
         raise DataError(f"{source}, {reference}: no pair with both sides filled")
-    return DevText(part.name, [one.source for one in examples], [one.target for one in examples])
+    sources, references = [one.source for one in examples], [one.target for one in examples]
+    return DevText(part.name, sources, references, _target_language(system))
 
 
 def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText:
@@ -101,7 +115,18 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
     if not examples:
         raise DataError(f"{sets[name].name}: no pair with both sides filled")
     sources = [one.tagged_source if tagged else one.source for one in examples]
-    return DevText(f"{name} of {model}", sources, [one.target for one in examples])
+    references = [one.target for one in examples]
+    language = sets[name].direction.target_language
+    return DevText(f"{name} of {model}", sources, references, language)
+
+
+def _target_language(system: TranslationSystem) -> str | None:
+    """The language that a system translates into, if that is one."""
+    if system.target_language is not None:
+        return system.target_language
+    config = read_config(home_of(model_directory(system.models[0])) / CONFIG_FILE)
+    first, *others = target_languages(config)
+    return None if others else first
 
 
 def _run_of(model: Path) -> ExperimentConfig | None:

@@ -20,11 +20,9 @@ from dragoman.apps.tuning.grid import (
 )
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import (
-    READS_SOURCE,
     EvaluationConfig,
     Score,
     build_metric,
-    check_installed,
     is_better,
     score_corpus,
 )
@@ -109,10 +107,8 @@ class Tuning:
         self._system, self._text = system, text
         metric = evaluation.metrics[0]
         self._evaluation = evaluation.model_copy(update={"metrics": (metric,)})
-        check_installed(self._evaluation)
         self._source = source_side(text.sources, evaluation)
-        if metric in READS_SOURCE:
-            build_metric(metric, self._evaluation, self._source)  # now rather than after the trials
+        build_metric(metric, self._evaluation, self._source)  # now rather than after the trials
         with self._translator(self._own_weight) as translator:
             if not translator.reads_source:
                 raise ConfigError(
