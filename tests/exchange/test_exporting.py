@@ -9,6 +9,7 @@ from typing import Any
 
 import ctranslate2
 import pytest
+import sentencepiece
 from command_line import call, one_error
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
@@ -173,8 +174,15 @@ def test_the_card_names_the_tags_of_each_direction(tmp_path: Path) -> None:
     export_model(path, "ctranslate2", tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert card.startswith("# en to de, en to fr, for ctranslate2\n")
+    assert "put these pieces in front of its own:\n\n| | |" in card
     assert "| en to de | `<2de>` |\n| en to fr | `<2fr>` |" in card
     assert not (tmp_path / "out" / "metadata.json").exists()
+    splitter = sentencepiece.SentencePieceProcessor(
+        model_file=str(tmp_path / "out" / "sentencepiece.model")
+    )
+    vocabulary = load_model(path, "cpu").vocabularies.source
+    pieces = ["<2de>", *splitter.encode("a fox", out_type=str)]
+    assert vocabulary.ids(pieces) == vocabulary.encode("<2de> a fox")
 
 
 @pytest.mark.parametrize(

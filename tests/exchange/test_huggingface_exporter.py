@@ -18,6 +18,7 @@ from dragoman.exchange.huggingface_marian import layers
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, load_model, save_model, weights_of
+from dragoman.text.examples import Direction
 from dragoman.text.foreign_vocabulary import Special, dictionary_over_words
 from dragoman.text.splitting import SubwordNmt
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
@@ -146,3 +147,15 @@ def test_an_export_that_gives_something_else_is_not_written(
     with pytest.raises(ExportError, match="differ by up to"):
         export_model(path, "huggingface", tmp_path / "there")
     assert not (tmp_path / "there").exists()
+
+
+def test_tags_of_languages_are_codes_there(tmp_path: Path) -> None:
+    directions = (Direction(source_language="en", target_language="de", tags=("<2de>",)),)
+    path = save_tiny_model(
+        tmp_path / "m", config=config_of(), tags=("<2de>",), directions=directions
+    )
+    export_model(path, "huggingface", tmp_path / "out")
+    tokenizer = exporter_module().MarianTokenizer.from_pretrained(tmp_path / "out")
+    expected = load_model(path, "cpu").vocabularies.source.encode("<2de> a fox")
+    assert tokenizer(">>de<< a fox").input_ids == [*expected, EOS]
+    assert "| en to de | `>>de<<` |" in (tmp_path / "out" / "README.md").read_text("utf-8")

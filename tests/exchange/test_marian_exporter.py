@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sentencepiece
 import yaml
 from tiny_model import save_tiny_model
 
@@ -13,6 +14,8 @@ from dragoman.exchange.exporting import export_model
 from dragoman.exchange.marian_exporter import read_npz
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import load_model
+from dragoman.text.examples import Direction
 
 SIZES: dict[str, Any] = {
     "encoder_layers": 2,
@@ -96,3 +99,18 @@ def test_another_result_is_not_written(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(ExportError, match=r"Marian's formulas give .* differ by up to"):
         export_model(save(tmp_path / "m"), "marian", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_text_with_tags_in_front_is_split_as_the_model_reads_it(tmp_path: Path) -> None:
+    directions = (Direction(source_language="en", target_language="de", tags=("<2de>", "<a>")),)
+    tags = ("<2de>", "<a>", "<t1>")
+    config = TransformerConfig(**SIZES)
+    path = save_tiny_model(tmp_path / "m", config=config, tags=tags, directions=directions)
+    export_model(path, "marian", tmp_path / "out")
+    (spm,) = (tmp_path / "out").glob("*.spm")
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(spm))
+    ours = load_model(path, "cpu").vocabularies.source
+    assert len(theirs) == len(ours)
+    for text in ("<2de> the fox", "<2de> <a> the fox", "the fox", "the<t1> fox"):
+        assert theirs.encode(text) == ours.encode(text)
+    assert "| en to de | `<2de> <a>` |" in (tmp_path / "out" / "README.md").read_text("utf-8")

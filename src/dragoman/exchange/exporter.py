@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from dragoman.saved.expressible import Known
 from dragoman.saved.model import SavedModel
-from dragoman.text.listed_vocabulary import ListedVocabulary
 
 SYSTEM_KNOWN: Known = {
     "source_language": None,
@@ -62,10 +61,11 @@ class Exporter(ABC):
     def written_tags(self, saved: SavedModel) -> dict[str, str]:
         """How a text is to write each tag in front of it there.
 
-        What splits text into the pieces of a list knows no tags: by default, none can be written.
+        By default, none can where what splits text would put a piece for a space before it, or
+        knows no tags.
         """
         vocabulary = saved.vocabularies.source
-        if isinstance(vocabulary, ListedVocabulary):
+        if vocabulary.tags_alone:
             return {}
         return {tag: tag for tag in vocabulary.pieces(vocabulary.tags)}
 

@@ -180,8 +180,8 @@ def _tags(saved: SavedModel, exporter: Exporter) -> str:
     how = "In front of each text, followed by a space, write:"
     if pieces:
         how = (
-            "What splits text into pieces does not know the tags: split each text without them, "
-            "and put these pieces in front of its own:"
+            "What splits text into pieces does not give the tags as the model reads them: split "
+            "each text without them, and put these pieces in front of its own:"
         )
     return f"{how}\n\n| | |\n|---|---|\n" + "\n".join(rows)
 

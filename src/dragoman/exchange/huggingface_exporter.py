@@ -34,7 +34,6 @@ from dragoman.saved.directions import language_pairs
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
 from dragoman.search import SearchConfig
-from dragoman.text.listed_vocabulary import ListedVocabulary
 from dragoman.text.tags import LANGUAGE_TAG
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
@@ -166,9 +165,9 @@ def _sentencepiece(vocabulary: Vocabulary) -> bytes:
 def _language_codes(vocabulary: Vocabulary) -> dict[str, str]:
     """Tags that ask for a language, as OPUS-MT writes them, ``>>de<<``.
 
-    Not where the sentencepiece model itself knows them as ``<2de>``.
+    Not where the sentencepiece model itself reads them as ``<2de>``.
     """
-    if not isinstance(vocabulary, ListedVocabulary):
+    if not vocabulary.tags_alone:
         return {}
     tags = vocabulary.pieces(vocabulary.language_tags)
     return {tag: f">>{found[1]}<<" for tag in tags if (found := LANGUAGE_TAG.fullmatch(tag))}

@@ -89,7 +89,7 @@ class MarianExporter(Exporter):
         np.savez(directory / MODEL_FILE, **weights, **special)  # type: ignore[arg-type]
         for name, side in zip(names, saved.vocabularies, strict=True):
             assert isinstance(side, SentencePieceVocabulary), "see check"
-            (directory / name).write_bytes(side.serialized)
+            (directory / name).write_bytes(side.with_tags_in_text(_tags(saved)))
         decoder = yaml.safe_dump(_decoder(saved, names), sort_keys=False)
         (directory / DECODER_FILE).write_text(decoder, encoding="utf-8")
         read = MarianTransformer(*read_npz(directory / MODEL_FILE))
@@ -116,9 +116,18 @@ class MarianExporter(Exporter):
             ),
         )
 
+    def written_tags(self, saved: SavedModel) -> dict[str, str]:
+        """See :meth:`Exporter.written_tags`."""
+        return super().written_tags(saved) | {tag: tag for tag in _tags(saved)}
+
     def guide(self, saved: SavedModel) -> str:
         """See :meth:`Exporter.guide`."""
         return f"```\nmarian-decoder --config DIR/{DECODER_FILE} < input.txt\n```"
+
+
+def _tags(saved: SavedModel) -> set[str]:
+    """The tags in front of the texts that the model was trained with."""
+    return {tag for one in saved.config.directions for tag in one.tags}
 
 
 def _of_old_versions(config: TransformerConfig) -> tuple[str, ...]:

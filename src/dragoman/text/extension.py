@@ -10,7 +10,6 @@ gets the pieces of a model trained on the new text, with their log-probabilities
 from __future__ import annotations
 
 import heapq
-import struct
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from itertools import groupby, pairwise
 from random import Random
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.piece_messages import USER_DEFINED, piece_message
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
@@ -29,7 +29,6 @@ Scored = tuple[str, float]
 
 _LONGEST_PIECE = 16  # characters, as in sentencepiece
 _FEWEST = 2  # a pair of pieces that occurs once is not a pattern
-_USER_DEFINED = 4  # sentencepiece's type of a tag
 _SPACE = "\u2581"
 _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
 
@@ -117,11 +116,11 @@ class Growth:
 
     def grown(self, count: int) -> SentencePieceVocabulary:
         """The vocabulary with the tags, the characters and the first ``count`` longer pieces."""
-        added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in self.tags)
+        added = b"".join(piece_message(tag, 0.0, USER_DEFINED) for tag in self.tags)
         characters, others = self.characters, self.others[:count]
         # In byte-pair encoding, characters come after the merges, as in its training.
         pieces = characters + others if self.parent.is_unigram else others + characters
-        added += b"".join(_piece(piece, score) for piece, score in pieces)
+        added += b"".join(piece_message(piece, score) for piece, score in pieces)
         return self.parent.extended(added)
 
 
@@ -334,19 +333,3 @@ class _Merging:
         for other in changed:
             if self._counts[other] > 0:
                 heapq.heappush(self._heap, (-self._counts[other], other))
-
-
-def _piece(piece: str, score: float, kind: int | None = None) -> bytes:
-    """One more piece, as protobuf: what is appended to a message is added to its lists."""
-    text = piece.encode()
-    body = b"\x0a" + _varint(len(text)) + text + b"\x15" + struct.pack("<f", score)
-    body += b"" if kind is None else b"\x18" + _varint(kind)
-    return b"\x0a" + _varint(len(body)) + body
-
-
-def _varint(number: int) -> bytes:
-    groups = bytearray()
-    while number > 127:
-        groups.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*groups, number])

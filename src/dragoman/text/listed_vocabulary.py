@@ -177,6 +177,11 @@ class ListedVocabulary(Vocabulary):
         return sorted(self._ids[tag] for tag in self.content.tags)
 
     @property
+    def tags_alone(self) -> bool:
+        """Always: what splits text knows no tags; see :attr:`Vocabulary.tags_alone`."""
+        return True
+
+    @property
     def sentencepiece(self) -> bytes | None:
         """See :attr:`Vocabulary.sentencepiece`."""
         splitting = self._splitting

@@ -13,6 +13,7 @@ import sentencepiece
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
+from dragoman.text.piece_messages import renamed
 from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
 from dragoman.text.tags import SPACE_SIGN, TAG
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, prepare_line
@@ -136,10 +137,15 @@ class SentencePieceVocabulary(Vocabulary):
             end += 2
         return pieces[1:end:2] + pieces[end:]
 
+    @property
+    def tags_alone(self) -> bool:
+        """See :attr:`Vocabulary.tags_alone`."""
+        return self._model.endswith(TAGS_ALONE)
+
     @cached_property
     def _alone(self) -> frozenset[int]:
         """The tags before which no space stands."""
-        return frozenset(self.tags if self._model.endswith(TAGS_ALONE) else ())
+        return frozenset(self.tags if self.tags_alone else ())
 
     @cached_property
     def _space(self) -> int:
@@ -236,6 +242,18 @@ class SentencePieceVocabulary(Vocabulary):
     def sentencepiece(self) -> bytes:
         """See :attr:`Vocabulary.sentencepiece`."""
         return self._model
+
+    def with_tags_in_text(self, tags: Iterable[str]) -> bytes:
+        """A model that splits a text with tags in front as :meth:`encode` does, by itself.
+
+        It has the same ids. Such tags have "▁" in their names there, and are not read within words.
+
+        Args:
+            tags: those that stand in front of texts.
+        """
+        if not self.tags_alone:
+            return self._model
+        return renamed(self._model, {tag: SPACE_SIGN + tag for tag in tags})
 
     def require_space_signs(self, purpose: str) -> None:
         """They always do; see :meth:`Vocabulary.require_space_signs`."""

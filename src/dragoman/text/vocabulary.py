@@ -196,6 +196,14 @@ class Vocabulary(ABC):
 
     @property
     @abstractmethod
+    def tags_alone(self) -> bool:
+        """Whether no piece for a space stands before tags in front of a text.
+
+        What splits text, such as :attr:`sentencepiece`, then does not split a text with tags so.
+        """
+
+    @property
+    @abstractmethod
     def sentencepiece(self) -> bytes | None:
         """A serialised sentencepiece model that splits text into these pieces; None if none does.
 
