@@ -149,10 +149,10 @@ def test_a_share_of_the_sources_is_tagged(made: Made, vocabularies: Vocabularies
     store, parts = made([{"kind": "tag", "share": 0.5}])
     assert store.parts[0].tags == ()
     seen = shown(Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts).epoch(0))
-    tagged = [row for row, source, _ in seen if source[1] == vocabularies.source.tag("<2de>")]
+    tagged = [row for row, source, _ in seen if source[0] == vocabularies.source.tag("<2de>")]
     assert 15 < len(tagged) < 45
     for row, source, _ in seen:
-        assert source[2 * (row in tagged) :] == [*store.source(row).tolist(), EOS]
+        assert source[int(row in tagged) :] == [*store.source(row).tolist(), EOS]
 
 
 def test_unknown_pieces_and_what_becomes_too_long_stay(
@@ -201,7 +201,7 @@ def test_a_pair_that_becomes_too_long_keeps_its_tag(
     (tmp_path / "b.de").write_text("baum haus nie\n", encoding="utf-8")
     pieces = vocabularies.source.encode("baum haus nie")
     tag = vocabularies.source.encode("<2de>")
-    assert len(tag) == 2
+    assert len(tag) == 1
     upper: dict[str, Any] = {"kind": "case", "to": "upper", "share": 0.999}
     values: dict[str, Any] = (
         {"target": str(tmp_path / "b.de"), "transforms": [upper, {"kind": "copy"}]}
@@ -219,8 +219,8 @@ def test_a_pair_that_becomes_too_long_keeps_its_tag(
     batches = Batches(store, 100, seed=1, vocabularies=vocabularies, parts=[part])
     ((_, source, target),) = shown(batches.epoch(0))
     if room == 100:
-        assert source[:2] == tag
-        assert source[2:-1] != pieces
+        assert source[:1] == tag
+        assert source[1:-1] != pieces
     else:
         assert source == [*[*tag, *pieces][:longest], EOS]
         assert target == [*pieces, EOS]
@@ -267,7 +267,7 @@ def test_only_what_changes_is_split_again(
     stored = [store.source(row).tolist() for row in range(len(store))]
     changed = sum(one.tolist() != ids for one, ids in zip(after, stored, strict=True))
     assert 0 < changed == len(encoded) < len(rows)
-    assert decoded == [ids[2:] for ids in stored]
+    assert decoded == [ids[1:] for ids in stored]
 
 
 def test_text_that_outgrows_its_batches_is_rewritten_all_the_same(

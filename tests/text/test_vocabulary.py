@@ -170,6 +170,9 @@ class TestTags:
             read = f"{tags} {text}"
             assert vocabulary.encode(read) == [*expected, *vocabulary.encode(text)]
             assert vocabulary.surfaces(read) == vocabulary.pieces(vocabulary.encode(read))
+            assert vocabulary.decode(vocabulary.encode(read)) == normalize(
+                read.replace("><", "> <")
+            )
             assert vocabulary.encode_batch([read, text]) == [
                 vocabulary.encode(read),
                 vocabulary.encode(text),

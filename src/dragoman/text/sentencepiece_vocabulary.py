@@ -6,6 +6,7 @@ import hashlib
 import random
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -133,7 +134,9 @@ class SentencePieceVocabulary(Vocabulary):
     def _with_tags_alone(self, ids: Sequence[int], pieces: list[_Piece]) -> list[_Piece]:
         """``pieces``, whose ids are ``ids``, without spaces before tags in front of the text."""
         end = 0
-        while ids[end : end + 1] == [self._space] and not self._alone.isdisjoint(ids[end + 1 :][:1]):
+        while ids[end : end + 1] == [self._space] and not self._alone.isdisjoint(
+            ids[end + 1 :][:1]
+        ):
             end += 2
         return pieces[1:end:2] + pieces[end:]
 
@@ -201,6 +204,9 @@ class SentencePieceVocabulary(Vocabulary):
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""
         said = [int(i) for i in ids if i not in (PAD, BOS, EOS)]
+        if len(said) > 1 and said[0] in self._alone:
+            tags = list(takewhile(self._alone.__contains__, said))
+            said = [*chain.from_iterable((self._space, tag) for tag in tags), *said[len(tags) :]]
         return str(self._processor.decode(said)) if said else ""
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
