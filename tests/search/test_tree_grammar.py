@@ -21,6 +21,7 @@ from dragoman.core.linear_trees import tree_of
 from dragoman.data.batches import pad_sources
 from dragoman.search import SamplingConfig, SearchConfig, search
 from dragoman.search.tree_grammar import LONGEST_CHAIN, TreeSymbols
+from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
@@ -180,6 +181,17 @@ def words_of(lines: Sequence[str]) -> Iterator[int]:
 def test_words_are_counted_whatever_their_pieces() -> None:
     lines = ["Mr. Vinken is", "Vinkenchairman", "<en> Mr. Mr.", "über . 日本 Mr.", "?"]
     assert list(words_of(lines)) == [3, 1, 2, 4, 1]
+
+
+def test_words_are_counted_where_tags_come_after_a_space() -> None:
+    """As in vocabularies of before."""
+    both = vocabularies(tags=("<en>",))
+    assert isinstance(both.source, SentencePieceVocabulary)
+    old = SentencePieceVocabulary(both.source.serialized.removesuffix(TAGS_ALONE))
+    lines = ["<en> Mr. Mr.", "<en> <en> is", "is"]
+    source, _ = pad_sources(old.encode_batch(lines))
+    counted = TreeSymbols.of(Vocabularies(old, both.target)).count_words(source)
+    assert counted.tolist() == [*words_of(lines)] == [2, 1, 1]
 
 
 @settings(max_examples=30)
