@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from torch.func import functional_call
 
 from dragoman.models.layers.softmax import _ShortSoftmax
 from dragoman.training.objectives import cross_entropy as objective_module
 from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
-from dragoman.training.steady_products import _SteadyProduct
+from dragoman.training.steady_products import SteadyLinear
 
 SOURCE = Path(__file__).parents[1] / "src" / "dragoman"
 
@@ -43,9 +44,15 @@ def steady_product(*shape: int, bias: bool) -> Case:
     def drawn(*size: int) -> Tensor:
         return torch.randn(size, dtype=torch.float64, generator=generator, requires_grad=True)
 
-    apply: Callable[..., Tensor] = _SteadyProduct.apply
+    layer = SteadyLinear(shape[-1], 4, bias=bias)  # which cuts off the rows that are added
+    names = [name for name, _ in layer.named_parameters()]
     inputs = drawn(*shape), drawn(4, shape[-1]), *([drawn(4)] if bias else [])
-    return lambda x, weight, added=None: apply(x, weight, added), inputs
+
+    def product(x: Tensor, *parameters: Tensor) -> Tensor:
+        found: Tensor = functional_call(layer, dict(zip(names, parameters, strict=True)), (x,))
+        return found
+
+    return product, inputs
 
 
 CASES: dict[str, list[Case]] = {

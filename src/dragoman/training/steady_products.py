@@ -68,7 +68,10 @@ class SteadyLinear(nn.Linear):
 
 
 class _SteadyProduct(torch.autograd.Function):
-    """``x W^T + b``, and ``b`` in rows of zeros; gradients are ``g W``, ``g^T x`` and ``sum g``."""
+    """``x W^T + b`` and its gradients ``g W``, ``g^T x`` and ``sum g``, in a steady number of rows.
+
+    Those that are added are cut off by who calls it, so that no gradient comes from them.
+    """
 
     @staticmethod
     def forward(ctx: FunctionCtx, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
