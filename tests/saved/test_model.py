@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from families import VARIATIONS, teacher_force
+from tiny_model import save_tiny_model
 from torch import Tensor
 from torch.nn.utils.parametrize import is_parametrized
 
@@ -26,6 +27,7 @@ from dragoman.saved.model import (
     weights_of,
 )
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
@@ -96,12 +98,25 @@ def test_a_model_without_format_is_of_the_first(tmp_path: Path, vocabularies: Vo
     assert all(torch.equal(found[name], weights[name]) for name in weights)
 
 
+def test_tags_that_stand_alone_are_of_a_format_that_says_so(tmp_path: Path) -> None:
+    """An older Dragoman would read a space before each."""
+    alone = load_model(save_tiny_model(tmp_path / "model", tags=("<2de>",)), "cpu")
+    assert read_yaml(tmp_path / "model" / "config.yaml")["format"] == 3
+    (vocabulary, _), weights = alone.vocabularies, weights_of(alone.model)
+    assert isinstance(vocabulary, SentencePieceVocabulary)
+    old = SentencePieceVocabulary(vocabulary.serialized.removesuffix(TAGS_ALONE))
+    save_model(tmp_path / "old", alone.config, Vocabularies(old, old), weights)
+    assert read_yaml(tmp_path / "old" / "config.yaml")["format"] == 1
+    again = load_model(tmp_path / "old", "cpu").vocabularies.source
+    assert again.encode("<2de>") == old.encode("<2de>") != vocabulary.encode("<2de>")
+
+
 def test_a_model_of_a_newer_format_is_refused(tmp_path: Path, vocabularies: Vocabularies) -> None:
     path = tmp_path / "model"
     save(path, vocabularies)
     # What else a newer format says may be unknown here; the format comes first.
     rewrite(path, format=FORMAT + 1, model={"family": "telepathy"})
-    with pytest.raises(SavedError, match=r"config\.yaml: a model of format 3.* up to 2; .*newer"):
+    with pytest.raises(SavedError, match=r"config\.yaml: a model of format 4.* up to 3; .*newer"):
         load_model(path, "cpu")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sentencepiece
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dragoman.text.piece_messages import USER_DEFINED, piece_message, renamed
@@ -33,8 +33,7 @@ def pieces(model: bytes) -> list[tuple[str, float, bool]]:
     name=st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=200)
 )
 def test_a_piece_has_another_name_and_the_rest_is_as_it_was(name: str) -> None:
-    if name in {piece for piece, *_ in pieces(MODEL)}:
-        return
+    assume(name not in {piece for piece, *_ in pieces(MODEL)})
     (tag,) = VOCABULARY.ids(["<2de>"])
     expected = pieces(MODEL)
     expected[tag] = (name, *expected[tag][1:])

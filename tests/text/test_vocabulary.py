@@ -12,12 +12,21 @@ import pytest
 import sentencepiece
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from trained_vocabularies import (
+    ENGLISH,
+    GERMAN,
+    KINDS,
+    TRAINED,
+    byte_vocabularies,
+    corpus,
+    train,
+    vocabularies,
+)
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import normalize
-from dragoman.text.corpus import Pair
-from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import (
     BOS,
     EOS,
@@ -30,40 +39,6 @@ from dragoman.text.vocabulary import (
     prepare_line,
 )
 from dragoman.text.vocabulary_training import train_vocabularies
-
-ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]
-GERMAN = ["der", "schnelle", "braune", "Fuchs", "springt", "über", "faulen", "Hund", "Übersetzung"]
-
-
-def corpus(count: int = 200) -> list[Pair]:
-    """Sentences of random words; enough for a few hundred pieces."""
-    chance = random.Random(7)
-
-    def sentence(words: list[str]) -> str:
-        return " ".join(chance.choices(words, k=7))
-
-    return [Pair(sentence(ENGLISH), sentence(GERMAN), line) for line in range(count)]
-
-
-KINDS = [
-    VocabularyConfig(size=120, tags=("<2de>", "<2en>")),
-    VocabularyConfig(size=54, kind="unigram", tags=("<2de>", "<2en>")),
-    VocabularyConfig(size=370, byte_fallback=True, tags=("<2de>", "<2en>")),
-    VocabularyConfig(size=310, kind="unigram", byte_fallback=True, tags=("<2de>", "<2en>")),
-]
-
-
-def train(config: VocabularyConfig) -> Vocabulary:
-    return train_vocabularies(corpus(), config, seed=1).source
-
-
-TRAINED = [train(config) for config in KINDS]
-vocabularies = pytest.mark.parametrize(
-    "vocabulary", TRAINED, ids=["bpe", "unigram", "bpe-bytes", "unigram-bytes"]
-)
-byte_vocabularies = pytest.mark.parametrize(
-    "vocabulary", TRAINED[2:], ids=["bpe-bytes", "unigram-bytes"]
-)
 
 covered_text = st.text([*sorted(set("".join(ENGLISH + GERMAN))), " ", "\t", "\xa0"])
 
@@ -136,100 +111,6 @@ class TestEncoding:
 @given(text=st.text("a\u0301 \t\x00\x1a\x1c\x85\u2003\u2581\ufeff\ud800\u200d", max_size=3))
 def test_a_text_that_nothing_is_left_of_is_empty(text: str) -> None:
     assert is_empty(text) == (not prepare_line(text))
-
-
-class TestTags:
-    @vocabularies
-    def test_each_has_an_id_right_after_the_special_ones(self, vocabulary: Vocabulary) -> None:
-        assert [vocabulary.tag("<2de>"), vocabulary.tag("<2en>")] == [4, 5]
-
-    @vocabularies
-    def test_all_are_known_and_nothing_else_is_one(self, vocabulary: Vocabulary) -> None:
-        assert vocabulary.tags == [4, 5]
-
-    @pytest.mark.parametrize("config", KINDS, ids=["bpe", "unigram", "bpe-bytes", "unigram-bytes"])
-    def test_without_any_there_are_none(self, config: VocabularyConfig) -> None:
-        """Not even where pieces that look like one are learned from the text."""
-        plain = config.model_copy(update={"tags": ()})
-        lines = [Pair(f"{p.source} a<+>", f"b<+> {p.target}", p.line) for p in corpus()]
-        vocabulary = train_vocabularies(lines, plain, seed=1).source
-        assert "<+>" in vocabulary.pieces(range(len(vocabulary)))
-        assert vocabulary.tags == []
-
-    @vocabularies
-    def test_a_tag_is_never_split_and_stays_itself(self, vocabulary: Vocabulary) -> None:
-        ids = vocabulary.encode("<2de> the fox")
-        assert ids.count(vocabulary.tag("<2de>")) == 1
-        assert vocabulary.decode(ids) == "<2de> the fox"
-
-    @vocabularies
-    @pytest.mark.parametrize("tags", ["<2de>", "<2en> <2de>", "<2de><2en>"])
-    def test_none_in_front_has_a_piece_for_a_space(self, vocabulary: Vocabulary, tags: str) -> None:
-        expected = vocabulary.ids(tags.replace("><", "> <").split())
-        for text in ("the fox", ""):
-            read = f"{tags} {text}"
-            assert vocabulary.encode(read) == [*expected, *vocabulary.encode(text)]
-            assert vocabulary.surfaces(read) == vocabulary.pieces(vocabulary.encode(read))
-            assert vocabulary.decode(vocabulary.encode(read)) == normalize(
-                read.replace("><", "> <")
-            )
-            assert vocabulary.encode_batch([read, text]) == [
-                vocabulary.encode(read),
-                vocabulary.encode(text),
-            ]
-            drawn = vocabulary.encode_batch([read], sampling=0.5, seed=3)
-            assert drawn[0][: len(expected)] == expected
-
-    @vocabularies
-    def test_one_behind_a_word_keeps_its_space(self, vocabulary: Vocabulary) -> None:
-        (space,) = vocabulary.ids(["▁"])
-        tag, word = vocabulary.tag("<2de>"), vocabulary.encode("fox")
-        assert vocabulary.encode("fox <2de> fox") == [*word, space, tag, *word]
-        assert vocabulary.encode("fox<2de> fox") == [*word, tag, *word]
-        assert vocabulary.encode("<2de> fox <2de>") == [tag, *word, space, tag]
-
-    @vocabularies
-    def test_models_of_before_read_a_space_before_each(self, vocabulary: Vocabulary) -> None:
-        assert isinstance(vocabulary, SentencePieceVocabulary)
-        old = SentencePieceVocabulary(vocabulary.serialized.removesuffix(TAGS_ALONE))
-        assert old.fingerprint != vocabulary.fingerprint
-        assert old.encode("the fox") == vocabulary.encode("the fox")
-        theirs = sentencepiece.SentencePieceProcessor(model_proto=vocabulary.serialized)
-        for text in ("<2de> the fox", "<2en> <2de> fox", "<2de>"):
-            assert old.encode(text) == theirs.encode(text)
-            assert old.surfaces(text) == theirs.encode(text, out_type=str)
-            assert old.decode(old.encode(text)) == text
-
-    @byte_vocabularies
-    @given(text=st.text("<2den> ", max_size=12))
-    def test_nothing_but_the_tag_itself_gives_its_id(
-        self, vocabulary: Vocabulary, text: str
-    ) -> None:
-        ids = vocabulary.encode(text)
-        for tag in ("<2de>", "<2en>"):
-            assert ids.count(vocabulary.tag(tag)) == normalize(text).count(tag)
-
-    def test_an_unknown_tag_is_a_config_error(self) -> None:
-        with pytest.raises(ConfigError, match=r"no tag '<2fr>'; name it in vocabulary\.tags"):
-            TRAINED[0].tag("<2fr>")
-
-    @pytest.mark.parametrize(
-        "tags",
-        [
-            ["de"],
-            ["<s>"],
-            ["<unk>"],
-            ["<0x0A>"],
-            ["<a b>"],
-            ["<>"],
-            ["<a>", "<a>"],
-            ["<▁>"],
-            ["<e\u0301>"],
-        ],
-    )
-    def test_tags_that_cannot_be(self, tags: list[str]) -> None:
-        with pytest.raises(ConfigError, match=r"run\.yaml: tags: a tag "):
-            parse(VocabularyConfig, {"tags": tags}, "run.yaml")
 
 
 class TestSampling:

@@ -21,7 +21,7 @@ def kept_items_metric(
     count: Counter,
     details: dict[str, str],
     *,
-    lowest: bool = False,
+    best: Callable[..., tuple[int, int]] = max,
 ) -> Metric:
     """The percentage of what sources hold that is in their translations.
 
@@ -32,7 +32,7 @@ def kept_items_metric(
         name: of the score.
         count: of a source and its translation: how many items are kept, of how many.
         details: what must be equal for two scores to be comparable, for the signature.
-        lowest: whether the best share is the lowest one.
+        best: ``min`` if a low share is the better one.
     """
     from sacrebleu.metrics.base import Metric, Score, Signature
 
@@ -65,8 +65,7 @@ def kept_items_metric(
             self, hypothesis: str, ref_kwargs: dict[str, Any]
         ) -> list[int]:
             counts = [count(one, hypothesis) for one in ref_kwargs["sources"]]
-            best = min(counts, key=share) if lowest else max(counts, key=share)
-            return list(best)
+            return list(best(counts, key=share))
 
         def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
             found, wanted = map(int, stats)

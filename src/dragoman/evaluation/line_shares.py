@@ -36,9 +36,9 @@ def line_share_metric(name: LineShare) -> Metric:
             return int(translation.strip() == reference.strip()), 1
         return int(is_degenerate(translation, reference)), 1
 
-    degenerate = name == "degenerate"
-    details = {"times": str(TOO_LONG)} if degenerate else {}
-    return kept_items_metric(name, count, details, lowest=degenerate)
+    if name == "exact_match":
+        return kept_items_metric(name, count, {})
+    return kept_items_metric(name, count, {"times": str(TOO_LONG)}, best=min)
 
 
 def is_degenerate(translation: str, reference: str) -> bool:

@@ -182,12 +182,15 @@ class RunDescription(Config):
         """How translations of a dev or test set are scored, with the language they should be in."""
         if "wrong_language" not in self.evaluation.metrics:
             return self.evaluation
+        return self.evaluation_in(part.direction.target_language)
+
+    def evaluation_in(self, language: str) -> EvaluationConfig:
+        """How translations are scored that should be in ``language``, no other of the run."""
         languages = (
-            language
+            known
             for one in self.directions()
-            for language in (one.source_language, one.target_language)
+            for known in (one.source_language, one.target_language)
         )
-        language = part.direction.target_language
         candidates = self.evaluation.candidate_languages or (*dict.fromkeys(languages), language)
         return self.evaluation.model_copy(
             update={"language": language, "candidate_languages": candidates}

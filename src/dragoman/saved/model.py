@@ -36,16 +36,17 @@ from dragoman.saved.tensor_file import check_readable, read_tensors, write_tenso
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.term_annotation import AnnotationMethod
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
 
 if TYPE_CHECKING:
     from dragoman.saved.adapter import Adapter
 
-FORMAT = 2
+FORMAT = 3
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and
-mistranslate with it: format 2 is of models that read context.  All others are written in format 1,
-which a ``config.yaml`` without a format has, too."""
+mistranslate with it: format 2 is of models that read context, format 3 of those whose tags stand
+alone.  All others are written in format 1, which a ``config.yaml`` without a format has, too."""
 
 CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
@@ -239,7 +240,7 @@ def save_model(
         StorageError: the disk refuses, or ``directory`` holds something else.
     """
     with atomic_directory(directory, MODEL_FILES) as temporary:
-        values = {"format": 1 if config.context is None else FORMAT, **config.model_dump()}
+        values = {"format": _format(config, vocabularies), **config.model_dump()}
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
@@ -385,6 +386,16 @@ def settle_weights(model: nn.Module) -> None:
         if parametrize.is_parametrized(module):
             for name in list(cast(nn.ModuleDict, module.parametrizations)):
                 parametrize.remove_parametrizations(module, name, leave_parametrized=True)
+
+
+def _format(config: SavedConfig, vocabularies: Vocabularies) -> int:
+    """The lowest format whose readers translate with a model as it was trained."""
+    if any(
+        isinstance(one, SentencePieceVocabulary) and one.tags_alone and one.tags
+        for one in vocabularies
+    ):
+        return FORMAT
+    return 1 if config.context is None else 2
 
 
 def _check_format(found: object, where: Path) -> None:

@@ -21,6 +21,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.piece_messages import USER_DEFINED, piece_message
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.subword_sampling import bpe_dropout
+from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import Counted, Sides, counted_lines, train_vocabulary
 
@@ -29,7 +30,6 @@ Scored = tuple[str, float]
 
 _LONGEST_PIECE = 16  # characters, as in sentencepiece
 _FEWEST = 2  # a pair of pieces that occurs once is not a pattern
-_SPACE = "\u2581"
 _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
 
 
@@ -200,7 +200,7 @@ def _new_characters(text: Sequence[Counted], known: set[str], coverage: float) -
     for line, count in text:
         for character, times in Counter(line).items():
             counts[character] += times * count
-    new = sorted(counts.keys() - known - {_SPACE}, key=lambda c: (-counts[c], c))
+    new = sorted(counts.keys() - known - {SPACE_SIGN}, key=lambda c: (-counts[c], c))
     spared = (1 - coverage) * counts.total()
     while new and counts[new[-1]] <= spared:
         spared -= counts[new.pop()]
@@ -216,7 +216,7 @@ def _unigram_pieces(
     """Pieces and log-probabilities of a unigram model of the new text, the likeliest first."""
     size = len(parent) + len(characters) + room
     config = VocabularyConfig(kind="unigram", size=size)
-    lines = [(line.replace(_SPACE, " ").strip(), count) for line, count in text]
+    lines = [(line.replace(SPACE_SIGN, " ").strip(), count) for line, count in text]
     scores = train_vocabulary(lines, config, "", exact_size=False).scores
     needed = [(c, scores.get(c, min(scores.values()))) for c in characters]
     known = {*parent.pieces(range(len(parent))), *characters}
@@ -236,7 +236,7 @@ def _merges(
     scores = parent.scores
     split, rng = bpe_dropout(scores, 0.0), Random(0)
     # Also those that are never split, such as "<?>": they must not be added a second time.
-    symbols = {*parent.pieces(range(len(parent))), *characters, _SPACE}
+    symbols = {*parent.pieces(range(len(parent))), *characters, SPACE_SIGN}
     words = [(list(split(word, rng)), count) for word, count in sorted(_words(text).items())]
     merges = _Merging(words, symbols).merges(room, fewest)
     lowest = min(scores.values(), default=0.0)
@@ -248,12 +248,12 @@ def _words(text: Sequence[Counted]) -> Counter[str]:
     """Runs of characters that may become one piece: of one word and one script."""
     words: Counter[str] = Counter()
     for line, count in text:
-        for word in line.split(_SPACE)[0 if line[0] != _SPACE else 1 :]:
+        for word in line.split(SPACE_SIGN)[0 if line[0] != SPACE_SIGN else 1 :]:
             words[word] += count
     found: Counter[str] = Counter()
     for word, count in words.items():
         for number, run in enumerate(_runs(word)):
-            found[run if number else _SPACE + run] += count
+            found[run if number else SPACE_SIGN + run] += count
     return found
 
 

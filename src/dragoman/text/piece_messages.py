@@ -1,6 +1,7 @@
 """The pieces of a serialised sentencepiece model, which is a protobuf message.
 
-protobuf itself, which few need otherwise, is not asked for so little.
+It is read and written here by hand: the package protobuf is in an extra alone, and this is all that
+is needed of it.
 """
 
 from __future__ import annotations

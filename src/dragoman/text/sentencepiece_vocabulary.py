@@ -103,10 +103,6 @@ class SentencePieceVocabulary(Vocabulary):
     def __reduce__(self) -> tuple[type[SentencePieceVocabulary], tuple[bytes]]:
         return SentencePieceVocabulary, (self._model,)
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of the best segmentation of ``text``, normalised first, without begin and end."""
-        return self.encode_batch([text])[0]
-
     def encode_batch(
         self,
         texts: Sequence[str],
@@ -134,9 +130,7 @@ class SentencePieceVocabulary(Vocabulary):
     def _with_tags_alone(self, ids: Sequence[int], pieces: list[_Piece]) -> list[_Piece]:
         """``pieces``, whose ids are ``ids``, without spaces before tags in front of the text."""
         end = 0
-        while ids[end : end + 1] == [self._space] and not self._alone.isdisjoint(
-            ids[end + 1 :][:1]
-        ):
+        while end + 1 < len(ids) and ids[end] == self._space and ids[end + 1] in self._alone:
             end += 2
         return pieces[1:end:2] + pieces[end:]
 
@@ -217,6 +211,8 @@ class SentencePieceVocabulary(Vocabulary):
         """The pieces of ``text``, those that are unknown as they are spelt in it."""
         line = prepare_line(text)
         pieces: list[str] = self._processor.encode(line, out_type=str)
+        if not self._alone:
+            return pieces
         return self._with_tags_alone(self._processor.encode(line), pieces)
 
     def ids(self, pieces: Iterable[str]) -> list[int]:

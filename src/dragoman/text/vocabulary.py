@@ -199,7 +199,7 @@ class Vocabulary(ABC):
     def tags_alone(self) -> bool:
         """Whether no piece for a space stands before tags in front of a text.
 
-        What splits text, such as :attr:`sentencepiece`, then does not split a text with tags so.
+        :attr:`sentencepiece` by itself then gives a text with tags other pieces.
         """
 
     @property

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import PATH, Number, check_description, device_option
+from dragoman.apps.cli.search_checks import check_mbr, draws, saved_search, unread
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
-    from dragoman.search import SearchConfig
     from dragoman.translation.dispatch import Dispatcher
     from dragoman.translation.translator import Translator
 
@@ -203,7 +203,6 @@ _workers = click.option(
     type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) to share the lines among.",
 )
-_OF_BEAMS = ("beam", "early_end")
 _VALUES = (
     "engine",
     "own_pieces",
@@ -264,7 +263,7 @@ def open_translator(
         translator = DomainRouter.of(system, where)
     else:
         translator = (Router if system.chooses_route else Translator).of(system, where)
-    if problem := _unread(options, translator.search):
+    if problem := unread(options, translator.search):
         translator.close()
         raise ConfigError(problem)
     if options["write_system"] is not None:
@@ -301,7 +300,7 @@ def described(
         _lay_over(values, "identifier", {"classifier": options["identifier"]})
     first_leg = values.get("pivot") if options["onward"] else None
     _lay_over(values, "routes", _routes(options.get("routes") or (), first_leg))
-    samples = options.get("sample") or search.get("mbr") or _draws(values.get("search"))
+    samples = options.get("sample") or search.get("mbr") or draws(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
@@ -313,10 +312,10 @@ def described(
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")
     system = parse(TranslationSystem, values, file or "translate")
-    if search.get("sampling") and not samples and not _draws(_saved_search(system.models[0])):
+    if search.get("sampling") and not samples and not draws(saved_search(system.models[0])):
         flag = "--" + next(iter(search["sampling"])).replace("_", "-")
         raise ConfigError(f"{flag} needs --sample or --mbr; add one, or leave out {flag}")
-    _check_mbr(search.get("mbr"), system)
+    check_mbr(search.get("mbr"), system)
     return system
 
 
@@ -330,54 +329,6 @@ def _kinds(given: str | None) -> list[str]:
     if given is not None and not kinds:
         raise click.UsageError(f"--protect {given!r}: names nothing; write it like tags,numbers")
     return kinds
-
-
-def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -> None:
-    """Check that a system's search reads the options of search, before a model is loaded.
-
-    Args:
-        options: as for :func:`open_translator`.
-        system: as :func:`described`.
-        where: what errors call its settings of search.
-
-    Raises:
-        ConfigError: it does not read one.
-    """
-    from dragoman.core.config import parse
-    from dragoman.search import SearchConfig
-    from dragoman.translation.opening import changed_search
-
-    model = system.models[0]
-    saved = parse(SearchConfig, _saved_search(model), f"{model}: search")
-    if problem := _unread(options, changed_search(saved, system.search, where)):
-        raise ConfigError(problem)
-
-
-def _check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
-    """Check that what chooses among samples has some.
-
-    Raises:
-        ConfigError: it has none.
-    """
-    if not given or "samples" in given or isinstance(system.search["mbr"].get("samples"), int):
-        return
-    if not isinstance(_saved_search(system.models[0]).get("mbr"), dict):
-        flag = f"--{next(iter(given))}"
-        raise ConfigError(f"{flag} needs --mbr; add it, or leave out {flag}")
-
-
-def _unread(options: dict[str, Any], search: SearchConfig) -> str | None:
-    """Which option a search does not read, and what to do; None if it reads all."""
-    of_beams = [f"--{name.replace('_', '-')}" for name in _OF_BEAMS if options.get(name)]
-    if search.mbr is not None:
-        if options.get("sample"):
-            return "--sample: this system chooses among samples (mbr); leave it out"
-        if of_beams and search.mbr.candidates == "samples":
-            remedy = "leave it out, or add --candidates both"
-            return f"{of_beams[0]}: --mbr chooses among samples; {remedy}"
-    elif of_beams and search.sampling is not None:
-        return f"{of_beams[0]}: this system samples; leave it out"
-    return None
 
 
 def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
@@ -454,20 +405,6 @@ def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
     usual = adapters.pop("", None)
     found: dict[str, Any] = {} if usual is None else {"adapter": usual}
     return {**found, "adapters": adapters} if adapters else found
-
-
-def _draws(search: object) -> bool:
-    """Whether settings of search have samples drawn."""
-    return isinstance(search, dict) and any(
-        isinstance(search.get(name), dict) for name in ("sampling", "mbr")
-    )
-
-
-def _saved_search(model: Path) -> dict[str, Any]:
-    """The search settings of a model."""
-    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
-
-    return read_config(home_of(model_directory(model)) / CONFIG_FILE).search
 
 
 def _lay_over(values: dict[str, Any], section: str, given: dict[str, Any]) -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import check_description, check_no_input, is_directory
-from dragoman.apps.cli.system_options import check_read, described
+from dragoman.apps.cli.search_checks import check_read
+from dragoman.apps.cli.system_options import described
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError

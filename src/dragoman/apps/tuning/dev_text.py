@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from dragoman.core.config import parse, read_yaml
@@ -35,14 +34,10 @@ def evaluation_of(system: TranslationSystem, text: DevText) -> EvaluationConfig:
 
     wrong_language is of the language of the text, among those of the run.
     """
-    run = _run_of(system.models[0])
-    found = EvaluationConfig() if run is None else run.evaluation
-    language = found.language or text.language
-    candidates = found.candidate_languages
-    if run is not None and language is not None and not candidates:
-        pairs = [(one.source_language, one.target_language) for one in run.directions()]
-        candidates = tuple(dict.fromkeys([*chain.from_iterable(pairs), language]))
-    return found.model_copy(update={"language": language, "candidate_languages": candidates})
+    run, language = _run_of(system.models[0]), text.language
+    if run is None:
+        return EvaluationConfig(language=language)
+    return run.evaluation if language is None else run.evaluation_in(language)
 
 
 def text_of_files(
