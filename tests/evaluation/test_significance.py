@@ -137,6 +137,8 @@ def test_few_lines_that_differ_are_no_proof_to_the_bootstrap(
     config = EvaluationConfig(metrics=(metric,))
     (result,) = compare_systems(worse, {"b": references}, [references], config, TESTS[0])
     assert 2 ** (1 - lines) <= result.p_value <= 1
+    if metric == "exact_match" and lines == of:  # equal in all resamples
+        assert result.p_value == 2 ** (1 - lines)
     assert not result.is_significant()
 
 

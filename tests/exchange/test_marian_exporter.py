@@ -113,4 +113,6 @@ def test_text_with_tags_in_front_is_split_as_the_model_reads_it(tmp_path: Path) 
     assert len(theirs) == len(ours)
     for text in ("<2de> the fox", "<2de> <a> the fox", "the fox", "the<t1> fox"):
         assert theirs.encode(text) == ours.encode(text)
-    assert "| en to de | `<2de> <a>` |" in (tmp_path / "out" / "README.md").read_text("utf-8")
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "In front of each text, followed by a space, write:" in card
+    assert "| en to de | `<2de> <a>` |" in card
