@@ -14,6 +14,9 @@ from dragoman.apps.cli.main import run
 
 STEPS = 12
 
+LINES = ["one hundred euros", "", "the third day", "seven"]
+"""What the model of the fixture ``trained`` translates."""
+
 
 class Outcome(NamedTuple):
     code: int
