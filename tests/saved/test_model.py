@@ -27,6 +27,7 @@ from dragoman.saved.model import (
     weights_of,
 )
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.text.context import ContextConfig
 from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
@@ -109,6 +110,14 @@ def test_tags_that_stand_alone_are_of_a_format_that_says_so(tmp_path: Path) -> N
     assert read_yaml(tmp_path / "old" / "config.yaml")["format"] == 1
     again = load_model(tmp_path / "old", "cpu").vocabularies.source
     assert again.encode("<2de>") == old.encode("<2de>") != vocabulary.encode("<2de>")
+
+
+def test_context_is_of_a_format_that_says_so(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    """An older Dragoman would translate without it."""
+    config = SavedConfig(model=SMALL, context=ContextConfig(sentences=2))
+    weights = weights_of(build_model(SMALL, vocabularies))
+    save_model(tmp_path / "model", config, vocabularies, weights)
+    assert read_yaml(tmp_path / "model" / "config.yaml")["format"] == 2
 
 
 def test_a_model_of_a_newer_format_is_refused(tmp_path: Path, vocabularies: Vocabularies) -> None:
