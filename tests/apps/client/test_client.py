@@ -231,6 +231,22 @@ def test_what_must_not_be_done_twice_is_repeated_only_if_it_was_refused(
         assert asked == [times]
 
 
+@pytest.mark.usefixtures("hurried")
+def test_what_a_server_may_still_do_is_not_asked_for_twice() -> None:
+    """A request whose time is up may be waiting for the database, which then does it."""
+    error = {"kind": "timed_out", "message": "there was no answer", "retry_after": 0.01}
+
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            await client.create_glossary("mine", {"a": "b"}, source="en", target="de")
+
+    with answering(lambda number: Response(json.dumps({"error": error}), 503)) as (address, asked):
+        with pytest.raises(ServiceError, match="there was no answer") as caught:
+            asyncio.run(call(address))
+        assert caught.value.kind == "timed_out"
+        assert asked == [1]
+
+
 def test_who_must_wait_too_long_is_told_at_once() -> None:
     error = {"kind": "too_many_requests", "message": "one per hour", "retry_after": 1000.0}
     answer = Response(json.dumps({"error": error}), 429, {"Retry-After": "1000"})
