@@ -328,6 +328,18 @@ def test_documents_that_make_no_sense(
     assert said in message(response, 400)
 
 
+def test_a_document_is_still_there_after_its_head(http: httpx.Client) -> None:
+    upload = {"file": ("a.txt", b"Hello")}
+    sent = answer(http.post("/v2/document", data={"target_lang": "DE"}, files=upload))
+    place, secret = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
+    while answer(http.post(place, json=secret))["status"] != "done":
+        pass
+    looked = http.head(f"{place}/result", params=secret)
+    assert (looked.status_code, looked.content) == (200, b"")
+    assert http.post(f"{place}/result", json=secret).content == b"HELLOde"
+    assert message(http.post(f"{place}/result", json=secret), 404)
+
+
 def test_documents_that_there_are_not(http: httpx.Client, server: DoorServer) -> None:
     upload = {"file": ("../../a.txt", b"Hello you")}
     made = answer(http.post("/v2/document", data={"target_lang": "DE"}, files=upload))
