@@ -54,6 +54,16 @@ def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: DoorServer) 
     assert sorted(sizes) == [1, 22, 64, 64]
 
 
+def test_languages_of_a_long_list_are_detected(server: DoorServer) -> None:
+    async def call() -> list[list[Detection]]:
+        async with Client(server.address) as client:
+            assert await client.detect([]) == []
+            return await client.detect([*["a text"] * 150, "der Text"])
+
+    found = asyncio.run(call())
+    assert [one[0].language for one in found] == [*["en"] * 150, "de"]
+
+
 def test_details_are_those_of_the_service(server: DoorServer) -> None:
     async def call() -> None:
         async with Client(server.address) as client:
