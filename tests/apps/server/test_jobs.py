@@ -269,6 +269,33 @@ def test_a_file_waits_for_its_place_in_a_full_queue(
     asyncio.run(main())
 
 
+def test_a_busy_server_that_ends_takes_no_file_from_another(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
+    async def busy(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        raise RefusedError("busy", "full", 1000)
+
+    async def main() -> None:
+        translates(busy)
+        first, second = (runner(store, documents_at_once=1) for _ in range(2))
+        async with second.running():
+            async with first.running():
+                # Held back from the second one until the first one has given up.
+                second._tasks[0].cancel()
+                job = await first.submit("a.txt", b"text", REQUEST)
+                await ended(store, job, "translating")
+                await ended(store, job, "queued")
+                await asyncio.sleep(0.05)
+                translates(endless)
+                taking = asyncio.create_task(second._translate_all())
+                await begun(store, job)
+            assert (await ended(store, job, "translating", "queued")).state == "translating"
+            taking.cancel()
+            await asyncio.gather(taking, return_exceptions=True)
+
+    asyncio.run(main())
+
+
 def test_a_server_that_ends_gives_its_files_back(
     store: ServerStore, translates: Callable[[Work], None]
 ) -> None:

@@ -203,6 +203,7 @@ class JobRunner:
             if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
                 # Other work goes first, but a file is never lost to it.
                 await to_thread.run_sync(self._store.finish_job, job.id, "queued")
+                self._at_work.discard(job.id)  # another server may take it meanwhile
                 await asyncio.sleep(error.retry_after or 1)
                 return
             message = str(error)
