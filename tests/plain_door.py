@@ -51,7 +51,7 @@ class PlainDoor:
             self.events.append("ended")
             return PlainTextResponse("slow\n")
 
-        @router.get("/held")
+        @router.api_route("/held", methods=["GET", "POST"])
         async def held() -> Response:
             self.events.append("begun")
             while not self.released.is_set():

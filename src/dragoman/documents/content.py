@@ -64,7 +64,7 @@ async def translate_contents(
     asked: list[TextRequest] = []
     for request, texts, detection in zip(requests, parts, languages, strict=True):
         asked += questions(request, texts, detection)
-    asked = with_kept(asked, [text for texts in parts for text in texts])
+    asked = await with_kept(asked, [text for texts in parts for text in texts])
     answers = iter(await service.translate(asked, seconds=seconds))
     work = [
         (one, [next(answers) for _ in texts]) for one, texts in zip(documents, parts, strict=True)

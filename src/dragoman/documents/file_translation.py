@@ -119,7 +119,7 @@ async def _asked(
 ) -> tuple[list[TextRequest], str]:
     """The texts of a document as requests, and its language."""
     (detection,) = await detections(service, [request], [document.texts])
-    asked = with_kept(questions(request, document.texts, detection), document.texts)
+    asked = await with_kept(questions(request, document.texts, detection), document.texts)
     return asked, asked[0].source or "" if asked else request.source or ""
 
 

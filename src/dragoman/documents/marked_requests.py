@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from dragoman.core.errors import DataError
+from dragoman.documents.aside import aside
 from dragoman.documents.learned_places import tag_spans
 from dragoman.documents.marked_text import MarkedText
 from dragoman.text.glossary import Glossary, Term
@@ -51,7 +53,9 @@ def questions(
     ]
 
 
-def with_kept(requests: Sequence[TextRequest], texts: Sequence[MarkedText]) -> list[TextRequest]:
+async def with_kept(
+    requests: Sequence[TextRequest], texts: Sequence[MarkedText]
+) -> list[TextRequest]:
     """The requests with what is to be copied in their glossaries.
 
     All share one glossary, so that they can share batches.
@@ -63,7 +67,9 @@ def with_kept(requests: Sequence[TextRequest], texts: Sequence[MarkedText]) -> l
     for request in requests:
         given = request.glossary
         if id(given) not in extended:
-            extended[id(given)] = _extended(given, kept)
+            size = 0 if given is None else sum(len(one.source) for one in given.terms)
+            work = partial(_extended, given, kept)  # thousands of terms take seconds
+            extended[id(given)] = await aside(size, work)
     return [
         replace(request, glossary=extended[id(request.glossary)]) if text.kept else request
         for request, text in zip(requests, texts, strict=True)

@@ -54,6 +54,16 @@ def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: DoorServer) 
     assert sorted(sizes) == [1, 22, 64, 64]
 
 
+def test_languages_of_a_long_list_are_detected(server: DoorServer) -> None:
+    async def call() -> list[list[Detection]]:
+        async with Client(server.address) as client:
+            assert await client.detect([]) == []
+            return await client.detect([*["a text"] * 150, "der Text"])
+
+    found = asyncio.run(call())
+    assert [one[0].language for one in found] == [*["en"] * 150, "de"]
+
+
 def test_details_are_those_of_the_service(server: DoorServer) -> None:
     async def call() -> None:
         async with Client(server.address) as client:
@@ -229,6 +239,22 @@ def test_what_must_not_be_done_twice_is_repeated_only_if_it_was_refused(
             asyncio.run(call(address))
         assert caught.value.kind == ("foreign" if times == 3 else "busy")
         assert asked == [times]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_what_a_server_may_still_do_is_not_asked_for_twice() -> None:
+    """A request whose time is up may be waiting for the database, which then does it."""
+    error = {"kind": "timed_out", "message": "there was no answer", "retry_after": 0.01}
+
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            await client.create_glossary("mine", {"a": "b"}, source="en", target="de")
+
+    with answering(lambda number: Response(json.dumps({"error": error}), 503)) as (address, asked):
+        with pytest.raises(ServiceError, match="there was no answer") as caught:
+            asyncio.run(call(address))
+        assert caught.value.kind == "timed_out"
+        assert asked == [1]
 
 
 def test_who_must_wait_too_long_is_told_at_once() -> None:

@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -214,6 +215,33 @@ def test_slow_bodies_of_one_client_block_no_other(sent: int) -> None:
             timeout=5,
         )
     assert response.json() == 500_000
+
+
+def test_whoever_waits_for_a_place_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own time to send is short, and others have the only place for longer."""
+    monkeypatch.setattr(request_bounds, "LARGE_BODIES", 1)
+    plain = PlainDoor()
+    body = b"x" * 500_000
+    with served(plain, upload_seconds=0.5) as address, ThreadPoolExecutor(1) as other:
+        first = other.submit(httpx.post, f"{address}/plain/held", content=body)
+        while not plain.events:
+            time.sleep(0.01)
+        release = threading.Timer(1, plain.released.set)
+        release.start()
+        response = httpx.post(f"{address}/plain/length", content=body)
+        assert first.result().status_code == 200
+    assert response.json() == 500_000
+
+
+def test_who_waits_for_a_place_too_long_may_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_bounds, "LARGE_BODIES", 1)
+    body = b"x" * 5_000_000
+    head = b"POST /plain/length HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n"
+    with served(upload_seconds=1, seconds=0.5) as address, connected(address) as slow:
+        slow.sendall(head + body[:-1])
+        time.sleep(0.1)
+        response = httpx.post(f"{address}/plain/length", content=body)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
 
 
 def test_a_body_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ class Fleet(NamedTuple):
     servers: list[StoppableServer]
     store: ServerStore
     died_at: list[str]
+    log: Path
 
 
 @contextmanager
@@ -97,8 +98,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
         threading.Thread(target=dying.serve_forever, args=(0.01,), daemon=True).start()
         stack.callback(dying.shutdown)
         addresses.append(f"http://127.0.0.1:{dying.server_port}")
-        address = stack.enter_context(balanced(addresses, folder / "haproxy.log"))
-        yield Fleet(address, servers, store, handler.asked)
+        log = folder / "haproxy.log"
+        address = stack.enter_context(balanced(addresses, log))
+        yield Fleet(address, servers, store, handler.asked, log)
 
 
 def test_what_a_server_lost_is_translated_by_another(fleet: Fleet) -> None:
@@ -117,6 +119,13 @@ def test_what_must_not_be_done_twice_is_not_sent_again(fleet: Fleet) -> None:
     lost = answers[statuses.index(502)]
     assert lost.headers["Retry-After"] == "1"
     assert lost.json()["error"]
+
+
+def test_what_follows_a_question_mark_is_not_logged(fleet: Fleet) -> None:
+    httpx.get(f"{fleet.address}/v2/usage?auth_key=SECRET")
+    while "/v2/usage" not in (logged := fleet.log.read_text(encoding="utf-8")):
+        time.sleep(0.02)
+    assert "SECRET" not in logged
 
 
 def test_figures_are_for_the_inside(fleet: Fleet) -> None:

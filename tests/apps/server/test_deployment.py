@@ -183,6 +183,16 @@ def test_the_balancer_knows_its_servers_before_one_ends(replicas: dict[str, Any]
     assert int(services["balancer"]["stop_grace_period"].rstrip("s")) > int(patience)
 
 
+def test_the_balancer_logs_nothing_that_follows_a_question_mark() -> None:
+    """Such as keys, secrets of files, and texts."""
+    lines = (ROOT / "deploy" / "haproxy.cfg").read_text(encoding="utf-8").splitlines()
+    settings = [line.partition(" #")[0].strip() for line in lines]
+    assert not any(re.match(r"option (http|tcp|https)log", line) for line in settings)
+    (form,) = (line for line in settings if line.startswith("log-format"))
+    assert "%HPO" in form
+    assert not re.search(r"%(\{\S+\})?(r|HU|HQ)\b", form)
+
+
 @pytest.fixture(scope="module")
 def unit() -> RawConfigParser:
     parser = RawConfigParser(strict=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import PurePosixPath
 from typing import Any
@@ -19,7 +20,13 @@ from dragoman.apps.server.jobs import JobRunner, seconds_remaining
 from dragoman.apps.server.kept.records import DocumentJob, JobState
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
-from dragoman.core.errors import DataError, StorageError
+from dragoman.core.errors import (
+    DataError,
+    MissingExtraError,
+    SavedError,
+    StorageError,
+    WorkerError,
+)
 from dragoman.documents.file_translation import TranslatedFile
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
@@ -186,12 +193,20 @@ def test_all_that_is_asked_for_is_kept(
     [
         (RefusedError("invalid", "not UTF-8"), "not UTF-8"),
         (DataError("no text"), "no text"),
-        (ZeroDivisionError("secret"), "the server could not translate the file; its log says why"),
+        (ZeroDivisionError("secret"), jobs.UNEXPECTED),
+        (WorkerError("a worker was killed by signal 9; repeat with fewer"), jobs.UNEXPECTED),
+        (MissingExtraError("install /opt/dragoman with its extra"), jobs.UNEXPECTED),
     ],
 )
 def test_what_went_wrong_is_said(
-    store: ServerStore, translates: Callable[[Work], None], error: Exception, said: str
+    store: ServerStore,
+    translates: Callable[[Work], None],
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    said: str,
 ) -> None:
+    """To the client, if it can do something about it; otherwise in the log."""
+
     async def fail(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
         raise error
 
@@ -204,6 +219,33 @@ def test_what_went_wrong_is_said(
         assert (found.state, found.message) == ("error", said)
 
     asyncio.run(main())
+    assert (str(error) in caplog.text) == (said == jobs.UNEXPECTED)
+
+
+def test_terms_are_prepared_beside_the_event_loop(
+    store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of them take seconds, in which nobody else would be answered."""
+    translates(upper)
+    prepared = []
+
+    def beside(terms: Sequence[Term]) -> Glossary:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        prepared.append(list(terms))
+        return Glossary(terms)
+
+    request = replace(REQUEST, glossary=Glossary([Term("a", ("b",))]))
+    monkeypatch.setattr(jobs, "Glossary", beside)
+
+    async def main() -> None:
+        files = runner(store)
+        async with files.running():
+            found = await ended(store, await files.submit("a.txt", b"text", request))
+        assert found.state == "done"
+
+    asyncio.run(main())
+    assert prepared == [[Term("a", ("b",))]]
 
 
 def test_a_file_waits_for_its_place_in_a_full_queue(
@@ -223,6 +265,33 @@ def test_a_file_waits_for_its_place_in_a_full_queue(
         async with files.running():
             found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
         assert found.state == "done" and not refusals
+
+    asyncio.run(main())
+
+
+def test_a_busy_server_that_ends_takes_no_file_from_another(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
+    async def busy(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        raise RefusedError("busy", "full", 1000)
+
+    async def main() -> None:
+        translates(busy)
+        first, second = (runner(store, documents_at_once=1) for _ in range(2))
+        async with second.running():
+            async with first.running():
+                # Held back from the second one until the first one has given up.
+                second._tasks[0].cancel()
+                job = await first.submit("a.txt", b"text", REQUEST)
+                await ended(store, job, "translating")
+                await ended(store, job, "queued")
+                await asyncio.sleep(0.05)
+                translates(endless)
+                taking = asyncio.create_task(second._translate_all())
+                await begun(store, job)
+            assert (await ended(store, job, "translating", "queued")).state == "translating"
+            taking.cancel()
+            await asyncio.gather(taking, return_exceptions=True)
 
     asyncio.run(main())
 
@@ -349,7 +418,7 @@ def test_files_outlast_a_database_that_is_away(
     store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translates(upper)
-    failures = [StorageError("the database is locked"), StorageError("the database is locked")]
+    failures = [StorageError("the database is locked"), SavedError("/srv/x: damaged")]
     content = store.job_content
 
     def away(identifier: str) -> bytes:
@@ -428,6 +497,18 @@ def test_a_bounded_number_of_files_waits(store: ServerStore) -> None:
     with pytest.raises(RefusedError, match="too many files are waiting") as caught:
         asyncio.run(files.submit("b.txt", b"text", REQUEST))
     assert caught.value.kind == "busy" and caught.value.retry_after
+
+
+def test_no_more_files_wait_if_many_come_at_once(store: ServerStore) -> None:
+    files = runner(store, documents=2)
+
+    async def main() -> list[DocumentJob | BaseException]:
+        sent = (files.submit(f"{number}.txt", b"text", REQUEST) for number in range(8))
+        return await asyncio.gather(*sent, return_exceptions=True)
+
+    found = asyncio.run(main())
+    assert sum(isinstance(one, DocumentJob) for one in found) == 2
+    assert all(isinstance(one, (DocumentJob, RefusedError)) for one in found)
 
 
 @settings(max_examples=50)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.types import Message
 
+from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
 from dragoman.apps.server.parameters import RequestParameters, Upload, read_parameters
+from dragoman.apps.server.server_config import MOST_ITEMS
 from dragoman.translation.service.interface import RefusedError
 
 FORM = "application/x-www-form-urlencoded"
@@ -178,3 +180,22 @@ def test_counts_are_numbers_however_written(value: object, number: int) -> None:
 def test_what_is_no_count_is_refused(value: object, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
         RequestParameters({"n": value}).count("n", 8)
+
+
+def test_of_a_list_without_end_only_the_length_is_looked_at() -> None:
+    """Each of two million strings would be looked at for seconds, in which nobody is answered."""
+
+    class Unread(str):
+        def encode(self, *arguments: object) -> bytes:
+            raise AssertionError("it was looked at")
+
+    most = RequestParameters({"q": ["a"] * MOST_ITEMS}).texts("q")
+    assert len(most) == MOST_ITEMS
+    for read_list in (
+        lambda given: RequestParameters(given).texts("q"),
+        lambda given: DeepLParameters(given).texts("q"),
+        lambda given: DeepLParameters(given).names("q"),
+    ):
+        with pytest.raises(RefusedError, match="65537 texts in one request") as caught:
+            read_list({"q": [Unread()] * (MOST_ITEMS + 1)})
+        assert caught.value.kind == "too_large"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 from web_site import PHONE, WIDE, Site, opened, running_site, visit
 
 from dragoman.apps.server.server_config import LimitsConfig
@@ -67,6 +67,23 @@ def test_a_file_waits_for_a_busy_server(own_page: Page, site: Site) -> None:
     expect(page.get_by_role("listitem")).to_contain_text("The server is busy; waiting…")
     page.clock.fast_forward(3_600_000)
     expect(page.get_by_role("button", name="Download")).to_be_visible()
+
+
+def test_a_file_that_a_server_may_have_taken_is_not_sent_twice(page: Page, site: Site) -> None:
+    sent: list[str] = []
+    body = '{"error": {"kind": "timed_out", "message": "there was no answer in time"}}'
+
+    def late(route: Route) -> None:
+        sent.append(route.request.method)
+        route.fulfill(status=503, headers={"Retry-After": "1"}, body=body)
+
+    page.route("**/v1/documents", late)
+    visit(page, site)
+    page.get_by_role("tab", name="Files").click()
+    upload(page, "letter.txt")
+    expect(page.get_by_role("listitem")).to_contain_text("there was no answer in time")
+    page.wait_for_timeout(1500)
+    assert sent == ["POST"]
 
 
 def test_a_file_for_which_no_characters_are_left_is_given_up(page: Page, site: Site) -> None:

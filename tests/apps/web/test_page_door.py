@@ -67,6 +67,25 @@ def test_all_files_are_small(client: httpx.Client) -> None:
     assert size < LARGEST
 
 
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [
+        ("gzip", True),
+        ("br, GZip;q=0.5", True),
+        ("gzip;q=0", False),
+        ("identity, gzip; q=0.000", False),
+        ("x-gzip2", False),
+        ("", False),
+    ],
+)
+def test_only_whoever_takes_it_gets_it_compressed(
+    client: httpx.Client, accepted: str, packed: bool
+) -> None:
+    response = client.get("/", headers={"Accept-Encoding": accepted})
+    assert ("Content-Encoding" in response.headers) == packed
+    assert "<html" in response.text
+
+
 def test_the_policy_allows_nothing_from_elsewhere(client: httpx.Client) -> None:
     for address in ("/", f"/{assets(client)[0]}"):
         response = client.get(address)

@@ -172,3 +172,12 @@ def test_a_model_is_asked_in_a_direction_that_it_has(tmp_path: Path) -> None:
     assert one.direction_for(("before", "after"), "x.tsv") == directions[0]
     with pytest.raises(ConfigError, match=r"x.tsv: de-en, and"):
         one.direction_for(("de", "en"), "x.tsv")
+
+
+def test_a_direction_is_known_however_its_codes_are_written(tmp_path: Path) -> None:
+    """The corrections of a server are exported as of "pt-br"."""
+    there = (Direction(source_language="en", target_language="pt_BR", tags=()),)
+    parent = ParentModel.open(save_tiny_model(tmp_path / "model", directions=there))
+    assert parent.direction_for(("EN", "pt-br"), "x.tsv") == there[0]
+    with pytest.raises(ConfigError, match=r"x.tsv: en-pt, and"):
+        parent.direction_for(("en", "pt"), "x.tsv")

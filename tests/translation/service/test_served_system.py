@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from threading import Event, Thread
+from typing import Any, cast
 
 import pytest
 from translation.service.fake_systems import FakeSystem, service_of
@@ -13,6 +14,7 @@ from dragoman.core.errors import NoWorkersError
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service.interface import RefusedError, TextRequest
 from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.served_system import MeasuredTranslator
 
 
 def with_lost_workers(failures: int) -> FakeSystem:
@@ -73,3 +75,28 @@ def test_a_service_without_systems_is_not_ready() -> None:
         assert not service.is_ready()
 
     run(use)
+
+
+def test_what_several_threads_do_is_all_counted() -> None:
+    """As with workers, each of whose batches has a thread."""
+    is_counting, is_counted = Event(), Event()
+
+    class Found(list[list[Translation]]):
+        def __len__(self) -> int:
+            if not is_counting.is_set():  # the first one, until the second one is counted
+                is_counting.set()
+                is_counted.wait(timeout=10)
+            return super().__len__()
+
+    class Translator:
+        def translate_nbest(self, lines: Iterable[str], **options: Any) -> Found:
+            return Found([[] for _ in lines])
+
+    measured = MeasuredTranslator(cast(Any, Translator()))
+    first = Thread(target=measured.translate_nbest, args=(["a"],))
+    first.start()
+    is_counting.wait(timeout=10)
+    measured.translate_nbest(["b", "c"])
+    is_counted.set()
+    first.join()
+    assert (measured.lines, measured.batches) == (3, 2)

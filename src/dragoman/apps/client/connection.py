@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
 _LATER = (429, 502, 503, 504)  # a later try may succeed
 _PERHAPS_DONE = (502, 504)  # a proxy has lost sight of a request that it had passed on
+_LATE = "timed_out"  # also with 503: what the server began goes on
 _FOR_THE_MONTH = "quota_exceeded"  # also with 429
 
 
@@ -122,7 +123,7 @@ class Connection:
                 assert response is not None
                 break
             wait = max(failure.retry_after or 0, pause * random.uniform(0.75, 1.25))
-            if failure.kind == "timed_out" and before is not None:
+            if failure.kind == _LATE and before is not None:
                 raise before  # it says what the time was spent on
             if not may_repeat or time.monotonic() + wait >= end:
                 raise failure
@@ -151,7 +152,7 @@ class Connection:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
         refusal = _refusal(response, self.url)
         passing = response.status_code in _LATER and refusal.kind != _FOR_THE_MONTH
-        not_done = response.status_code not in _PERHAPS_DONE
+        not_done = response.status_code not in _PERHAPS_DONE and refusal.kind != _LATE
         return None, refusal, passing and (sending.repeatable or not_done)
 
     def _built(self, sending: Sending) -> httpx.Request:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 from dragoman.apps.client.calls import Calls
 from dragoman.apps.client.connection import Connection, Sending, cut_off
@@ -32,6 +32,7 @@ _AT_ONCE = 4
 _EVENTS = {"Accept": "text/event-stream, application/x-ndjson;q=0.9"}
 
 
+_Found = TypeVar("_Found")
 Several = list[str] | tuple[str, ...]
 
 
@@ -148,15 +149,7 @@ class TextCalls(Calls):
         single = isinstance(text, str)
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
         common = {"target": target, "source": source, "nbest": nbest, **options}
-        parts = [
-            asyncio.ensure_future(self._translated({**common, "text": part}))
-            for part in _parts(texts)
-        ]
-        try:
-            found = [one for part in await asyncio.gather(*parts) for one in part]
-        finally:
-            for part in parts:
-                part.cancel()  # the others, if one failed
+        found = await self._in_parts(texts, lambda part: self._translated({**common, "text": part}))
         return found[0] if single else found
 
     async def stream(
@@ -212,13 +205,7 @@ class TextCalls(Calls):
             ServiceError: the server refuses, or cannot be reached.
         """
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
-        found = await self._asked(
-            Sending("POST", "/v1/detect", {"json": {"text": texts}}),
-            lambda answer: [
-                [one for one in map(detection_of, each) if one is not None]
-                for each in answer["detections"]
-            ],
-        )
+        found = await self._in_parts(texts, self._detected)
         return found[0] if isinstance(text, str) else found
 
     async def languages(self) -> list[LanguageOffer]:
@@ -231,6 +218,28 @@ class TextCalls(Calls):
             Sending("GET", "/v1/languages"),
             lambda answer: list(map(language_of, answer["languages"])),
         )
+
+    async def _in_parts(
+        self, texts: Sequence[str], ask: Callable[[list[str]], Coroutine[Any, Any, list[_Found]]]
+    ) -> list[_Found]:
+        """What is found for each text of a list of any length."""
+        parts = [asyncio.ensure_future(ask(part)) for part in _parts(texts)]
+        try:
+            return [one for part in await asyncio.gather(*parts) for one in part]
+        finally:
+            for part in parts:
+                part.cancel()  # the others, if one failed
+
+    async def _detected(self, texts: list[str]) -> list[list[Detection]]:
+        """Languages of some texts, when it is their turn."""
+        async with self._slots:
+            return await self._asked(
+                Sending("POST", "/v1/detect", {"json": {"text": texts}}),
+                lambda answer: [
+                    [one for one in map(detection_of, each) if one is not None]
+                    for each in answer["detections"]
+                ],
+            )
 
     async def _translated(self, body: Mapping[str, Any]) -> list[TranslatedText]:
         """Translations of some texts, when it is their turn."""

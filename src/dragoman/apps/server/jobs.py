@@ -24,7 +24,7 @@ from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.threads import in_thread
-from dragoman.core.errors import DataError, DragomanError, StorageError
+from dragoman.core.errors import DataError, DragomanError, SavedError, StorageError
 from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import document_format
 from dragoman.text.glossary import Glossary, Term
@@ -94,8 +94,6 @@ class JobRunner:
             )
         if not content:
             raise RefusedError("invalid", "the file is empty")
-        if await in_thread(self._store.unfinished_jobs) >= self._limits.documents:
-            raise RefusedError("busy", "too many files are waiting; try again later", 30)
         job = await in_thread(
             self._store.create_job,
             name,
@@ -104,6 +102,7 @@ class JobRunner:
             request.target,
             key,
             options=_options(request),
+            most=self._limits.documents,
         )
         if self._news is not None:
             self._news.set()
@@ -198,12 +197,13 @@ class JobRunner:
             if file is not None:
                 await _to_the_end(self._keep(job, file))
             return
-        except StorageError:
+        except (StorageError, SavedError):  # of the database, whose path is nobody's business
             raise
-        except (RefusedError, DragomanError) as error:
+        except (RefusedError, DataError) as error:
             if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
                 # Other work goes first, but a file is never lost to it.
                 await to_thread.run_sync(self._store.finish_job, job.id, "queued")
+                self._at_work.discard(job.id)  # another server may take it meanwhile
                 await asyncio.sleep(error.retry_after or 1)
                 return
             message = str(error)
@@ -230,6 +230,7 @@ class JobRunner:
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""
         content = await to_thread.run_sync(self._store.job_content, job.id)
+        request = await to_thread.run_sync(_request, job)  # thousands of terms take seconds
         place = (0, 0)
 
         def progress(done: int, texts: int) -> None:
@@ -237,7 +238,7 @@ class JobRunner:
             place = done, texts
 
         work = asyncio.create_task(
-            translate_file(self._service, job.file_name, content, _request(job), progress=progress)
+            translate_file(self._service, job.file_name, content, request, progress=progress)
         )
         try:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from dragoman.apps.server.server_config import MOST_ITEMS
 from dragoman.translation.service.interface import RefusedError
 
 _FIELDS = 1000
@@ -63,12 +64,17 @@ class RequestParameters:
         return found
 
     def texts(self, name: str) -> str | list[str]:
-        """A string that is not empty, or a list of strings, which may be."""
+        """A string that is not empty, or a list of strings, which may be.
+
+        Raises:
+            RefusedError: also ``too_large``, if there are more than any server takes.
+        """
         value = self.values.get(name)
         if value is None or value in ("", []):
             raise _invalid(f"missing {name} parameter")
         if isinstance(value, str):
             return _proper(name, value)
+        check_number(value)
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise _invalid(f"{name} parameter is not a string or a list of strings")
         return [_proper(name, one) for one in value]
@@ -201,6 +207,19 @@ def _grouped(fields: Iterable[tuple[str, _Value]]) -> dict[str, Any]:
         unified = re.sub("\r\n?", "\n", value) if isinstance(value, str) else value
         found.setdefault(name, []).append(unified)
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def check_number(value: object) -> None:
+    """Refuse a list of more things than any request has before each is looked at.
+
+    Looking at the millions that a body has room for takes seconds, in which nobody is answered.
+
+    Raises:
+        RefusedError: ``too_large``.
+    """
+    if isinstance(value, list) and len(value) > MOST_ITEMS:
+        text = f"{len(value)} texts in one request; send at most {MOST_ITEMS}"
+        raise RefusedError("too_large", text)
 
 
 def half_character(text: str) -> int | None:

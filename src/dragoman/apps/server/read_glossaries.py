@@ -51,19 +51,38 @@ class ReadGlossaries:
         self._most = most
         self._held: OrderedDict[Hashable, Glossary] = OrderedDict()
         self._lock = threading.Lock()
+        self._turns: dict[Hashable, threading.Lock] = {}  # of those that are being read
 
     def get(self, identity: Hashable, entries: Callable[[], Sequence[tuple[str, str]]]) -> Glossary:
         """A glossary; its entries are asked for if it is not held.
 
-        Threads may call this at the same time; at worst, two read the same one.
+        Threads may call this at the same time: one reads what the others wait for, since reading
+        tens of thousands of terms takes seconds of the processor.
+
+        Raises:
+            RefusedError: as :func:`glossary_of` does.
         """
         with self._lock:
-            found = self._held.get(identity)
-        if found is None:
-            found = glossary_of(entries())
-        with self._lock:
-            self._held[identity] = found
-            self._held.move_to_end(identity)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
+            if (found := self._known(identity)) is not None:
+                return found
+            turn = self._turns.setdefault(identity, threading.Lock())
+        with turn:
+            with self._lock:  # whoever had the turn before may have read it
+                if (found := self._known(identity)) is not None:
+                    return found
+            try:
+                found = glossary_of(entries())
+                with self._lock:
+                    self._held[identity] = found
+                    while len(self._held) > self._most:
+                        self._held.popitem(last=False)
+            finally:
+                with self._lock:
+                    self._turns.pop(identity, None)
         return found
+
+    def _known(self, identity: Hashable) -> Glossary | None:
+        """A glossary that is held, and is now the last to be given up."""
+        if identity in self._held:
+            self._held.move_to_end(identity)
+        return self._held.get(identity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from weakref import WeakValueDictionary
@@ -131,11 +132,12 @@ class _Exchange:
 
     async def run(self) -> None:
         """Answer it, within its time."""
-        seconds = self._limits.seconds
+        seconds, unread = self._limits.seconds, True
         async with AsyncExitStack() as places:
             try:
                 with anyio.move_on_after(seconds) as clock:
                     body = await self._read_body(places)
+                    unread = False
                     await self._answer(body)
             except _GoneError:
                 return
@@ -153,7 +155,7 @@ class _Exchange:
             if clock.cancelled_caught:
                 log.warning("a request was not answered within %g seconds", seconds)
                 text = f"there was no answer within {seconds:g} seconds; send less at once"
-                await self._refuse(RefusedError("timed_out", text, 5), 503)
+                await self._refuse(RefusedError("timed_out", text, 5), 503, unread=unread)
 
     async def _read_body(self, places: AsyncExitStack) -> bytes:
         """The whole body.
@@ -167,7 +169,7 @@ class _Exchange:
         length = int(_header(self._scope, b"content-length") or 0)
         if length > most:
             raise _TooLongError(is_read=False)
-        with anyio.move_on_after(self._limits.upload_seconds):
+        with anyio.move_on_after(self._limits.upload_seconds) as clock:
             while True:
                 message = await self._receive()
                 if message["type"] != "http.request":
@@ -180,7 +182,10 @@ class _Exchange:
                     return b"".join(parts)
                 # Once they have arrived, not once they are announced, which costs nothing.
                 if size > SMALL_BODY and not has_place:
+                    # Whoever waits for others is not slow: only the request's own time goes on.
+                    left, clock.deadline = clock.deadline - anyio.current_time(), math.inf
                     await places.enter_async_context(self._bounds._large.place(self._scope))
+                    clock.deadline = anyio.current_time() + left
                     has_place = True
         raise _TooSlowError
 

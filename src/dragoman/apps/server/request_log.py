@@ -25,6 +25,9 @@ ACCESS = "dragoman.access"
 CLIENT_GONE = 499
 """In the log and the metrics: the client left before it was answered."""
 
+HEAD = "dragoman.head"
+"""In the scope of a request that looks like a GET, and whose client gets no body."""
+
 request_number: ContextVar[str] = ContextVar("request_number", default="")
 """The number of the request that is answered, as ``X-Request-ID`` tells the client."""
 
@@ -81,7 +84,7 @@ class RequestLog:
         token = request_number.set(number)
         method, path = scope["method"], scope["path"]
         if method == "HEAD":  # the server leaves out the body
-            scope = {**scope, "method": "GET"}
+            scope = {**scope, "method": "GET", HEAD: True}
         status, begin = CLIENT_GONE, time.perf_counter()
 
         async def send_with_headers(message: Message) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import html
+import re
 from importlib import resources
 from string import Template
 
@@ -92,10 +93,19 @@ class _Packed:
     def answer(self, request: Request, headers: dict[str, str]) -> Response:
         headers = {**headers, "Vary": "Accept-Encoding"}
         content = self._plain
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
             content = self._compressed
             headers["Content-Encoding"] = "gzip"
         return Response(content, headers=headers, media_type=self._media_type)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether a client takes what is compressed, by its header (RFC 9110, 12.5.3)."""
+    for part in accepted.lower().split(","):
+        coding, _, quality = part.partition(";")
+        if coding.strip() == "gzip":
+            return not re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", quality)
+    return False
 
 
 def _read_files() -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from dragoman.saved.model import (
     weights_digest,
 )
 from dragoman.text.corpus import CorpusPart, Direction
-from dragoman.text.language_codes import is_language_tag
+from dragoman.text.language_codes import is_language_tag, spelling
 from dragoman.text.vocabulary import Vocabularies
 
 _UNNAMED = {"source", "target"}
@@ -89,8 +89,9 @@ class ParentModel:
             ConfigError: it has no such direction.
         """
         known = self.directions
+        wanted = tuple(map(spelling, languages))  # a server's corrections are of "pt-br"
         for one in known:
-            if (one.source_language, one.target_language) == languages:
+            if (spelling(one.source_language), spelling(one.target_language)) == wanted:
                 return one
         if len({(one.source_language, one.target_language) for one in known}) == 1:
             unnamed = _UNNAMED & {known[0].source_language, known[0].target_language}

@@ -51,6 +51,8 @@ _MOST_NBEST = 101
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _AT_ONCE = 2000
 """Characters that are divided into sentences without leaving the event loop."""
+_LATER_SECONDS = 5.0
+"""When to send again what was not translated in time, as a busy server may have been the reason."""
 _FIRST, _MOST = 2, 64
 """Sentences that are translated together where they are wanted one by one: at first, at most."""
 
@@ -350,9 +352,8 @@ class ModelService:
         try:
             return await asyncio.wait_for(work, seconds if left is None else left)
         except (asyncio.TimeoutError, DeadlineError) as error:
-            raise RefusedError(
-                "timed_out", f"the translation was not ready after {seconds:.3g} s; send less text"
-            ) from error
+            text = f"the translation was not ready after {seconds:.3g} s; send less text"
+            raise RefusedError("timed_out", text, _LATER_SECONDS) from error
         except BusyError as error:
             patience = max(system.patience for system in self._systems)
             raise RefusedError(

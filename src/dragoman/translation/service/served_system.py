@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -52,7 +53,7 @@ def translating_threads(batching: BatchingConfig) -> ThreadPoolExecutor:
 
 
 class MeasuredTranslator:
-    """A translator that counts what it does.
+    """A translator that counts what it does, in several threads if it is called in such.
 
     Args:
         translator: does the work.
@@ -61,6 +62,7 @@ class MeasuredTranslator:
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
         self._configured: dict[tuple[tuple[str, Any], ...], SearchConfig] = {}
+        self._lock = threading.Lock()
         self.lines = self.batches = 0
         self.seconds = 0.0
         self.speed = 0.0
@@ -80,10 +82,12 @@ class MeasuredTranslator:
         begin = time.perf_counter()
         found = self._translator.translate_nbest(lines, **options)
         seconds = time.perf_counter() - begin
-        self.lines, self.batches = self.lines + len(found), self.batches + 1
-        self.seconds += seconds
-        speed = len(found) / max(seconds, 1e-9)
-        self.speed = _MEMORY * self.speed + (1 - _MEMORY) * speed if self.speed else speed
+        count = len(found)
+        speed = count / max(seconds, 1e-9)
+        with self._lock:
+            self.lines, self.batches = self.lines + count, self.batches + 1
+            self.seconds += seconds
+            self.speed = _MEMORY * self.speed + (1 - _MEMORY) * speed if self.speed else speed
         return found
 
 

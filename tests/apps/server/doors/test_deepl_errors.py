@@ -13,6 +13,7 @@ import pytest
 from door_server import DoorServer, deepl_server
 from echo_service import EchoService
 
+from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.apps.server.server_config import LimitsConfig
 
 KEY = {"Authorization": "DeepL-Auth-Key any"}
@@ -249,6 +250,23 @@ def test_dictionaries_that_make_no_sense(
     assert said in message(http.post("/v3/glossaries", json=asked), 400)
 
 
+def test_a_change_that_is_refused_changes_nothing(
+    http: httpx.Client, server: DoorServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = {"source_lang": "en", "target_lang": "de", "entries": "dog\tHund"}
+    given = {"name": "Mine", "dictionaries": [one]}
+    made = answer(http.post("/v3/glossaries", json=given))
+    place = f"/v3/glossaries/{made['glossary_id']}"
+    monkeypatch.setattr(server.store, "_limits", StoreLimits(glossary_characters=10))
+    long = {**one, "entries": "elephant\tElefant"}
+    changes = {"name": "Others", "dictionaries": [long]}
+    assert "the maximum is 10" in message(http.patch(place, json=changes), 413)
+    assert answer(http.get(place)) == made
+    monkeypatch.undo()
+    changed = answer(http.patch(place, json=changes))
+    assert (changed["name"], changed["dictionaries"][0]["entry_count"]) == ("Others", 2)
+
+
 def test_glossaries_that_there_are_not(http: httpx.Client) -> None:
     direction = {"source_lang": "en", "target_lang": "de"}
     for name in (NOWHERE, "%00"):
@@ -308,6 +326,18 @@ def test_documents_that_make_no_sense(
         files={"file": file} if file else {"other": b"x"},
     )
     assert said in message(response, 400)
+
+
+def test_a_document_is_still_there_after_its_head(http: httpx.Client) -> None:
+    upload = {"file": ("a.txt", b"Hello")}
+    sent = answer(http.post("/v2/document", data={"target_lang": "DE"}, files=upload))
+    place, secret = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
+    while answer(http.post(place, json=secret))["status"] != "done":
+        pass
+    looked = http.head(f"{place}/result", params=secret)
+    assert (looked.status_code, looked.content) == (200, b"")
+    assert http.post(f"{place}/result", json=secret).content == b"HELLOde"
+    assert message(http.post(f"{place}/result", json=secret), 404)
 
 
 def test_documents_that_there_are_not(http: httpx.Client, server: DoorServer) -> None:
@@ -375,6 +405,11 @@ def test_a_server_may_demand_a_key(tmp_path: Path) -> None:
         assert "needs a key" in message(httpx.get(url), 403)
         assert "no such key" in message(httpx.get(url, headers=KEY), 403)
         assert "needs a key" in message(httpx.post(f"{server.address}/v2/translate", json={}), 403)
+        broken: dict[str, Any] = {"content": b"{", "headers": JSON}
+        place = f"{server.address}/v2/translate"
+        assert "needs a key" in message(httpx.post(place, **broken), 403)
+        known = {"auth_key": server.store.create_key("Bo")[1]}
+        assert "Invalid JSON" in message(httpx.post(place, **broken, params=known), 400)
         bearer = {"Authorization": f"Bearer {server.store.create_key('Ana')[1]}"}
         assert "needs a key" in message(httpx.get(url, headers=bearer), 403)
 

@@ -544,6 +544,16 @@ def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: DoorServer,
     assert (kept.source_language, kept.target_language) == ("en", "de")
 
 
+def test_suggestions_of_one_network_are_one_client_s(
+    http: httpx.Client, server: DoorServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    monkeypatch.setattr(server.store, "add_correction", lambda *_, address: kept.append(address))
+    body = {"q": "Bye", "s": "Tschüs", "source": "en", "target": "de"}
+    http.post("/suggest", json=body, headers={"X-Forwarded-For": "2001:db8::5"})
+    assert kept == ["2001:db8::/64"]
+
+
 def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
     http: httpx.Client, server: DoorServer
 ) -> None:

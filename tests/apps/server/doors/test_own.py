@@ -412,6 +412,24 @@ def test_a_correction_waits_for_its_review(http: httpx.Client, server: DoorServe
     assert problem(blank, 400, "invalid") == "translation: there is nothing but white space"
 
 
+def test_corrections_of_one_network_are_one_client_s(
+    http: httpx.Client, server: DoorServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has one address of IPv6 has 2^64, each of which could otherwise fill its share."""
+    add, kept = server.store.add_correction, []
+
+    def note(*arguments: Any, address: str) -> Any:
+        kept.append(address)
+        return add(*arguments, address=address)
+
+    monkeypatch.setattr(server.store, "add_correction", note)
+    body = {"text": "Bye.", "translation": "Tschüs.", "source": "en", "target": "de"}
+    for address in ("2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1", "203.0.113.9"):
+        ok(http.post("/v1/corrections", json=body, headers={"X-Forwarded-For": address}), 201)
+    networks = ["2001:db8::/64", "2001:db8::/64", "2001:db8:0:1::/64", "203.0.113.9"]
+    assert kept == networks
+
+
 def test_a_glossary_is_kept_used_replaced_and_deleted(
     http: httpx.Client, server: DoorServer
 ) -> None:
@@ -434,6 +452,10 @@ def test_a_glossary_is_kept_used_replaced_and_deleted(
     assert "is for en to de, not for en to fr" in problem(french, 400, "invalid")
     unknown = http.post("/v1/translate", json={**wanted, "source": None})
     assert "name that as source" in problem(unknown, 400, "invalid")
+
+    nameless = http.put(place, json={**body, "name": "\0", "entries": {"home": "Heim"}})
+    assert "the name of the glossary is empty" in problem(nameless, 400, "invalid")
+    assert ok(http.get(place)) == made  # nothing of it was done
 
     other = {**body, "name": "Homes", "entries": {"home": "Heim"}}
     replaced = ok(http.put(place, json=other))
@@ -490,6 +512,21 @@ def test_keys_are_told_apart(tmp_path: Path) -> None:
         usage = ok(http.get("/v1/usage", headers=mine))
         assert usage == {"characters": 0, "characters_per_month": None}
         http.close()
+
+
+@pytest.mark.parametrize("content", [b"{}", b"{", b'{"text": ' + b"9" * 5000 + b"}"])
+def test_a_key_comes_before_what_is_asked_for(tmp_path: Path, content: bytes) -> None:
+    limits = LimitsConfig(requests_per_minute=2, patience_seconds=0)
+    with own_server(tmp_path, limits=limits, require_key=True) as server:
+        _, secret = server.store.create_key("first")
+        place, kind = f"{server.address}/v1/translate", {"Content-Type": "application/json"}
+        problem(httpx.post(place, content=content, headers=kind), 403, "forbidden")
+        problem(httpx.get(f"{server.address}/v1/documents/x"), 403, "forbidden")
+        mine = {**kind, "Authorization": f"Bearer {secret}"}
+        for _ in range(2):
+            problem(httpx.post(place, content=content, headers=mine), 400, "invalid")
+        # Such without sense are counted, too.
+        problem(httpx.post(place, content=content, headers=mine), 429, "too_many_requests")
 
 
 def test_credentials_for_a_proxy_are_no_key(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from echo_service import EchoService
 from office_files import body_of, docx, run
 
 from dragoman import Client
+from dragoman.apps.server import jobs
 from dragoman.core.errors import ServiceError
 
 
@@ -159,6 +160,21 @@ def test_what_goes_wrong_with_a_file_is_told(http: httpx.Client) -> None:
     headers = {"Document-Secret": sent["secret"]}
     result = http.get(f"/v1/documents/{sent['id']}/result", headers=headers)
     assert (result.status_code, result.json()["error"]["message"]) == (400, state["message"])
+
+
+def test_a_fault_of_the_server_is_not_the_client_s(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(jobs, "translate_file", broken)
+    sent = send(http, "a.txt", b"Hello.", source="en").json()
+    state = finished(http, sent)
+    assert (state["state"], state["message"]) == ("error", jobs.UNEXPECTED)
+    headers = {"Document-Secret": sent["secret"]}
+    result = http.get(f"/v1/documents/{sent['id']}/result", headers=headers)
+    assert (result.status_code, result.json()["error"]["kind"]) == (500, "internal")
 
 
 def test_a_file_that_is_not_done_is_asked_for_later(tmp_path: Path) -> None:

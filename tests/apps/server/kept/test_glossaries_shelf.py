@@ -90,6 +90,22 @@ def test_merged_entries_do_not_contradict_one_another(store: ServerStore) -> Non
     assert len(glossary_of(entries)) == 4
 
 
+def test_name_and_entries_change_together_or_not_at_all(
+    open_store: Callable[..., ServerStore],
+) -> None:
+    store = open_store(glossary_characters=30)
+    made = store.create_glossary("g", {("en", "de"): HOUSE})
+    with pytest.raises(RefusedError, match="the name of the glossary is empty"):
+        store.put_dictionary(made.id, "en", "de", [("dog", "Hund")], name="\0")
+    with pytest.raises(RefusedError, match="the entries have"):
+        store.put_dictionary(made.id, "en", "de", [("x" * 20, "y")], name="h", merge=True)
+    assert store.glossary(made.id) == made
+    changed = store.put_dictionary(made.id, "en", "de", [("dog", "Hund")], name="h")
+    assert changed is not None and changed.name == "h"
+    assert store.put_dictionary(made.id, "en", "de", [("a", "b")], name="i", key=1) is None
+    assert store.glossary(made.id) == changed
+
+
 def test_merging_loses_no_entry_under_threads(store: ServerStore) -> None:
     made = store.create_glossary("g", {("en", "de"): HOUSE})
 

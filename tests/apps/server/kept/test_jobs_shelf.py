@@ -33,7 +33,6 @@ def test_a_job_from_its_beginning_to_its_end(store: ServerStore, database: str) 
     assert (made.source_language, made.target_language) == (None, "pt-br")
     assert made.options == options
     assert store.job(made.id) == store.job(made.id, made.secret) == made
-    assert store.unfinished_jobs() == 1
     claimed = store.claim_job(LONG_AGO)
     assert claimed is not None and claimed.id == made.id
     assert claimed.state == "translating" and claimed.started is not None
@@ -46,13 +45,29 @@ def test_a_job_from_its_beginning_to_its_end(store: ServerStore, database: str) 
     done = store.job(made.id, made.secret)
     assert done is not None
     assert (done.state, done.characters, done.result_name) == ("done", 7, "x de.html")
-    assert store.unfinished_jobs() == 0
     with pytest.raises(DataError, match="no document"):
         store.job_content(made.id)
     assert store.take_result(made.id, delete=False) == b"\0\xff"
     assert store.take_result(made.id, delete=True) == b"\0\xff"
     assert store.take_result(made.id, delete=True) is None
     assert files(database) == 0
+
+
+def test_only_so_many_jobs_wait_however_many_come_at_once(store: ServerStore) -> None:
+    def create(number: int) -> str | None:
+        try:
+            return store.create_job("x.txt", b"x", "en", "de", most=3).id
+        except RefusedError as error:
+            assert (error.kind, error.retry_after) == ("busy", 30)
+            return None
+
+    with ThreadPoolExecutor(8) as threads:
+        made = [one for one in threads.map(create, range(16)) if one is not None]
+    assert len(made) == 3
+    claimed = store.claim_job(LONG_AGO)  # one that is translated counts, too
+    assert claimed is not None and create(0) is None
+    store.finish_job(claimed.id, "done", result=b"y")
+    assert create(0) is not None and create(0) is None
 
 
 def test_a_job_that_failed_says_why(store: ServerStore, database: str) -> None:

@@ -55,7 +55,7 @@ class GlossaryShelf(Shelf):
         identifier = str(uuid.uuid4())
         row = {
             "id": identifier,
-            "name": storable(name, "the name of the glossary", _NAME_CHARACTERS),
+            "name": _stored_name(name),
             "created": now(),
             "key_id": key,
         }
@@ -123,15 +123,13 @@ class GlossaryShelf(Shelf):
         Raises:
             RefusedError: ``invalid`` or ``too_large``.
         """
-        name = storable(name, "the name of the glossary", _NAME_CHARACTERS)
+        named = _stored_name(name)
         if not is_identifier(identifier):
             return None
         with self._database.writing() as connection:
-            connection.execute(
-                update(glossaries)
-                .where(glossaries.c.id == identifier, owned_by(glossaries.c.key_id, key))
-                .values(name=name)
-            )
+            if _glossary(connection, identifier, key) is None:
+                return None
+            _rename(connection, identifier, named)
             return _glossary(connection, identifier, key)
 
     def put_dictionary(
@@ -143,8 +141,11 @@ class GlossaryShelf(Shelf):
         key: int | None = None,
         *,
         merge: bool = False,
+        name: str | None = None,
     ) -> KeptGlossary | None:
         """Replace the entries of one direction of a glossary, or add a direction.
+
+        If anything is refused, nothing is changed.
 
         Args:
             identifier: of the glossary.
@@ -154,6 +155,7 @@ class GlossaryShelf(Shelf):
             key: whose it is.
             merge: keep the old entries, too, but for those whose source has a new one, however it
                 is composed or spaced.
+            name: what its owner calls it from now on; None: as before.
 
         Returns:
             The glossary as it is now; None if there is none.
@@ -163,6 +165,7 @@ class GlossaryShelf(Shelf):
         """
         direction = (source_language, target_language)
         row = self._dictionary(identifier, direction, entries)
+        named = None if name is None else _stored_name(name)
         if not is_identifier(identifier):
             return None
         this = [
@@ -179,6 +182,8 @@ class GlossaryShelf(Shelf):
             # A new row, as its id is the revision.
             connection.execute(delete(dictionaries).where(*this))
             connection.execute(insert(dictionaries), row)
+            if named is not None:
+                _rename(connection, identifier, named)
             return _glossary(connection, identifier, key)
 
     def delete_dictionary(
@@ -241,6 +246,15 @@ class GlossaryShelf(Shelf):
             "entry_count": len(kept),
             "entries": json.dumps(kept, ensure_ascii=False),
         }
+
+
+def _stored_name(name: str) -> str:
+    return storable(name, "the name of the glossary", _NAME_CHARACTERS)
+
+
+def _rename(connection: Connection, identifier: str, name: str) -> None:
+    this = glossaries.c.id == identifier
+    connection.execute(update(glossaries).where(this).values(name=name))
 
 
 def one_of_each(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

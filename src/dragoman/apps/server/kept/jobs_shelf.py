@@ -19,7 +19,7 @@ from dragoman.core.errors import DataError
 from dragoman.translation.service.interface import RefusedError
 
 _NAME_CHARACTERS = 1024
-_FULL_SECONDS = 60
+_FULL_SECONDS, _WAITING_SECONDS = 60, 30
 _UNFINISHED = ("queued", "translating")
 
 
@@ -41,6 +41,7 @@ class JobShelf(Shelf):
         key: int | None = None,
         *,
         options: Mapping[str, Any] | None = None,
+        most: int | None = None,
     ) -> DocumentJob:
         """Keep a file that is to be translated.
 
@@ -51,10 +52,12 @@ class JobShelf(Shelf):
             target_language: language code.
             key: whose it is.
             options: plain values that say how it is to be translated.
+            most: how many may be queued or translated, with this one; None: any number.
 
         Raises:
             RefusedError: ``invalid``, if the file has no name or a language is none;
-                ``too_large``, if it would fit in no case; ``busy``, if too many documents are kept.
+                ``too_large``, if it would fit in no case; ``busy``, if too many documents wait or
+                are kept.
         """
         moment = now()
         row = {
@@ -78,6 +81,10 @@ class JobShelf(Shelf):
                 "too_large", f"the file has {len(content):,} bytes; the maximum is {limit:,}"
             )
         with self._database.writing("jobs") as connection:
+            if most is not None and _unfinished(connection) >= most:
+                raise RefusedError(
+                    "busy", "too many files are waiting; try again later", _WAITING_SECONDS
+                )
             kept = connection.execute(select(func.sum(job_files.c.bytes))).scalar() or 0
             if kept + len(content) > limit:
                 raise RefusedError(
@@ -114,12 +121,6 @@ class JobShelf(Shelf):
         if content is None:
             raise DataError(f"there is no document {identifier[:40]!r} to translate")
         return content
-
-    def unfinished_jobs(self) -> int:
-        """How many are queued or being translated."""
-        wanted = select(func.count()).where(jobs.c.state.in_(_UNFINISHED))
-        with self._database.reading() as connection:
-            return connection.execute(wanted).scalar_one()
 
     def claim_job(self, silent_since: datetime) -> DocumentJob | None:
         """Begin the oldest job that is queued, or whose translator has not been heard since a time.
@@ -226,6 +227,12 @@ class JobShelf(Shelf):
         """Delete jobs made before a time, and their files; how many there were."""
         with self._database.writing() as connection:
             return connection.execute(delete(jobs).where(jobs.c.created < before)).rowcount
+
+
+def _unfinished(connection: Connection) -> int:
+    """How many are queued or being translated."""
+    wanted = select(func.count()).where(jobs.c.state.in_(_UNFINISHED))
+    return connection.execute(wanted).scalar_one()
 
 
 def _put_file(connection: Connection, identifier: str, role: str, content: bytes) -> None:

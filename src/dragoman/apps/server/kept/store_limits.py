@@ -15,7 +15,8 @@ class StoreLimits(Config):
     pending_corrections: int = Field(10_000, ge=0)
     """Maximum number of corrections that wait for a review."""
     pending_corrections_per_client: int = Field(500, ge=0)
-    """Maximum number of these from a key, or without one from an address."""
+    """Maximum number of these from a key, or without one from an address (of IPv6, from a network
+    of 64 bits)."""
     glossaries: int = Field(1_000, ge=0)
     """Maximum number of glossaries of a key, and of all clients without one."""
     glossary_characters: int = Field(1_000_000, ge=1)

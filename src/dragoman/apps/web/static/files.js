@@ -40,7 +40,7 @@ async function translateFile(file, options) {
   try {
     check(file);
     row.say("Sending…");
-    const job = await patiently(() => api.sendDocument(file, options, signal), row, signal);
+    const job = await patiently(() => api.sendDocument(file, options, signal), row, signal, { once: true });
     row.finish(job, await finished(job, row, signal));
   } catch (error) {
     if (!signal.aborted) row.fail(error.message);
@@ -65,13 +65,13 @@ async function finished(job, row, signal) {
   }
 }
 
-/** Ask again, as long as the server says that this may help. */
-async function patiently(ask, row, signal) {
+/** Ask again, as long as the server says that this may help; `once`: unless it may do what was asked already. */
+async function patiently(ask, row, signal, { once = false } = {}) {
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if (signal.aborted || !error.retryAfter) throw error;
+      if (signal.aborted || !error.retryAfter || (once && error.kind === "timed_out")) throw error;
       row.say(error.kind === "offline" ? "No connection; trying again…" : "The server is busy; waiting…");
       await sleep(error.retryAfter * 1000, signal);
     }

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
+from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, header_secret
 from dragoman.apps.server.kept.records import ApiKey
 from dragoman.apps.server.parameters import address_of
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
-_SCHEME = "deepl-auth-key"
 _QUOTA_EXCEEDED = 456  # of no standard
 
 
@@ -30,7 +29,7 @@ async def admission(
     Raises:
         RefusedError: as the guard does.
     """
-    secret = _header_secret(request) or parameters.text("auth_key")
+    secret = header_secret(request) or parameters.text("auth_key")
     return await premises.guard.admit(secret, address_of(request), texts, files=files)
 
 
@@ -52,8 +51,3 @@ def refuse(error: RefusedError, status: int) -> Response:
     if error.kind == "quota_exceeded":
         status = _QUOTA_EXCEEDED
     return JSONResponse({"message": str(error)}, status)
-
-
-def _header_secret(request: Request) -> str | None:
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    return secret.strip() or None if scheme.lower() == _SCHEME else None

@@ -20,6 +20,7 @@ from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.jobs import attachment_headers, seconds_remaining
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.request_log import HEAD
 from dragoman.apps.server.threads import in_thread
 from dragoman.documents.filetypes import document_format
 from dragoman.translation.service.interface import RefusedError
@@ -62,7 +63,8 @@ def document_router(premises: Premises) -> APIRouter:
             raise RefusedError(
                 "busy", "Document translation is not done.", seconds_remaining(job) or 1
             )
-        content = await in_thread(premises.store.take_result, job.id, delete=True)
+        is_fetched = HEAD not in request.scope  # otherwise nobody would have it
+        content = await in_thread(premises.store.take_result, job.id, delete=is_fetched)
         if content is None:
             raise RefusedError("not_found", "Document not found: it was fetched already.")
         return _download(job, content)

@@ -129,11 +129,13 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
         if len(given) > 1:
             raise invalid("At most one dictionary can be changed at once.")
         changed = [await in_thread(_dictionary, premises, one) for one in given]
+        name = None if name is None else _name(name)
         found = await shelf.one(identifier, key)
-        if name is not None:
-            found = await shelf.rename(identifier, _name(name), key)
-        for direction, entries in changed:
-            found = await shelf.put(identifier, direction, entries, key, merge=True)
+        if changed:
+            direction, entries = changed[0]
+            found = await shelf.put(identifier, direction, entries, key, merge=True, name=name)
+        elif name is not None:
+            found = await shelf.rename(identifier, name, key)
         return JSONResponse(_multilingual(found))
 
     @router.delete("/v3/glossaries/{identifier}")
@@ -227,8 +229,9 @@ class _Shelf:
         key: int | None,
         *,
         merge: bool,
+        name: str | None = None,
     ) -> KeptGlossary:
-        put = partial(self._store.put_dictionary, merge=merge)
+        put = partial(self._store.put_dictionary, merge=merge, name=name)
         return _found(await in_thread(put, identifier, *direction, entries, key))
 
     async def delete(self, identifier: str, key: int | None) -> None:

@@ -7,12 +7,25 @@ from typing import Any
 
 from starlette.requests import Request
 
-from dragoman.apps.server.parameters import Upload, half_character, read_parameters
+from dragoman.apps.server.parameters import (
+    Upload,
+    address_of,
+    check_number,
+    half_character,
+    read_parameters,
+)
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
+_SCHEME = "deepl-auth-key"
 _TRUE = (True, 1, "1", "true", "True")
 _FALSE = (False, 0, "0", "false", "False")
+
+
+def header_secret(request: Request) -> str | None:
+    """The key in the header of a request; None if there is none."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() or None if scheme.lower() == _SCHEME else None
 
 
 def invalid(message: str) -> RefusedError:
@@ -42,10 +55,17 @@ class DeepLParameters:
         """Those of the body and the address, whether JSON or a form.
 
         Raises:
-            RefusedError: ``invalid``, if the body cannot be read.
+            RefusedError: ``invalid``, if the body cannot be read; as the guard does, if whoever
+                sends such a body is not admitted.
         """
         bound = premises.config.limits.body_bytes
-        return cls((await read_parameters(request, part_bytes=bound)).values)
+        try:
+            return cls((await read_parameters(request, part_bytes=bound)).values)
+        except RefusedError:
+            # So that a wrong key is named first, and requests without sense count too.
+            secret = header_secret(request) or request.query_params.get("auth_key")
+            await premises.guard.admit(secret, address_of(request))
+            raise
 
     def has(self, name: str) -> bool:
         """Whether a parameter has a value other than null and nothing."""
@@ -74,6 +94,7 @@ class DeepLParameters:
         value = self._values.get(name)
         if value is None or value == []:
             raise _missing(name)
+        check_number(value)
         values = value if isinstance(value, list) else [value]
         return [_checked(name, one) for one in values]
 
@@ -112,6 +133,7 @@ class DeepLParameters:
         value = self._values.get(name)
         if value is None:
             return ()
+        check_number(value)
         values = value if isinstance(value, list) else [value]
         parts = [part.strip() for one in values for part in _checked(name, one).split(",")]
         return tuple(dict.fromkeys(part for part in parts if part))

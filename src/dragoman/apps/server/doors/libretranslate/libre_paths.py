@@ -21,6 +21,7 @@ from dragoman.apps.server.doors.libretranslate.libre_answers import (
 from dragoman.apps.server.doors.libretranslate.libre_files import LibreFiles
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSuggestion, LibreTask
+from dragoman.apps.server.guard import network_of
 from dragoman.apps.server.language_names import known_direction, language_name
 from dragoman.apps.server.parameters import RequestParameters, address_of
 from dragoman.apps.server.premises import Premises
@@ -88,7 +89,7 @@ class LibrePaths:
             suggestion.translation,
             *pair,
             key.id if key else None,
-            address=address_of(request),
+            address=network_of(address_of(request)),
         )
         await in_thread(add)
         return LibreSuccess(success=True)

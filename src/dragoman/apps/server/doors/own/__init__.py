@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,10 +13,11 @@ from starlette.responses import HTMLResponse, Response
 
 import dragoman
 from dragoman.apps.server.doors.own.answered import ErrorAnswer, HealthAnswer, Problem
+from dragoman.apps.server.doors.own.caller import admitted
 from dragoman.apps.server.doors.own.document_routes import DocumentRoutes
 from dragoman.apps.server.doors.own.kept_routes import KeptRoutes
 from dragoman.apps.server.doors.own.manual import STYLE, manual_page
-from dragoman.apps.server.doors.own.strict_route import StrictRoute
+from dragoman.apps.server.doors.own.strict_route import strict_route
 from dragoman.apps.server.doors.own.text_routes import TextRoutes, as_json
 from dragoman.apps.server.premises import Door, Premises
 from dragoman.translation.service.interface import RefusedError
@@ -52,7 +53,7 @@ def own_door(premises: Premises) -> Door:
     """``/v1``."""
     router = APIRouter(
         prefix=PREFIX,
-        route_class=StrictRoute,
+        route_class=strict_route(partial(admitted, premises)),
         lifespan=premises.jobs.running,
         responses={
             code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dragoman.apps.server.doors.own.answered import DocumentAnswer
 from dragoman.apps.server.doors.own.asked import DocumentForm
 from dragoman.apps.server.doors.own.caller import admitted, key_id, wanted_glossary
-from dragoman.apps.server.jobs import attachment_headers
+from dragoman.apps.server.jobs import UNEXPECTED, attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.threads import in_thread
@@ -65,7 +65,8 @@ class DocumentRoutes:
         await admitted(self._premises, request)
         job = await self._job(identifier, secret)
         if job.state == "error":
-            raise RefusedError("invalid", job.message or "the file could not be translated")
+            message = job.message or UNEXPECTED
+            raise RefusedError("internal" if message == UNEXPECTED else "invalid", message)
         store = self._premises.store
         content = await in_thread(store.take_result, job.id, delete=False)
         if content is None:

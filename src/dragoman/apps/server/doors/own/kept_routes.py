@@ -17,7 +17,7 @@ from dragoman.apps.server.doors.own.caller import (
     kept_glossary,
     key_id,
 )
-from dragoman.apps.server.guard import monthly_quota
+from dragoman.apps.server.guard import monthly_quota, network_of
 from dragoman.apps.server.kept.records import ApiKey, Entries
 from dragoman.apps.server.language_names import known_direction
 from dragoman.apps.server.parameters import address_of
@@ -60,7 +60,7 @@ class KeptRoutes:
             pair.source,
             pair.target,
             key_id(key),
-            address=address_of(request),
+            address=network_of(address_of(request)),
         )
         return CorrectionAnswer.of(kept)
 
@@ -92,8 +92,7 @@ class KeptRoutes:
         pair, entries = await self._checked(body)
         await kept_glossary(self._premises, identifier, key)
         store, owner = self._premises.store, key_id(key)
-        await in_thread(store.put_dictionary, identifier, *pair, entries, owner)
-        await in_thread(store.rename_glossary, identifier, body.name, owner)
+        await in_thread(store.put_dictionary, identifier, *pair, entries, owner, name=body.name)
         return await self._shown(identifier, key)
 
     async def delete_glossary(self, request: Request, identifier: str) -> Response:

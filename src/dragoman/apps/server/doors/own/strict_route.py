@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, get_origin
 
 from fastapi import Request
@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from dragoman.core.problems import explain
@@ -20,8 +21,29 @@ from dragoman.translation.service.interface import RefusedError
 MANUAL = "/v1/docs"
 
 
+Admit = Callable[[Request], Awaitable[object]]
+"""Counts a request, and refuses those without the key that is demanded."""
+
+
+def strict_route(admit: Admit) -> type[StrictRoute]:
+    """A kind of route whose requests are admitted before they learn what is wrong with them."""
+
+    class Admitting(StrictRoute):
+        async def admit(self, request: Request) -> None:
+            await admit(request)
+
+    return Admitting
+
+
 class StrictRoute(APIRoute):
-    """Words what is wrong with the body of a request with all problems and "did you mean"."""
+    """Words what is wrong with the body of a request with all problems and "did you mean".
+
+    See :func:`strict_route`.
+    """
+
+    async def admit(self, request: Request) -> None:
+        """Count a request, and refuse it if it lacks the key that is demanded."""
+        raise NotImplementedError
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, in whose errors FastAPI's are replaced."""
@@ -30,7 +52,12 @@ class StrictRoute(APIRoute):
         async def checked(request: Request) -> Response:
             try:
                 return await handle(request)
+            except HTTPException:  # no JSON; handlers raise none
+                await self.admit(request)
+                raise
             except RequestValidationError as error:
+                # So that a wrong key is named first, and requests without sense count too.
+                await self.admit(request)
                 kind = None if self.body_field is None else self.body_field.field_info.annotation
                 raise RefusedError("invalid", _worded(error, kind)) from error
 
