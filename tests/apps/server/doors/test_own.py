@@ -322,7 +322,7 @@ def test_a_stream_that_is_refused_has_a_status(http: httpx.Client) -> None:
 
 
 def test_a_stream_that_takes_too_long_ends_with_an_error(tmp_path: Path) -> None:
-    service, limits = EchoService(seconds=0.2), LimitsConfig(seconds=0.7)
+    service, limits = EchoService(seconds=0.4), LimitsConfig(seconds=1.6)
     body = {"text": "One. Two. Three. Four. Five.", "source": "en", "target": "de"}
     with own_server(tmp_path, service, limits) as server:
         start, *sentences, last = events(httpx.post(f"{server.address}/v1/stream", json=body))
