@@ -69,6 +69,10 @@ def test_a_step_may_have_fewer_sentences_than_processes(runs: Path) -> None:
     assert_close(runs / "sparse-none", runs / "sparse-parameters")
 
 
+def test_a_process_may_have_nothing_to_predict_of_masked_sentences(runs: Path) -> None:
+    assert_close(runs / "hidden-none", runs / "hidden-parameters")
+
+
 def test_in_bfloat16_the_same_is_learned(runs: Path) -> None:
     ours, theirs = saved(runs / "bfloat16-parameters"), saved(runs / "bfloat16-none")
     for name, values in theirs.items():
