@@ -5,6 +5,7 @@ As a program it is the second of two such processes: ``sharded_reversal.py RUNS`
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,15 @@ class Hidden(SharedReversal):
             turn = (number + self.world.rank) % 3
             maskable = np.arange(5, VOCABULARY if turn < 2 else 5)
             yield [] if turn == 1 else [Masking(4, maskable)(batch, number)]
+
+
+class Dying(SharedReversal):
+    """Another process than the leading one dies in the middle of the first step."""
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        if not self.world.is_leader:
+            os._exit(0)
+        return batch
 
 
 def _chosen(batch: Batch, rows: Tensor) -> Batch:
@@ -158,8 +168,13 @@ def train_all(runs: Path, world: World) -> None:
     train("later", sharding="gradients")
 
 
+def lose_one(runs: Path, world: World) -> None:
+    """Train together with a process that dies."""
+    sharded_trainer(runs / "lost", world, tiny_model(), Dying, sharding="parameters").train()
+
+
 if __name__ == "__main__":
     joined = World.join()
     world = World(joined.rank, joined.size, torch.device("cpu"), joined.store)
     train_all(Path(sys.argv[1]), world)
-    world.leave()
+    lose_one(Path(sys.argv[1]), world)
