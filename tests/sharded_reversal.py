@@ -5,26 +5,29 @@ As a program it is the second of two such processes: ``sharded_reversal.py RUNS`
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from reversal import SharedReversal, tiny_config, tiny_model, translation
+from reversal import VOCABULARY, SharedReversal, tiny_config, tiny_model, translation
 from torch import Tensor
 
 from dragoman.data.batches import Batch
+from dragoman.data.masked_pieces import Masking
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.chosen_optimizer import chosen_optimizer
 from dragoman.training.distributed import World
 from dragoman.training.gradient_sharding import GradientSharding
-from dragoman.training.objectives import CrossEntropy
+from dragoman.training.objectives import CrossEntropy, MaskedLM
 from dragoman.training.optimizer import Optimizer
-from dragoman.training.tasks import Task
+from dragoman.training.tasks import Objective, Task
 from dragoman.training.trainer import Trainer
 
 FILES = ("model.safetensors", "optimizer.safetensors")
@@ -49,6 +52,25 @@ class Sparse(Uneven):
             yield [] if (number + self.world.rank) % 3 == 2 else step
 
 
+class Hidden(SharedReversal):
+    """Masked sentences: in a third of the steps none, in another none that hide anything."""
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        for number, (batch,) in enumerate(super().window(epoch, window, start), start):
+            turn = (number + self.world.rank) % 3
+            maskable = np.arange(5, VOCABULARY if turn < 2 else 5)
+            yield [] if turn == 1 else [Masking(4, maskable)(batch, number)]
+
+
+class Dying(SharedReversal):
+    """Another process than the leading one dies in the middle of the first step."""
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        if not self.world.is_leader:
+            os._exit(0)
+        return batch
+
+
 def _chosen(batch: Batch, rows: Tensor) -> Batch:
     target = batch.target_output[rows]
     return Batch(
@@ -66,6 +88,7 @@ def sharded_trainer(
     world: World,
     model: TranslationModel,
     stream: type[SharedReversal] = SharedReversal,
+    objective: Objective | None = None,
     **values: Any,
 ) -> Trainer:
     """A trainer of two tasks, of this process' share of them, from the newest checkpoint on."""
@@ -81,7 +104,10 @@ def sharded_trainer(
 
     trainer = Trainer(
         model,
-        [translation(stream(world)), Task("other", SharedReversal(world), CrossEntropy(0.0), 0.5)],
+        [
+            translation(stream(world), objective),
+            Task("other", SharedReversal(world), CrossEntropy(0.0), 0.5),
+        ],
         weighed,
         config,
         run,
@@ -134,14 +160,21 @@ def train_all(runs: Path, world: World) -> None:
         train(f"bfloat16-{sharding}", sharding=sharding, precision="bfloat16", max_steps=2)
     for sharding in ("none", "parameters"):
         train(f"sparse-{sharding}", Sparse, sharding=sharding, max_steps=3)
+        hidden = {"sharding": sharding, "max_steps": 3, "objective": MaskedLM(0.1)}
+        train(f"hidden-{sharding}", Hidden, **hidden)
     world.broadcast(lambda: begun(runs / "parameters", runs / "recomputed"))
     train("recomputed", sharding="parameters", recompute="layers")
     world.broadcast(lambda: begun(runs / "parameters", runs / "later"))
     train("later", sharding="gradients")
 
 
+def lose_one(runs: Path, world: World) -> None:
+    """Train together with a process that dies."""
+    sharded_trainer(runs / "lost", world, tiny_model(), Dying, sharding="parameters").train()
+
+
 if __name__ == "__main__":
     joined = World.join()
     world = World(joined.rank, joined.size, torch.device("cpu"), joined.store)
     train_all(Path(sys.argv[1]), world)
-    world.leave()
+    lose_one(Path(sys.argv[1]), world)

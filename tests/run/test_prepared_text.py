@@ -33,3 +33,27 @@ def test_text_in_another_language_is_warned_about_once(
     (message,) = caplog.messages
     assert message.startswith("data.train.1 (")
     assert "mono.de): 100% of its lines, declared as de, are in another language" in message
+
+
+def test_text_that_changes_while_a_run_trains_is_warned_about(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    synthetic.write(tmp_path, 80, dev=3, test=3)
+    path = tmp_path / "experiment.yaml"
+    path.write_text(to_yaml(experiment()), encoding="utf-8")
+    run = Experiment.create(read_experiment(path), tmp_path / "run")
+    lines = (tmp_path / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+
+    def told(count: int) -> bool:
+        """Whether a warning says that the text is another one, now that it has so many lines."""
+        caplog.clear()
+        (tmp_path / "train.tsv").write_text("".join(lines[:count]), encoding="utf-8")
+        run.prepare()
+        return any("the training text is another one than before" in one for one in caplog.messages)
+
+    assert not told(80)
+    assert not told(75)  # nothing has been learned yet
+    (tmp_path / "run" / "checkpoints" / "step-000004").mkdir(parents=True)
+    assert not told(75)
+    assert told(70)
+    assert not told(70)

@@ -131,6 +131,22 @@ def test_a_run_that_is_resumed_keeps_its_smaller_batches(store: Store, tmp_path:
     assert_same(weights(parted, 7), weights(whole, 7))
 
 
+@pytest.mark.parametrize("tokens", [None, 120])
+def test_batches_are_as_large_as_a_run_is_told_to_have_them_from_then_on(
+    store: Store, tmp_path: Path, tokens: int | None
+) -> None:
+    """With ``resume --set training.device_tokens``, as on a device with more memory."""
+    trainer(store, tmp_path, tokens=tokens, fits=80, max_steps=4).train()
+    lowered = read_progress(checkpoints(tmp_path)[-1]).device_tokens
+    assert lowered is not None
+    assert lowered <= 80
+    for asked, steps, expected in ((tokens, 6, lowered), (130, 7, None)):
+        later = trainer(store, tmp_path, tokens=asked, max_steps=steps)
+        assert later.resume()
+        later.train()
+        assert read_progress(checkpoints(tmp_path)[-1]).device_tokens == expected
+
+
 @pytest.mark.parametrize("sharding", ["none", "state"])
 def test_what_one_process_has_no_memory_for_is_smaller_in_all(
     store: Store, tmp_path: Path, sharding: str

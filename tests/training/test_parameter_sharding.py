@@ -18,6 +18,7 @@ from sharded_reversal import (
     Uneven,
     assert_close,
     begun,
+    lose_one,
     saved,
     sharded_trainer,
     train_all,
@@ -25,8 +26,9 @@ from sharded_reversal import (
 from worlds import ALONE
 
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.distributed import World
+from dragoman.training.distributed import World, lost_on_the_way
 
+LOST = "lost.txt"
 PROGRAM = Path(__file__).parents[1] / "sharded_reversal.py"
 
 pytestmark = pytest.mark.skipif(
@@ -50,6 +52,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         joined = World.join()
     world = World(0, 2, torch.device("cpu"), joined.store)
     train_all(folder, world)
+    try:
+        lose_one(folder, world)
+    except Exception as error:
+        (folder / LOST).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
     world.leave()
     assert other.wait(timeout=100) == 0
     yield folder
@@ -69,6 +75,10 @@ def test_a_step_may_have_fewer_sentences_than_processes(runs: Path) -> None:
     assert_close(runs / "sparse-none", runs / "sparse-parameters")
 
 
+def test_a_process_may_have_nothing_to_predict_of_masked_sentences(runs: Path) -> None:
+    assert_close(runs / "hidden-none", runs / "hidden-parameters")
+
+
 def test_in_bfloat16_the_same_is_learned(runs: Path) -> None:
     ours, theirs = saved(runs / "bfloat16-parameters"), saved(runs / "bfloat16-none")
     for name, values in theirs.items():
@@ -82,6 +92,19 @@ def test_a_run_goes_on_bit_for_bit_also_where_layers_are_computed_again(runs: Pa
 
 def test_a_run_goes_on_with_other_sharding(runs: Path) -> None:
     assert_close(runs / "parameters", runs / "later")
+
+
+def test_a_process_that_dies_in_a_pass_is_told_from_other_errors(runs: Path) -> None:
+    """Only so may the launcher start all again; PyTorch sends weights by itself."""
+    told = (runs / LOST).read_text(encoding="utf-8")
+    assert told.startswith("WorkerError: another of the training processes ended or cannot be rea")
+
+
+@pytest.mark.parametrize("told", ["out of memory", "sizes of matrices in [2, 3] do not fit"])
+def test_other_errors_of_a_pass_stay_what_they_are(told: str) -> None:
+    with pytest.raises(RuntimeError) as found, lost_on_the_way():
+        raise RuntimeError(told)
+    assert str(found.value) == told
 
 
 def test_a_run_goes_on_alone(runs: Path, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def carry_out(
     run: Path,
     begun: Callable[[], AbstractContextManager[Experiment]],
     *,
+    repeatable: bool = False,
     tensorboard: bool,
     as_json: bool,
 ) -> None:
@@ -72,15 +73,17 @@ def carry_out(
 
     Args:
         run: its directory.
-        begun: context manager that creates or opens it; called in the leading process only, and
-            not if that takes the place of one that has already trained.
+        begun: context manager that creates or opens it; called in the leading process only.
+        repeatable: whether it is called again where that process takes the place of one that has
+            already trained; otherwise the run is opened as it is.
         tensorboard: whether to write TensorBoard events too.
         as_json: whether to print the result as JSON.
     """
     world = World.join()
 
     def opened() -> AbstractContextManager[Experiment]:
-        return opened_run(run) if world.continues and checkpoints(run) else begun()
+        has_begun = not repeatable and world.continues and checkpoints(run)
+        return opened_run(run) if has_begun else begun()
 
     with ExitStack() as held:
         experiment = world.leader_first(

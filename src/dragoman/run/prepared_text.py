@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from dragoman.saved.model import has_model
 from dragoman.text.cleaning import CleaningReport
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ def prepare_run(
     """Make vocabularies and encoded text in a run that nobody else uses.
 
     What exists and is unchanged is kept.  Where the text is new, a warning names parts without
-    sources that are in another language than declared.
+    sources that are in another language than declared; and one says so if training has begun with
+    other text.
 
     Args:
         config: of the run.
@@ -87,6 +91,13 @@ def prepare_run(
     if shards is not None:
         shards.remove()
     if store.fingerprint != before:
+        if before is not None and checkpoints(run):
+            log.warning(
+                "%s: the training text is another one than before: training goes on with it, and "
+                "the rest of this epoch may repeat pairs or leave some out; to train on it from "
+                "the beginning, choose another directory with --run",
+                run,
+            )
         warn_of_other_languages(config.train_by_key())
     alignments = None
     if config.training.objective.reads_alignments:

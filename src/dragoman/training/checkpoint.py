@@ -90,6 +90,8 @@ class Progress:
     """The scores that ``training.bounds`` bounds, once they were measured."""
     device_tokens: Count | None = None
     """What ``training.device_tokens`` was lowered to because memory ran out, if it was."""
+    asked_tokens: Count | None = None
+    """What ``training.device_tokens`` was when it was lowered."""
     unplanned: bool = False
     """Whether a signal brought this checkpoint about; a run that nobody stops has none of these."""
 
@@ -173,7 +175,7 @@ def write_checkpoint(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
         values = dataclasses.asdict(progress)
-        for name in ("watched", "device_tokens", "unplanned", "non_finite"):
+        for name in ("watched", "device_tokens", "asked_tokens", "unplanned", "non_finite"):
             if not values[name]:
                 del values[name]  # an older Dragoman reads a run without them
         state = json.dumps(values, indent=2)

@@ -40,13 +40,25 @@ class FittingPasses:
         self, tokens: DeviceTokens | None, optimizer: Optimizer, warn: Callable[[str], object]
     ) -> None:
         self._tokens, self._optimizer, self._warn = tokens, optimizer, warn
+        self.asked = None if tokens is None else tokens.limit
+        """What the configuration asks for."""
         self.lowered: int | None = None
         """What batches were lowered to, if they were."""
 
-    def resume(self, lowered: int | None) -> None:
-        """Let batches be as small as they were in an earlier process."""
-        if lowered is not None and self._tokens is not None:
-            self._tokens.lower(lowered)
+    def resume(self, lowered: int | None, asked: int | None) -> None:
+        """Let batches be as small as they were in an earlier process.
+
+        Args:
+            lowered: what they were lowered to there, if they were.
+            asked: what the configuration asked for then; if it asks for something else by now, what
+                happened before does not count.
+        """
+        if lowered is not None and asked == self.asked:
+            self._lower_to(lowered)
+
+    def _lower_to(self, limit: int) -> None:
+        if self._tokens is not None:
+            self._tokens.lower(limit)
             self.lowered = self._tokens.limit
 
     def agree(self, others: Sequence[int]) -> bool:
@@ -62,7 +74,7 @@ class FittingPasses:
         if least is None or least == self.lowered or self._tokens is None:
             return False
         before = self._tokens.limit
-        self.resume(least)
+        self._lower_to(least)
         if self._tokens.limit == before:
             return False
         self._warn(

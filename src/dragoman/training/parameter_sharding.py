@@ -33,7 +33,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.attention import KeysValues
 from dragoman.models.layers.past_positions import PastPositions
 from dragoman.training.adam import FusedAdam
-from dragoman.training.distributed import World
+from dragoman.training.distributed import World, lost_on_the_way
 from dragoman.training.fixed_tensors import FixedTensors
 from dragoman.training.flat_layout import check_known, check_shape, is_matrix
 from dragoman.training.optimizer import (
@@ -222,7 +222,8 @@ class ParameterSharding:
             shape=like.shape,
             stride=like.stride(),
         )
-        return shared.full_tensor()
+        with lost_on_the_way():
+            return shared.full_tensor()
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Restore what ``weights`` and ``moments`` of any optimizer returned.

@@ -11,6 +11,7 @@ from torch import Tensor
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
+from dragoman.training.distributed import lost_on_the_way
 from dragoman.training.optimizer import Optimizer
 from dragoman.training.tasks import Task
 
@@ -48,7 +49,16 @@ class StepGradients:
         Returns:
             Sums over the target positions of this process, named by ``objective.totals``,
             ``(totals,)`` for each task.
+
+        Raises:
+            WorkerError: another process ended or cannot be reached.
         """
+        with lost_on_the_way():
+            return self._collect(taken, weights, at)
+
+    def _collect(
+        self, taken: list[list[Batch]], weights: Sequence[float], at: Sequence[int]
+    ) -> list[Tensor]:
         seed_dropout(*at)
         torch.manual_seed(int(np.random.SeedSequence(at).generate_state(1)[0]))
         self._model.train()

@@ -136,7 +136,7 @@ class Trainer:
         self.optimizer.restore(weights, moments)
         self.progress = progress
         self._note_saved()
-        self._memory.resume(progress.device_tokens)
+        self._memory.resume(progress.device_tokens, progress.asked_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
         if progress.best is not None and progress.best.metric != self._config.best_metric:
@@ -294,6 +294,7 @@ class Trainer:
             self._close_readers()
             self._readers = self._at(places)
         self.progress.device_tokens = self._memory.lowered
+        self.progress.asked_tokens = self._memory.asked if self._memory.lowered else None
 
     def _after_step(self) -> None:
         """Log, validate, save and stop when due."""

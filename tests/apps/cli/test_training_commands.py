@@ -21,6 +21,7 @@ from dragoman.run.run_directory import MARKER
 from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 
@@ -175,6 +176,18 @@ def test_a_finished_run_is_trained_on(trained: Path, dragoman: CommandLine, tmp_
     assert json.loads((run / "scores.json").read_text())["checkpoints"][-1] == "step-000014"
     settings = yaml.safe_load((run / "config.yaml").read_text())
     assert (settings["training"]["max_steps"], settings["search"]["beam"]) == (14, 1)
+
+
+def test_settings_are_not_lost_where_processes_take_the_place_of_others(
+    trained: Path, dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when one is killed, or a machine comes, before the first has read its settings."""
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    world = World(0, 1, torch.device("cpu"), continues=True)
+    monkeypatch.setattr(World, "join", lambda: world)
+    for _ in range(2):
+        assert dragoman("resume", run, "--set", "training.max_steps=14").code == 0
+        assert read_progress(checkpoints(run)[-1]).step == 14
 
 
 def test_resuming_nothing(dragoman: CommandLine, tmp_path: Path) -> None:

@@ -220,6 +220,13 @@ def test_the_digest_of_a_vocabulary_is_found_anew(values: dict[str, Any]) -> Non
     }
 
 
+def test_the_usual_ratio_of_lengths_is_found_anew(values: dict[str, Any]) -> None:
+    """As in the recipe of a run, which has measured its own."""
+    values["search"] = {**values.get("search", {}), "length_ratio": 2.5}
+    assert recipe(values).search.length_ratio == 2.5
+    assert reversed_recipe(recipe(values)).search.length_ratio is None
+
+
 def test_terms_are_of_one_side(values: dict[str, Any]) -> None:
     terms = [{"kind": "terms", "glossary": "terms.tsv"}, {"kind": "case", "to": "lower"}]
     values["data"]["train"][0]["transforms"] = terms

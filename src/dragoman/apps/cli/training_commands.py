@@ -114,7 +114,13 @@ def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: boo
     """
     from dragoman.apps.runs import carry_out, opened_run
 
-    carry_out(run, lambda: opened_run(run, settings), tensorboard=tensorboard, as_json=as_json)
+    carry_out(
+        run,
+        lambda: opened_run(run, settings),
+        repeatable=True,  # the process before may have been killed ahead of reading the settings
+        tensorboard=tensorboard,
+        as_json=as_json,
+    )
 
 
 @click.command()

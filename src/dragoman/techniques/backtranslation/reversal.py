@@ -98,7 +98,8 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
         given["source"], given["target"] = given["target"], given["source"]
         given["digest"] = None  # it depends on the order of the files
     # How the model is validated and, by default, translates.
-    values["search"].update({"sampling": None, "mbr": None})
+    # Lengths of outputs are those of the other language, which the run measures.
+    values["search"].update({"sampling": None, "mbr": None, "length_ratio": None})
     values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
 

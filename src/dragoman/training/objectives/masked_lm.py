@@ -113,15 +113,18 @@ class MaskedLM:
         """Gradients and totals of a batch; see :class:`~dragoman.training.tasks.Objective`."""
         chosen = batch.target_output != PAD  # (batch, source)
         states = model.encoder_states(batch.source, batch.source_mask)
+        is_empty = not chosen.any()  # sentences of tags alone
+        if is_empty:  # a pass with weight 0 all the same: one may be a collective of all processes
+            chosen[0, 0], scale = True, 0.0
         hidden = states[chosen]  # (positions, d_model)
-        if not len(hidden):  # sentences of tags alone
-            return dict.fromkeys(self.totals, states.new_zeros(()))
         gold = batch.target_output[chosen]
 
         def loss(part: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
             return smoothed_cross_entropy(model.logits(part), gold[rows], self.smoothing)
 
         smoothed, nll = chunked_backward(hidden, model, loss, scale=scale)
+        if is_empty:
+            return dict.fromkeys(self.totals, nll.new_zeros(()))
         return {"loss": smoothed, "nll": nll, "tokens": nll.new_tensor(batch.target_tokens)}
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
