@@ -27,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
         "val.de": "w\n",
         "text.txt": "a\tb\n",
         "other": "a\n",
+        "terms.CSV": "en,de\na,b\n",
     }.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     return tmp_path
@@ -99,6 +100,7 @@ def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
         (["many.tsv"], {"source": "ko"}, "--source ko --target en"),
         (["two.tsv"], {"source": "german", "target": "german"}, "both 'german'"),
         (["text.txt"], {}, "--format"),
+        (["terms.CSV"], {}, r"terms\.CSV: spreadsheets and CSV are not read; .* \(\.tsv\)"),
         (["train.en"], {}, "--format"),
         (["other", "text.txt"], {}, "--source en --target de"),
         (["train.en", "val.en"], {}, "--source"),

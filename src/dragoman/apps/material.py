@@ -16,6 +16,7 @@ from dragoman.text.sides import language_of_file
 
 log = logging.getLogger(__name__)
 
+_SPREADSHEETS = {".csv", ".xlsx", ".xls", ".ods"}
 _SIDES = {"source", "target", "src", "tgt", "trg"}  # columns that are called after no language
 
 
@@ -128,6 +129,11 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
     except FormatError as error:
         if choice.format is not None:
             raise
+        if path.suffix.lower() in _SPREADSHEETS:
+            raise ConfigError(
+                f"{path}: spreadsheets and CSV are not read; save it as text separated by tabs "
+                "(.tsv), in UTF-8 and without quotation marks around the cells"
+            ) from error
         raise ConfigError(
             f"{path}: its suffix does not determine its format; name it with --format, or "
             f"{_what_to_give()}"

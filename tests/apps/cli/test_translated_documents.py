@@ -143,6 +143,17 @@ def test_what_makes_no_sense_is_refused_and_nothing_written(
     assert Path("names.txt").read_text() == "Ada\n"
 
 
+def test_a_document_as_lines_is_warned_about(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines, strings = tmp_path / "lines.txt", tmp_path / "ui.po"
+    for path in (lines, strings):
+        path.write_text('msgid "a b"\n')
+    assert call("translate", model, "--input", lines, "--input", strings).code == 0
+    (message,) = [one for one in caplog.messages if "--input" in one]
+    assert message.startswith(f"--input {strings}: each of its lines is translated as it stands")
+
+
 def test_a_document_asks_for_no_confidence(
     model: Path, document: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

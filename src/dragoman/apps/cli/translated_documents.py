@@ -102,6 +102,17 @@ def _no_document(path: Path) -> str:
     return ""
 
 
+def warn_of_documents(inputs: Sequence[Path]) -> None:
+    """Say which inputs are read line by line though their names are those of documents."""
+    for path in inputs:
+        if path.suffix.lower() != ".txt" and not _no_document(path):
+            log.warning(
+                "--input %s: each of its lines is translated as it stands; to translate it as a "
+                "document, name it without --input",
+                path,
+            )
+
+
 def refuse_document_options(options: dict[str, Any]) -> None:
     """Refuse options of documents where lines are translated.
 

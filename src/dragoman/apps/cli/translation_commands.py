@@ -36,6 +36,7 @@ from dragoman.apps.cli.translated_documents import (
     refuse_document_options,
     separated,
     translate_documents,
+    warn_of_documents,
 )
 from dragoman.apps.cli.translated_lines import (
     Flags,
@@ -215,6 +216,7 @@ def translate(
         translate_documents(models, documents, place, options, search, as_json=as_json)
         return
     refuse_document_options(options)
+    warn_of_documents(inputs)
     output = None if place is None else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():
         raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
