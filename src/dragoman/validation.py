@@ -19,6 +19,7 @@ import torch
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
+from dragoman.core.wording import in_shell
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
@@ -424,6 +425,6 @@ def read_scores(run: Path) -> dict[str, Report]:
         scores = dict(read_json(path))
     except (OSError, ValueError, TypeError) as error:
         raise SavedError(
-            f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
+            f"{path}: missing or damaged; make it with 'dragoman resume {in_shell(run)}'"
         ) from error
     return {name: report for name, report in scores.items() if isinstance(report, dict)}

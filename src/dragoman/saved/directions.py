@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.core.errors import ConfigError
+from dragoman.core.wording import in_shell
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import meant
 from dragoman.text.tags import language_tag
@@ -202,13 +203,13 @@ def usage(
     if not translates:
         return start_from(model)
     if config.writes_labels:
-        return f"dragoman classify {model} < input.txt"
+        return f"dragoman classify {in_shell(model)} < input.txt"
     if not config.reads_source:
-        return f"dragoman score {model} text.txt"
+        return f"dragoman score {in_shell(model)} text.txt"
     translated = [one for one in directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))
     to = f" --to {targets[0]}" if len(targets) > 1 else ""
-    return f"dragoman translate {model}{to} < input.txt"
+    return f"dragoman translate {in_shell(model)}{to} < input.txt"
 
 
 def start_from(model: str | Path) -> str:

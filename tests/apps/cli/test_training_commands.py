@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -78,6 +79,25 @@ def test_files_put_into_the_model_are_told_before_training(
     line = one_error(dragoman("train", config, "--run", tmp_path), 6)
     assert "model: holds thesis.tex, which Dragoman did not put there" in line
     assert not checkpoints(tmp_path)
+
+
+def test_commands_that_are_told_can_be_pasted(
+    config: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    """With the settings that the text was prepared with, and with quotation marks if need be."""
+    run = tmp_path / "my run"
+    settings = ["seed=3", "training.schedule={decay: linear, warmup_steps: 2}"]
+    given = [word for one in settings for word in ("--set", one)]
+    told = dragoman("prepare", config, "--run", run, *given).out.rpartition("train with: ")[2]
+    assert shlex.split(told) == ["dragoman", "train", str(config), "--run", str(run), *given]
+    trained = dragoman(*shlex.split(told)[1:])
+    assert trained.code == 0, trained.err
+    assert yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))["seed"] == 3
+    assert f"Use it: dragoman translate '{run}' < input.txt" in trained.out
+    again = one_error(dragoman(*shlex.split(told)[1:]), 2)
+    assert f"dragoman resume '{run}'" in again
+    ended = dragoman("resume", run)
+    assert f"dragoman resume '{run}' --set training.max_steps=..." in ended.err
 
 
 def test_prepare_then_train_with_one_that_is_done_twice(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -219,6 +220,12 @@ def default_run(config: Path) -> Path:
     if not config.stem:
         raise ConfigError(f"{config}: not the name of a configuration file")
     return Path("runs") / config.stem
+
+
+def train_command(config: Path, run: Path, settings: Iterable[str]) -> str:
+    """The command that trains what was prepared with these settings of ``--set``."""
+    given = [word for setting in settings for word in ("--set", setting)]
+    return shlex.join(["dragoman", "train", str(config), "--run", str(run), *given])
 
 
 input_option = click.option(
