@@ -16,11 +16,14 @@ from command_line import STEPS, CommandLine, experiment, one_error, write_experi
 from tiny_model import save_tiny_adapter, save_tiny_model
 
 from dragoman.apps.progress import TrainingProgress
+from dragoman.core.config import parse
 from dragoman.core.errors import SavedError
 from dragoman.core.locks import lock
+from dragoman.models import TransformerConfig
 from dragoman.run.run_directory import MARKER
 from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.text.examples import Direction
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
@@ -333,6 +336,27 @@ def test_no_average_of_different_vocabularies(
     outcome = dragoman("average", trained, run, "--output", tmp_path / "model")
     assert "vocabulary" in one_error(outcome, 4)
     assert "vocabulary" in one_error(dragoman("translate", trained, run), 4)
+
+
+def test_no_average_of_models_whose_weights_mean_something_else(
+    dragoman: CommandLine, tmp_path: Path
+) -> None:
+    """Though they have the same names and shapes: of other heads, or of the way back."""
+
+    def model(name: str, source: str = "en", target: str = "de", **values: Any) -> Path:
+        directions = (Direction(source_language=source, target_language=target),)
+        sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8, "heads": 2}
+        config = parse(TransformerConfig, {**sizes, **values}, name)
+        return save_tiny_model(tmp_path / name, directions=directions, config=config)
+
+    first, output = model("first"), tmp_path / "mean"
+    for other, said in (
+        (model("heads", heads=1), "of another configuration: heads 1, here 2"),
+        (model("back", "de", "en"), "back: translates de-en, and"),
+    ):
+        assert said in one_error(dragoman("average", first, other, "--output", output), 4)
+    assert not output.exists()
+    assert dragoman("average", first, model("more", dropout=0.4), "--output", output).code == 0
 
 
 def test_no_average_of_nothing(dragoman: CommandLine, tmp_path: Path) -> None:
