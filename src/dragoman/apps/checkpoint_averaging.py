@@ -12,7 +12,7 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import claim, is_run
 from dragoman.run.training_facts import training_text
-from dragoman.saved.directions import language_pairs
+from dragoman.saved.directions import check_same_languages
 from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -105,10 +105,4 @@ def _check_alike(first: SavedModel, other: SavedModel) -> None:
             f"{other.path}: cannot be averaged with {first.path}: it is of another configuration: "
             f"{'; '.join(found)}"
         )
-    here, there = (language_pairs(one.config) for one in (first, other))
-    if here and there and not {*here} & {*there}:
-        named = [", ".join("-".join(pair) for pair in pairs) for pairs in (there, here)]
-        raise SavedError(
-            f"{other.path}: translates {named[0]}, and {first.path} {named[1]}; average models of "
-            "the same languages"
-        )
+    check_same_languages(first, other)

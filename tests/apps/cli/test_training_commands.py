@@ -355,8 +355,13 @@ def test_no_average_of_models_whose_weights_mean_something_else(
         (model("back", "de", "en"), "back: translates de-en, and"),
     ):
         assert said in one_error(dragoman("average", first, other, "--output", output), 4)
+    refused = one_error(dragoman("translate", first, tmp_path / "back", stdin=b"a b\n"), 4)
+    assert "translates de-en, and" in refused
     assert not output.exists()
-    assert dragoman("average", first, model("more", dropout=0.4), "--output", output).code == 0
+    for name, source, target in (("region", "en-GB", "de"), ("nameless", "source", "target")):
+        other = model(name, source, target, dropout=0.4)
+        assert dragoman("average", first, other, "--output", tmp_path / f"{name}-mean").code == 0
+        assert dragoman("translate", first, other, stdin=b"a b\n").code == 0
 
 
 def test_no_average_of_nothing(dragoman: CommandLine, tmp_path: Path) -> None:
