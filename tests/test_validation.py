@@ -19,6 +19,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
@@ -144,6 +145,25 @@ def test_the_rate_of_output_in_the_wrong_language(
     for language, rate in (("en", 25.0), ("de", 75.0)):
         validation = make(part, vocabularies, ALONE, language=language, **metrics)
         assert figures(validation.report(model))["wrong_language"] == rate
+
+
+def test_what_a_source_is_owed_is_neither_its_tags_nor_its_context(
+    tmp_path: Path,
+    vocabularies: Vocabularies,
+    model: TranslationModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "a.tsv").write_text("en\tde\n{n} of 5 euros\t{n} von 5 Euro\nday\tTag\n")
+    (tmp_path / "terms.tsv").write_text("euros\tEuro\n")
+    values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de", "tags": ("<ui>",)}
+    part = CorpusPart(**values, context=ContextConfig(separator="<sep>"))
+    monkeypatch.setattr(Translator, "translate", lambda *_: ["{n} von 5 Euro", "Tag"])
+    metrics = ["terms", "placeholders", "numbers"]
+    options = {"metrics": metrics, "glossary": str(tmp_path / "terms.tsv")}
+    validation = make(part, vocabularies, ALONE, **options)
+    assert validation.sources == ["<ui> <sep> {n} of 5 euros", "<ui> {n} of 5 euros <sep> day"]
+    found = figures(validation.report(model))
+    assert {name: found[name] for name in metrics} == dict.fromkeys(metrics, 100.0)
 
 
 @pytest.mark.parametrize("known", [0, 1])

@@ -16,6 +16,7 @@ import torch
 from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, check_replaceable
+from dragoman.core.wording import in_shell
 from dragoman.data.bulk.bulk_preparation import BulkWorkers
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.models.interface import TranslationModel
@@ -83,7 +84,7 @@ class Experiment:
             if checkpoints(run):
                 raise ConfigError(
                     f"{run}: contains a run with checkpoints; continue it with "
-                    f"'dragoman resume {run}', or choose another directory with --run"
+                    f"'dragoman resume {in_shell(run)}', or choose another directory with --run"
                 )
             if has_model(run):
                 raise ConfigError(f"{run}: contains a finished run; choose another one with --run")

@@ -19,6 +19,7 @@ import torch
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
+from dragoman.core.wording import in_shell
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
@@ -32,7 +33,13 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.corpus import (
+    CorpusPart,
+    Pair,
+    evaluation_examples,
+    evaluation_pairs,
+    own_source,
+)
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
 from dragoman.text.tags import tagged
@@ -96,7 +103,8 @@ class Validation:
         check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
         self._world, self._context, self._inline_tags = world, part.context, inline_tags
-        pairs = list(evaluation_pairs(part))
+        examples = list(evaluation_examples(part))
+        pairs = [Pair(one.tagged_source, one.target, one.line) for one in examples]
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
             rest = " that its filters keep" if part.prepared_transforms else ""
@@ -114,7 +122,8 @@ class Validation:
         )
         self._source_side = None
         if self.sources is not None:
-            self._source_side = source_side(self.sources, evaluation, self._languages)
+            owed = [own_source(one, part) for one in examples]
+            self._source_side = source_side(owed, evaluation, self._languages)
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training that a model of this kind can read all lines; cheap.
@@ -312,9 +321,14 @@ class ObjectiveValidation(Validation):
 
 
 def source_side(
-    sources: Sequence[str], evaluation: EvaluationConfig, languages: tuple[str, str] | None = None
+    sources: Sequence[str], evaluation: EvaluationConfig, languages: tuple[str, str]
 ) -> SourceSide:
     """Sources for the metrics that read them, with the glossary if one is named.
+
+    Args:
+        sources: without tags and context, which no translation has.
+        evaluation: names the metrics.
+        languages: of sources and translations.
 
     Raises:
         DataError: the glossary is missing or broken.
@@ -411,6 +425,6 @@ def read_scores(run: Path) -> dict[str, Report]:
         scores = dict(read_json(path))
     except (OSError, ValueError, TypeError) as error:
         raise SavedError(
-            f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
+            f"{path}: missing or damaged; make it with 'dragoman resume {in_shell(run)}'"
         ) from error
     return {name: report for name, report in scores.items() if isinstance(report, dict)}

@@ -317,6 +317,8 @@ class TestTestSets:
             test = read_common_test(configs, None)
             assert test.sources["b"] == [f"<ui> {source}" for source in test.sources["a"]]
             assert len(test.sources["a"]) == len(test.references) == 20
+            assert test.own_sources == test.sources["a"]
+            assert test.languages == ("en", "de")
 
     @pytest.mark.parametrize(
         "transform",

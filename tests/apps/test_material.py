@@ -27,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
         "val.de": "w\n",
         "text.txt": "a\tb\n",
         "other": "a\n",
+        "terms.CSV": "en,de\na,b\n",
     }.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     return tmp_path
@@ -99,6 +100,7 @@ def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
         (["many.tsv"], {"source": "ko"}, "--source ko --target en"),
         (["two.tsv"], {"source": "german", "target": "german"}, "both 'german'"),
         (["text.txt"], {}, "--format"),
+        (["terms.CSV"], {}, r"terms\.CSV: spreadsheets and CSV are not read; .* \(\.tsv\)"),
         (["train.en"], {}, "--format"),
         (["other", "text.txt"], {}, "--source en --target de"),
         (["train.en", "val.en"], {}, "--source"),
@@ -153,3 +155,26 @@ def test_files_that_are_none(folder: Path) -> None:
 def test_a_format_that_is_named(folder: Path) -> None:
     (folder / "text.txt").write_text("en\tde\na\tb\n")
     assert texts(find(folder, "text.txt", file_format="tsv")) == ("en", "de", "a", "b")
+
+
+def test_a_table_whose_header_is_like_a_pair_is_warned_about(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "pairs.tsv").write_text("Save\tSpeichern\nOpen\tÖffnen\n", encoding="utf-8")
+    find(folder, "pairs.tsv", test=["pairs.tsv"])
+    (message,) = caplog.messages
+    assert "pairs.tsv: the first line is read as the header" in message
+    assert "'Save' and 'Speichern'" in message
+    caplog.clear()
+    (folder / "sides.tsv").write_text("Source\tTarget\na\tb\n")
+    for names in (["sides.tsv"], ["three.tsv"], ["a.jsonl"]):
+        find(folder, *names)
+    find(folder, "pairs.tsv", source="Save", target="Speichern")
+    assert not caplog.messages
+
+
+def test_the_columns_that_there_are_are_told_in_bounded_length(folder: Path) -> None:
+    (folder / "wide.tsv").write_text("\t".join(f"column {n}" for n in range(999)) + "\nrow\n")
+    with pytest.raises(ConfigError, match="column 19 and 979 more; say which") as caught:
+        find(folder, "wide.tsv")
+    assert len(str(caught.value)) < 600

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from command_line import CommandLine, experiment, one_error, write_experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -302,6 +304,31 @@ class TestCommand:
         outcome = dragoman("tune", folder / "model", *files, *options)
         assert "--tokenize is read by --metric bleu" in one_error(outcome, 2)
 
+    def test_a_glossary_in_tbx_has_the_languages_of_the_model(
+        self, trained: Path, tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        words = {"en": "seven", "de": "sieben"}
+        terms = "".join(
+            f'<langSec xml:lang="{language}"><termSec><term>{word}</term></termSec></langSec>'
+            for language, word in words.items()
+        )
+        path = tmp_path / "terms.tbx"
+        path.write_text(f"<tbx><conceptEntry>{terms}</conceptEntry></tbx>")
+        run = tmp_path / "run"
+        shutil.copytree(trained, run)
+        config = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+        config["evaluation"] = {**config.get("evaluation", {}), "glossary": str(path)}
+        config["evaluation"]["metrics"] = [*config["evaluation"].get("metrics", ["bleu"]), "terms"]
+        (run / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+        for name, line in (("text.en", "seven euros"), ("text.de", "sieben Euro")):
+            (tmp_path / name).write_text(f"{line}\n", encoding="utf-8")
+        files = tmp_path / "text.en", tmp_path / "text.de"
+        for named in ([run], [run, *files]):
+            tune = ("tune", *named, "--try", "search.beam=1", "--metric", "terms", "--json")
+            outcome = dragoman(*tune)
+            assert outcome.code == 0, outcome.err
+            assert json.loads(outcome.out)["trials"][0]["score"]["name"] == "terms"
+
     def test_among_several_dev_sets_one_is_chosen(
         self, dragoman: CommandLine, tmp_path: Path
     ) -> None:
@@ -335,8 +362,9 @@ class TestCommand:
         scores = [trial["score"]["value"] for trial in by_name["trials"]]
         assert [trial["score"]["value"] for trial in by_language["trials"]] == scores
         assert by_language["system"]["target_language"] == "fr"
-        lines = text_of_run(TranslationSystem(models=(tmp_path / "run",)), "dev_two").sources
-        assert lines == ["<2fr> a b c", "<2fr> d e"]
+        text = text_of_run(TranslationSystem(models=(tmp_path / "run",)), "dev_two")
+        assert text.sources == ["<2fr> a b c", "<2fr> d e"]
+        assert (text.own_sources, text.languages) == (["a b c", "d e"], ("en", "fr"))
         system = TranslationSystem(models=(tmp_path / "run",), target_language="fr")
         assert text_of_run(system).sources == ["a b c", "d e"]
         pivot = {"language": "en", "models": (tmp_path / "run",)}
@@ -414,7 +442,7 @@ def test_what_cannot_share_open_models_is_built_for_each_weight(
 def test_prefix_and_tags_are_the_systems(folder: Path, tmp_path: Path) -> None:
     save_tiny_model(tmp_path / "model", seed=5, tags=("<2de>", "<2fr>"))
     options: dict[str, Any] = {"target_language": "fr", "prefix": "d"}
-    text = DevText("lines", SOURCE, SOURCE)
+    text = DevText("lines", SOURCE, SOURCE, SOURCE, ("en", "de"))
     grid = read_grid(["search.beam=2"], has_language_model=False)
     for language in ("de", "fr"):
         options["target_language"] = language

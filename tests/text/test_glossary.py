@@ -78,6 +78,24 @@ def test_a_compressed_table_and_windows_line_ends_are_read(tmp_path: Path) -> No
     assert [term.targets for term in Glossary.read(path).terms] == [("Haus",), ("Zimmer",)]
 
 
+@pytest.mark.parametrize("header", ["es\ten", "ES\tEN-gb\tflags", "Source\tTarget\tFlags"])
+def test_a_header_of_languages_is_no_term(tmp_path: Path, header: str) -> None:
+    """``es`` is the commonest of Spanish words."""
+    path = table(tmp_path, f"{header}\ncasa\thouse\n")
+    assert [term.source for term in Glossary.read(path, ("es_MX", "en")).terms] == ["casa"]
+
+
+def test_only_the_first_line_and_known_languages_are_a_header(tmp_path: Path) -> None:
+    path = table(tmp_path, "so\tda\nen\tde\n")
+    assert [term.source for term in Glossary.read(path, ("en", "de")).terms] == ["so", "en"]
+    assert [term.source for term in Glossary.read(path).terms] == ["so", "en"]
+
+
+def test_a_header_with_the_target_language_first_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"terms\.tsv:1: the columns are de and en; .* en, into"):
+        Glossary.read(table(tmp_path, "de\ten\nHaus\thouse\n"), ("en", "de"))
+
+
 @pytest.mark.parametrize("names", DIALECTS, ids=["2", "3"])
 def test_tbx_is_read(tmp_path: Path, names: dict[str, str]) -> None:
     path = tmp_path / "terms.tbx"

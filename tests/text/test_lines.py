@@ -92,6 +92,22 @@ def test_utf16_is_recognised(tmp_path: Path) -> None:
     assert "iconv -f UTF-16 -t UTF-8" in fails(write(tmp_path, "Hallo\n".encode("utf-16")))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_recognised_though_it_is_utf8(
+    tmp_path: Path, encoding: str
+) -> None:
+    content = "Hello\nyou\n".encode(encoding)
+    content.decode("utf-8")
+    text = fails(write(tmp_path, content))
+    assert f"iconv -f {encoding.upper().replace('16-', '16')} -t UTF-8" in text
+    assert "iconv -f UTF-16LE" in fails(write(tmp_path, "Hi\nJahr, Jähr".encode("utf-16-le")))
+
+
+def test_single_nuls_are_ordinary_characters(tmp_path: Path) -> None:
+    text = "a\0b\0\nc\0d\0e\0f\0\n"
+    assert list(read_lines(write(tmp_path, text.encode()))) == text.split("\n")[:-1]
+
+
 def test_surrogates_and_overlong_forms_are_not_utf8(tmp_path: Path) -> None:
     for wrong in (b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x82"):
         assert ":1: not UTF-8 at byte 2" in fails(write(tmp_path, b"a" + wrong))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.term_rate import counters
+from dragoman.text.term_rate import counters, nothing_to_count
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,14 @@ def test_placeholders_and_numbers_are_counted() -> None:
     assert found["numbers"]("5 of 6", "5 von 7") == (1, 2)
     assert found["placeholders"]("Delete %s files of %s", "%s의 파일 %s개를 삭제") == (2, 2)
     assert found["numbers"]("Wait 10 minutes", "10분 동안 기다리기") == (1, 1)
+
+
+def test_what_no_source_has_is_named() -> None:
+    metrics = ["bleu", "numbers", "placeholders"]
+    sources = ["no digit", "but {one}"]
+    assert nothing_to_count(sources, counters(), metrics) == ["numbers"]
+    assert nothing_to_count([*sources, "5"], counters(), metrics) == []
+    assert nothing_to_count(["", "plain"], counters(), ["placeholders"]) == ["placeholders"]
 
 
 def test_a_broken_glossary_is_an_error(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import claim, is_run
 from dragoman.run.training_facts import training_text
+from dragoman.saved.directions import check_same_languages
 from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import (
     CONFIG_FILE,
     WEIGHTS_FILE,
+    SavedModel,
     average_weights,
     home_of,
     load_model,
@@ -23,8 +25,8 @@ from dragoman.saved.model import (
     save_model,
 )
 from dragoman.saved.model_card import TrainingFacts, TrainingText
-from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import newest_checkpoints
+from dragoman.training.warm_start import differences_of_kind
 
 
 def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
@@ -37,15 +39,15 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
     Raises:
         ConfigError: ``output`` exists.
-        SavedError: one is missing, damaged or from another configuration or vocabulary; or another
-            process is using the run that contains ``output``.
+        SavedError: one is missing, damaged or of another configuration, vocabulary or languages;
+            or another process is using the run that contains ``output``.
     """
     if os.path.lexists(output):
         raise ConfigError(f"{output}: exists already; name a directory that does not")
     chosen = [found for path in paths for found in _weights_of(path, last)]
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
-        _check_vocabularies(first.vocabularies, path, chosen[0])
+        _check_alike(first, load_model(path, "cpu"))
     weights = merged(average_weights(path / WEIGHTS_FILE for path in chosen))
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
     with claim(runs[0]) if runs else nullcontext():
@@ -87,9 +89,20 @@ def _facts(chosen: Sequence[Path]) -> TrainingFacts:
     return TrainingFacts(text=tuple(text))
 
 
-def _check_vocabularies(wanted: Vocabularies, path: Path, first: Path) -> None:
-    if load_model(path, "cpu").vocabularies.fingerprints != wanted.fingerprints:
+def _check_alike(first: SavedModel, other: SavedModel) -> None:
+    """Check that weights of the same names and shapes mean the same.
+
+    Raises:
+        SavedError: they do not.
+    """
+    if other.vocabularies.fingerprints != first.vocabularies.fingerprints:
         raise SavedError(
-            f"{path}: its vocabulary is not that of {first}; average checkpoints of one run, or "
-            "of runs with the same vocabulary"
+            f"{other.path}: its vocabulary is not that of {first.path}; average checkpoints of one "
+            "run, or of runs with the same vocabulary"
         )
+    if found := list(differences_of_kind(other.config.model, first.config.model)):
+        raise SavedError(
+            f"{other.path}: cannot be averaged with {first.path}: it is of another configuration: "
+            f"{'; '.join(found)}"
+        )
+    check_same_languages(first, other)

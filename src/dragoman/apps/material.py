@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import named, shown
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
 from dragoman.text.language_codes import is_language_tag
 from dragoman.text.sides import language_of_file
+
+log = logging.getLogger(__name__)
+
+_SPREADSHEETS = {".csv", ".xlsx", ".xls", ".ods"}
+_SIDES = {"source", "target", "src", "tgt", "trg"}  # columns that are called after no language
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,11 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
     except FormatError as error:
         if choice.format is not None:
             raise
+        if path.suffix.lower() in _SPREADSHEETS:
+            raise ConfigError(
+                f"{path}: spreadsheets and CSV are not read; save it as text separated by tabs "
+                "(.tsv), in UTF-8 and without quotation marks around the cells"
+            ) from error
         raise ConfigError(
             f"{path}: its suffix does not determine its format; name it with --format, or "
             f"{_what_to_give()}"
@@ -133,10 +145,23 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
         languages = choice.source or told[0] or "source", choice.target or told[1] or "target"
         return CorpusPart(path=str(path), format=choice.format), languages
     names = _chosen(form.offered_sides(path), choice, path)
+    if form.sides == "columns" and choice.source is None and choice.target is None:
+        _warn_of_no_header(path, names)
     part = CorpusPart(path=str(path), source=names[0], target=names[1], format=choice.format)
     # A JSONL key may be prefixed with the objects that contain it.
     source, target = (name.rpartition(".")[2] for name in names)
     return part, (source, target) if source != target else names
+
+
+def _warn_of_no_header(path: Path, names: tuple[str, str]) -> None:
+    """Say so where the columns have names like no header, as those of a first pair."""
+    if not any(is_language_tag(name) or name.lower() in _SIDES for name in names):
+        log.warning(
+            "%s: the first line is read as the header, with the columns %s; if it is a pair, put a "
+            "header in front, such as en and de with a tab between",
+            path,
+            " and ".join(map(shown, names)),
+        )
 
 
 def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
@@ -156,9 +181,9 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
     if suffixes[::-1] == [choice.source, choice.target]:
         suffixes, ours = suffixes[::-1], ours[::-1]
     elif None in (choice.source, choice.target) and None not in suffixes:
-        named = [choice.source in (None, suffixes[0]), choice.target in (None, suffixes[1])]
+        in_order = [choice.source in (None, suffixes[0]), choice.target in (None, suffixes[1])]
         swapped = [choice.source in (None, suffixes[1]), choice.target in (None, suffixes[0])]
-        if not all(named) and all(swapped):
+        if not all(in_order) and all(swapped):
             suffixes, ours = suffixes[::-1], ours[::-1]
     source, target = choice.source or suffixes[0], choice.target or suffixes[1]
     if source is None or target is None or source == target:
@@ -186,18 +211,18 @@ def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, st
         if choice.source == choice.target:
             raise ConfigError(f"--source and --target are both {choice.source!r}; name two sides")
         return choice.source, choice.target
-    named = {choice.source, choice.target}
-    open_names = [name for name in offered if name not in named]
+    given = {choice.source, choice.target}
+    open_names = [name for name in offered if name not in given]
     languages = [name for name in open_names if is_language_tag(name.rpartition(".")[2])]
     # Among others, "id" is more likely a row number than Indonesian.
     languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
-    wanted = 2 - len(named - {None})
+    wanted = 2 - len(given - {None})
     for candidates in (open_names, languages):
         if len(candidates) == wanted:
             left = iter(candidates)
             return choice.source or next(left), choice.target or next(left)
     raise ConfigError(
-        f"{path}: it has {', '.join(offered) or 'no text'}; say which are source and target, "
+        f"{path}: it has {named(offered) or 'no text'}; say which are source and target, "
         f"{_example(languages, choice)}"
     )
 

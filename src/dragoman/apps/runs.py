@@ -14,6 +14,7 @@ import click
 from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.apps.results import print_json
 from dragoman.core.errors import MissingExtraError, SavedError
+from dragoman.core.wording import in_shell
 from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
@@ -56,7 +57,7 @@ def opened_run(run: Path, settings: Sequence[str] = ()) -> Iterator[Experiment]:
         if end := ended_by(experiment.config, run):
             tell(
                 f"{run}: training ended at {end}; only scoring is left. To train longer, raise "
-                f"it: dragoman resume {run} --set {end.partition(':')[0]}=..."
+                f"it: dragoman resume {in_shell(run)} --set {end.partition(':')[0]}=..."
             )
         yield experiment
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 MOST = 20
@@ -29,6 +31,11 @@ def named(names: Iterable[str]) -> str:
     known = [f"{' '.join(one.split()):.80}" for one in names]
     more = f" and {len(known) - MOST:,} more" if len(known) > MOST else ""
     return ", ".join(known[:MOST]) + more
+
+
+def in_shell(value: Path | str) -> str:
+    """A path or another argument as a command has it that can be pasted."""
+    return shlex.quote(str(value))
 
 
 def shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
-from dragoman.core.wording import listed
+from dragoman.core.wording import in_shell, listed
 from dragoman.recipe import ExperimentConfig, relocate_glossary
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -69,7 +69,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     if refused := [key for key in changed if not _may_change(key)]:
         raise ConfigError(
             f"{run}: {', '.join(refused)} cannot change in a run that has begun; start another "
-            f"with: dragoman train {where} --run OTHER --set KEY=VALUE. What can change: "
+            f"with: dragoman train {in_shell(where)} --run OTHER --set KEY=VALUE. What can change: "
             f"{', '.join(CHANGEABLE)}"
         )
     progress = progress_of(run)

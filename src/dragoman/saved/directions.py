@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.core.errors import ConfigError
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.wording import in_shell
 from dragoman.text.examples import Direction
-from dragoman.text.language_codes import meant
+from dragoman.text.language_codes import base_language, meant
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dragoman.models.interface import FamilyConfig
-    from dragoman.saved.model import SavedConfig
+    from dragoman.saved.model import SavedConfig, SavedModel
 
 
 def tags_for(
@@ -66,6 +67,23 @@ def language_pairs(config: SavedConfig) -> list[tuple[str, str]]:
     found = [(one.source_language, one.target_language) for one in config.directions]
     found = found or [(config.source_language, config.target_language)]
     return list(dict.fromkeys(pair for pair in found if pair[0] != pair[1]))
+
+
+def check_same_languages(first: SavedModel, other: SavedModel) -> None:
+    """Check that two models can translate the same; languages without names may be any.
+
+    Raises:
+        SavedError: they have no direction in common.
+    """
+    pairs = [language_pairs(one.config) for one in (other, first)]
+    bases = [{tuple(map(base_language, pair)) for pair in found} for found in pairs]
+    nameless = any("source" in pair or "target" in pair for pair in pairs[0] + pairs[1])
+    if all(bases) and not nameless and bases[0].isdisjoint(bases[1]):
+        theirs, ours = (", ".join("-".join(pair) for pair in found) for found in pairs)
+        raise SavedError(
+            f"{other.path}: translates {theirs}, and {first.path} {ours}; name models of the same "
+            "languages"
+        )
 
 
 def tags_between(
@@ -202,13 +220,13 @@ def usage(
     if not translates:
         return start_from(model)
     if config.writes_labels:
-        return f"dragoman classify {model} < input.txt"
+        return f"dragoman classify {in_shell(model)} < input.txt"
     if not config.reads_source:
-        return f"dragoman score {model} text.txt"
+        return f"dragoman score {in_shell(model)} text.txt"
     translated = [one for one in directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))
     to = f" --to {targets[0]}" if len(targets) > 1 else ""
-    return f"dragoman translate {model}{to} < input.txt"
+    return f"dragoman translate {in_shell(model)}{to} < input.txt"
 
 
 def start_from(model: str | Path) -> str:

@@ -25,6 +25,7 @@ from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.device import Precision, best_device, working_precision
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_directory
+from dragoman.core.wording import in_shell
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.layers.low_rank import merged
@@ -279,14 +280,14 @@ def model_directory(path: Path) -> Path:
             raise SavedError(
                 f"{path}: its {CONFIG_FILE} is missing; copy the whole model, or name a checkpoint "
                 "within its run; if another toolkit made it, make it Dragoman's with 'dragoman "
-                f"import {path} --output MODEL'"
+                f"import {in_shell(path)} --output MODEL'"
             )
         return path
     if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
+        run, output = in_shell(path), in_shell(path / MODEL_DIRECTORY)
         raise SavedError(
-            f"{path}: this run has no finished model; finish it with 'dragoman resume {path}', or "
-            f"make one of its checkpoints with 'dragoman average {path} --output "
-            f"{path / MODEL_DIRECTORY}'"
+            f"{path}: this run has no finished model; finish it with 'dragoman resume {run}', or "
+            f"make one of its checkpoints with 'dragoman average {run} --output {output}'"
         )
     if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.core.wording import in_shell
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
@@ -152,7 +153,8 @@ class Distillation:
         if changed := list(changed_keys(plain_values(found), wanted)):
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); continue it "
-                f"with 'dragoman resume {self.run}', or choose another directory with --run"
+                f"with 'dragoman resume {in_shell(self.run)}', or choose another directory with "
+                "--run"
             )
         return experiment
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import in_shell
 from dragoman.experiment import Experiment
 from dragoman.run.run_directory import is_run
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
@@ -48,7 +49,7 @@ def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Itera
     if not is_run(run):
         raise ConfigError(
             f"{run}: not a run, so its training text is not known; name the text behind the model: "
-            f"dragoman shortlist {run} FILES"
+            f"dragoman shortlist {in_shell(run)} FILES"
         )
     prepared = Experiment.open(run).prepare()
     store = prepared.store

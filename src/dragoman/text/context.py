@@ -54,6 +54,10 @@ class ContextConfig(Config):
         parts = [word for one in before for word in (one, self.separator)]
         return " ".join([*(parts or [self.separator]), text])
 
+    def alone(self, text: str) -> str:
+        """A joined sentence without those before it."""
+        return text.rpartition(self.separator)[2].strip()
+
     def shorter(self, text: str, tags: Sequence[str] = ()) -> str | None:
         """The same without the farthest sentence; None if nothing is left to leave out.
 

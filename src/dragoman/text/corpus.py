@@ -456,6 +456,11 @@ def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
     return (one for one in drawn if one is not None)
 
 
+def own_source(example: Example, part: CorpusPart) -> str:
+    """What a translation owes its source: that without the tags and the context before it."""
+    return example.source if part.context is None else part.context.alone(example.source)
+
+
 def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
     """The same as pairs that a model reads: tags in front of the sources.
 

@@ -85,7 +85,7 @@ class Glossary:
 
         Args:
             path: the file, compressed or not.
-            languages: source and target language, needed for TBX only.
+            languages: source and target language, needed for TBX; a table may have them as header.
 
         Raises:
             DataError: the file is missing or broken, or terms contradict each other.

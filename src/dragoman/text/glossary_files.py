@@ -8,7 +8,8 @@
     IT<TAB>EDV<TAB>case-sensitive
 
 ``|`` separates translations, any one of which will do, and spaces or commas separate flags.  A
-first line ``source<TAB>target`` is a header.  Nothing is quoted.
+first line ``source<TAB>target``, or the two languages if they are known, is a header.  Nothing is
+quoted.
 
 **TBX** has concepts with terms in several languages, which any version and dialect writes alike but
 for the names of the elements: ``termEntry``, ``langSet`` before version 3, ``conceptEntry``,
@@ -25,7 +26,7 @@ from xml.etree.ElementTree import Element
 from dragoman.core.errors import DataError
 from dragoman.core.wording import named, shown
 from dragoman.text.glossary import Term
-from dragoman.text.language_codes import spelling
+from dragoman.text.language_codes import base_language, spelling
 from dragoman.text.lines import COMPRESSIONS, read_lines
 from dragoman.text.normalization import normalize
 from dragoman.text.word_edges import fold
@@ -47,15 +48,15 @@ def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term
 
     Args:
         path: TBX if its suffix is ``.tbx``, otherwise a table.
-        languages: source and target language; a table needs none.
+        languages: source and target language; a table needs none, but may have them as a header.
 
     Raises:
         DataError: the file is missing, not UTF-8, or not in the format; or TBX has no term in one
-            of the languages.
+            of the languages; or the header of a table has them in the other order.
     """
     if is_tbx(path):
         return _read_tbx(path, languages), "entry"
-    return list(_read_table(path)), "line"
+    return list(_read_table(path, languages)), "line"
 
 
 def is_tbx(path: Path) -> bool:
@@ -81,11 +82,10 @@ def _kept(text: str, number: int) -> Term:
     return Term(text, (text,), case_sensitive=True, do_not_translate=True, line=number)
 
 
-def _read_table(path: Path) -> Iterator[Term]:
+def _read_table(path: Path, languages: tuple[str, str] | None) -> Iterator[Term]:
     for number, line in enumerate(read_lines(path), 1):
         cells = [cell.strip() for cell in line.split("\t")]
-        header = tuple(cell.lower() for cell in cells) == _HEADER[: len(cells)]
-        if not any(cells) or (number == 1 and header and len(cells) > 1):
+        if not any(cells) or (number == 1 and _is_header(path, cells, languages)):
             continue
         where = f"{path}:{number}"
         if not _FEWEST_COLUMNS <= len(cells) <= _MOST_COLUMNS:
@@ -104,6 +104,28 @@ def _read_table(path: Path) -> Iterator[Term]:
             continue
         targets = tuple(one.strip() for one in target.split("|"))
         yield Term(source, targets, CASE_SENSITIVE in flags, DO_NOT_TRANSLATE in flags, number)
+
+
+def _is_header(path: Path, cells: list[str], languages: tuple[str, str] | None) -> bool:
+    """Whether the first line of a table names its columns.
+
+    Raises:
+        DataError: it names the target language first.
+    """
+    if len(cells) < _FEWEST_COLUMNS:
+        return False
+    if tuple(cell.lower() for cell in cells) == _HEADER[: len(cells)]:
+        return True
+    if languages is None:
+        return False
+    named_here = [base_language(cell) for cell in cells[:_FEWEST_COLUMNS]]
+    known = [base_language(language) for language in languages]
+    if named_here == known[::-1] != known:
+        raise DataError(
+            f"{path}:1: the columns are {cells[0]} and {cells[1]}; write the terms of the source "
+            f"language, {languages[0]}, into the first column"
+        )
+    return named_here == known
 
 
 def _read_tbx(path: Path, languages: tuple[str, str] | None) -> list[Term]:

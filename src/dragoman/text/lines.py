@@ -20,6 +20,7 @@ from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_FEWEST_NULS = 4  # in every second byte of a line, from which that is no accident
 _CHUNK_BYTES = 2**17
 # Of a Zstandard file at once: 4 bytes of one may stand for 128 KiB, so that larger chunks could
 # fill the memory.
@@ -70,7 +71,7 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
     Raises:
         DataError: a line is not UTF-8, and the message names the line and byte (both from 1); or
-            it is too long to be text.
+            it is too long to be text; or the first one is UTF-16 by all its bytes.
     """
     for number, raw in enumerate(iter(partial(stream.readline, _LONGEST_LINE + 1), b""), 1):
         if len(raw) > _LONGEST_LINE:
@@ -81,6 +82,8 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(_not_utf8(raw, name, number, error.start)) from error
+        if number == 1 and (encoding := _utf16_of(raw)) is not None:
+            raise DataError(f"{name}: {encoding}, not UTF-8; convert the file: {_iconv(encoding)}")
         if line.endswith("\r\n"):
             yield line[:-2]
         elif line.endswith("\n"):
@@ -188,11 +191,30 @@ def _is_skippable(start: bytes) -> bool:
 def _not_utf8(raw: bytes, name: str, number: int, position: int) -> str:
     if number == 1 and any(raw.startswith(sign) for sign in _SIGNS.values()):
         return f"{name}: compressed; decompress it on the way, with zcat, xzcat or zstdcat"
-    encoding = "UTF-16" if number == 1 and raw.startswith(_UTF16_MARKS) else "ISO-8859-1"
+    if number == 1 and raw.startswith(_UTF16_MARKS):
+        encoding = "UTF-16"
+    else:  # without a mark, what Windows calls Unicode
+        encoding = "UTF-16LE" if b"\0" in raw else "ISO-8859-1"
     return (
         f"{name}:{number}: not UTF-8 at byte {position + 1} of the line (0x{raw[position]:02X}); "
-        f"convert the file, for example if it is {encoding}: iconv -f {encoding} -t UTF-8"
+        f"convert the file, for example if it is {encoding}: {_iconv(encoding)}"
     )
+
+
+def _utf16_of(raw: bytes) -> str | None:
+    """The kind of UTF-16 without a mark that a first line of plain letters is in; None for none.
+
+    Its bytes are UTF-8, too: every second one is NUL.
+    """
+    even, odd = raw[::2], raw[1::2]
+    for encoding, high, low in (("UTF-16LE", odd, even), ("UTF-16BE", even, odd)):
+        if len(high) >= _FEWEST_NULS and not any(high) and 0 not in low:
+            return encoding
+    return None
+
+
+def _iconv(encoding: str) -> str:
+    return f"iconv -f {encoding} -t UTF-8"
 
 
 class _ZstandardFile(io.RawIOBase):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,17 @@ def counters(
     if glossary is not None:
         found["terms"] = Terminology([Glossary.read(glossary, languages)])
     return {name: partial(_kept, terms) for name, terms in found.items()}
+
+
+def nothing_to_count(
+    sources: Sequence[str], counts: Mapping[str, Count], metrics: Sequence[str]
+) -> list[str]:
+    """Those of ``metrics`` of which no source has anything, so that a rate of 100 says nothing."""
+    return [
+        metric
+        for metric in metrics
+        if metric in counts and not any(counts[metric](source, "")[1] for source in sources)
+    ]
 
 
 def _kept(terms: Terminology, source: str, translation: str) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from torch import Tensor
 from dragoman.core.device import keep_freed_memory, working_precision
 from dragoman.core.errors import InterruptedRunError, TrainingError
 from dragoman.core.files import sweep
+from dragoman.core.wording import in_shell
 from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.evaluation.metrics import is_better
@@ -320,7 +321,7 @@ class Trainer:
         reason = received.name if received else "another process"
         return InterruptedRunError(
             f"stopped at step {self.progress.step} by {reason}; everything is saved; continue "
-            f"with: dragoman resume {self._run}",
+            f"with: dragoman resume {in_shell(self._run)}",
             received,
         )
 

@@ -187,7 +187,7 @@ def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY
     digest_of(config, key)
     described = home_of(model_directory(Path(config.model))) / CONFIG_FILE
     parent = read_config(described).model
-    if differences := list(_differences(parent, model, config.parts)):
+    if differences := list(differences_of_kind(parent, model, config.parts)):
         remedy = f"set model as {described} says, or take fewer parts"
         if parent.family != model.family and model.components:
             remedy = f"name it in model.{' or model.'.join(model.components)} instead"
@@ -221,7 +221,9 @@ def take_over(
     _copy(model, vocabularies, load_model(config.model, "cpu"), config, key)
 
 
-def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
+def differences_of_kind(
+    parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part] = _ALL
+) -> Iterator[str]:
     """Differences that affect weights of ``parts``, such as "d_model 512, here 256"."""
     if parent.family == child.family:
         theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())

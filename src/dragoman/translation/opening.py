@@ -14,7 +14,13 @@ from dragoman.core.device import SearchPrecision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.adapter import Adapter, read_adapter
-from dragoman.saved.directions import check_source, start_from, tags_for, telling_tags
+from dragoman.saved.directions import (
+    check_same_languages,
+    check_source,
+    start_from,
+    tags_for,
+    telling_tags,
+)
 from dragoman.saved.language_pieces import foreign_pieces
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -122,8 +128,8 @@ def open_system(
         loaded: models in memory already, by path, on the same device and in the same precision.
 
     Raises:
-        SavedError: a model or adapter is missing or damaged, the adapter is of another model, or
-            the vocabularies differ.
+        SavedError: a model or adapter is missing or damaged, the adapter is of another model,
+            vocabularies differ, or models of an ensemble have no direction in common.
         ConfigError: a device that does not exist, an invalid search setting or weight, a language
             or tag that the first model does not know, or a language model where a translation model
             is needed, or the other way round.
@@ -150,6 +156,7 @@ def open_system(
             )
     for other in others:
         check_same_vocabularies(first, other)
+        check_same_languages(first, other)
         if other.config.context != first.config.context:
             raise ConfigError(
                 f"{other.path}: it does not read the context that {first.path} reads; models of "

@@ -218,6 +218,24 @@ def test_evalb_refuses_what_it_would_ignore(
     assert dragoman("evaluate", trees, trees, "--evalb", "--json", "-q").code == 0
 
 
+def test_a_rate_of_nothing_is_warned_about(
+    files: dict[str, Path],
+    tmp_path: Path,
+    dragoman: CommandLine,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    glossary = tmp_path / "terms.tsv"
+    glossary.write_text("cat\tKatze\n", encoding="utf-8")
+    evaluate = ("evaluate", files["good"], files["reference"], "--glossary", glossary)
+    outcome = dragoman(*evaluate, "--source", files["reference"], "--metric", "numbers")
+    assert "terms = 100.00" in outcome.out
+    assert caplog.messages == ["--source has no terms, so their rate of 100% says nothing"]
+    caplog.clear()
+    glossary.write_text("Katze\tKatze\n", encoding="utf-8")
+    assert "terms = " in dragoman(*evaluate, "--source", files["reference"]).out
+    assert not caplog.messages
+
+
 def test_the_rate_of_lines_in_another_language(
     files: dict[str, Path], dragoman: CommandLine
 ) -> None:

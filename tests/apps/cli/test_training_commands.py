@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -15,11 +16,14 @@ from command_line import STEPS, CommandLine, experiment, one_error, write_experi
 from tiny_model import save_tiny_adapter, save_tiny_model
 
 from dragoman.apps.progress import TrainingProgress
+from dragoman.core.config import parse
 from dragoman.core.errors import SavedError
 from dragoman.core.locks import lock
+from dragoman.models import TransformerConfig
 from dragoman.run.run_directory import MARKER
 from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.text.examples import Direction
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
@@ -79,6 +83,25 @@ def test_files_put_into_the_model_are_told_before_training(
     line = one_error(dragoman("train", config, "--run", tmp_path), 6)
     assert "model: holds thesis.tex, which Dragoman did not put there" in line
     assert not checkpoints(tmp_path)
+
+
+def test_commands_that_are_told_can_be_pasted(
+    config: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    """With the settings that the text was prepared with, and with quotation marks if need be."""
+    run = tmp_path / "my run"
+    settings = ["seed=3", "training.schedule={decay: linear, warmup_steps: 2}"]
+    given = [word for one in settings for word in ("--set", one)]
+    told = dragoman("prepare", config, "--run", run, *given).out.rpartition("train with: ")[2]
+    assert shlex.split(told) == ["dragoman", "train", str(config), "--run", str(run), *given]
+    trained = dragoman(*shlex.split(told)[1:])
+    assert trained.code == 0, trained.err
+    assert yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))["seed"] == 3
+    assert f"Use it: dragoman translate '{run}' < input.txt" in trained.out
+    again = one_error(dragoman(*shlex.split(told)[1:]), 2)
+    assert f"dragoman resume '{run}'" in again
+    ended = dragoman("resume", run)
+    assert f"dragoman resume '{run}' --set training.max_steps=..." in ended.err
 
 
 def test_prepare_then_train_with_one_that_is_done_twice(
@@ -326,6 +349,32 @@ def test_no_average_of_different_vocabularies(
     outcome = dragoman("average", trained, run, "--output", tmp_path / "model")
     assert "vocabulary" in one_error(outcome, 4)
     assert "vocabulary" in one_error(dragoman("translate", trained, run), 4)
+
+
+def test_no_average_of_models_whose_weights_mean_something_else(
+    dragoman: CommandLine, tmp_path: Path
+) -> None:
+    """Though they have the same names and shapes: of other heads, or of the way back."""
+
+    def model(name: str, source: str = "en", target: str = "de", **values: Any) -> Path:
+        directions = (Direction(source_language=source, target_language=target),)
+        sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8, "heads": 2}
+        config = parse(TransformerConfig, {**sizes, **values}, name)
+        return save_tiny_model(tmp_path / name, directions=directions, config=config)
+
+    first, output = model("first"), tmp_path / "mean"
+    for other, said in (
+        (model("heads", heads=1), "of another configuration: heads 1, here 2"),
+        (model("back", "de", "en"), "back: translates de-en, and"),
+    ):
+        assert said in one_error(dragoman("average", first, other, "--output", output), 4)
+    refused = one_error(dragoman("translate", first, tmp_path / "back", stdin=b"a b\n"), 4)
+    assert "translates de-en, and" in refused
+    assert not output.exists()
+    for name, source, target in (("region", "en-GB", "de"), ("nameless", "source", "target")):
+        other = model(name, source, target, dropout=0.4)
+        assert dragoman("average", first, other, "--output", tmp_path / f"{name}-mean").code == 0
+        assert dragoman("translate", first, other, stdin=b"a b\n").code == 0
 
 
 def test_no_average_of_nothing(dragoman: CommandLine, tmp_path: Path) -> None:

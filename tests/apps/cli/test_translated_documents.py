@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from command_line import call, one_error
 from tiny_model import save_tiny_model
 
+from dragoman.saved.model import CONFIDENCE_FILE
 from dragoman.text.examples import Direction
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
 from dragoman.translation.service.model_service import ModelService
@@ -111,7 +113,8 @@ def test_a_slash_says_that_a_new_output_is_a_directory(
         (["report.txt", "--output", "report.txt", "--force"], 2, "this is an input"),
         (["report.txt", "--output", "report.html"], 2, "the translation of a .txt file is one"),
         (["report.txt", "--mbr", "4", "--beam", "3"], 2, "--beam: --mbr chooses among samples"),
-        (["report.txt", "--to", "fr"], 2, "no direction of the model fits"),
+        (["report.txt", "--to", "fr"], 2, "no direction of the model is into fr; it has en-de"),
+        (["report.txt", "--keep", "names.txt", "--output", "names.txt", "--force"], 2, "an input"),
         (["missing.txt"], 3, "missing.txt: no such file"),
         (["notes.pdf"], 3, "neither a model, which is a directory, nor a document"),
         (["bad.txt"], 3, "bad.txt: the file is not UTF-8 at byte 1"),
@@ -132,10 +135,34 @@ def test_what_makes_no_sense_is_refused_and_nothing_written(
     monkeypatch.chdir(document.parent)
     Path("notes.pdf").write_bytes(b"x")
     Path("bad.txt").write_bytes(b"\xff")
+    Path("names.txt").write_text("Ada\n")
     before = sorted(Path().iterdir())
     assert message in one_error(call("translate", model, *arguments), code)
     assert sorted(Path().iterdir()) == before
     assert document.read_text(encoding="utf-8") == TEXT
+    assert Path("names.txt").read_text() == "Ada\n"
+
+
+def test_a_document_as_lines_is_warned_about(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines, strings = tmp_path / "lines.txt", tmp_path / "ui.po"
+    for path in (lines, strings):
+        path.write_text('msgid "a b"\n')
+    assert call("translate", model, "--input", lines, "--input", strings).code == 0
+    (message,) = [one for one in caplog.messages if "--input" in one]
+    assert message.startswith(f"--input {strings}: each of its lines is translated as it stands")
+
+
+def test_a_document_asks_for_no_confidence(
+    model: Path, document: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So an old calibration of the model is nothing to warn about."""
+    copy = document.with_name("calibrated")
+    shutil.copytree(model, copy)
+    (copy / CONFIDENCE_FILE).write_text("{}")
+    assert call("translate", copy, document, "-q").code == 0
+    assert not caplog.messages
 
 
 def test_a_model_without_names_of_languages_needs_them(tmp_path: Path, document: Path) -> None:

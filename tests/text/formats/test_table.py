@@ -59,6 +59,16 @@ def test_each_format_tells_its_sides(tmp_path: Path) -> None:
         offered("b.tsv")
 
 
+def test_a_table_whose_lines_end_with_cr_alone_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"en\tde\rhouse\tHaus\rroom\tZimmer\r")
+    message = r"a\.tsv:1: a carriage return within the header; .* tr '\\r' '\\n'"
+    with pytest.raises(DataError, match=message):
+        format_of(path).offered_sides(path)
+    with pytest.raises(DataError, match=message):
+        list(read_pairs(CorpusPart(path=str(path), source="en", target="de")))
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

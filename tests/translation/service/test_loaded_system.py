@@ -94,7 +94,7 @@ def test_a_tag_in_a_text_is_text(folder: Path) -> None:
         ("unnamed", {}, "does not say what its source language is; name it by source_language"),
         ("unnamed", {"source_language": "en"}, "what its target language is"),
         ("lm", {}, "a language model"),
-        ("many", {"target_language": "fr"}, "no direction of the model fits"),
+        ("many", {"target_language": "fr"}, "no direction of the model is into fr; it has "),
         ("many", {"adapters": {"ui": "x"}}, "adapters: a server chooses"),
     ],
 )

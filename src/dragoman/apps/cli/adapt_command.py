@@ -16,6 +16,7 @@ from dragoman.apps.cli.options import (
     pairs_options,
     set_option,
 )
+from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
     from dragoman.techniques.adaptation.flow import Domain
@@ -155,7 +156,7 @@ def adapt(
         click.echo(f"Note: {note}.")
     click.echo(f"\n{found.report.outcome()}.")
     click.echo(f"Model:  {found.experiment.run / 'model'}")
-    click.echo(f"Use it: dragoman translate {found.experiment.run} < input.txt")
+    click.echo(f"Use it: dragoman translate {in_shell(found.experiment.run)} < input.txt")
 
 
 def _beside(model: Path, name: str) -> Path:

@@ -17,6 +17,7 @@ from dragoman.apps.cli.options import (
     set_option,
 )
 from dragoman.apps.results import print_json
+from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
     from dragoman.recipe import ExperimentConfig
@@ -169,7 +170,7 @@ def backtranslate(
         return
     click.echo(table(found, scores))
     click.echo(f"\nModel:  {found.rounds[-1].forward}")
-    click.echo(f"Use it: dragoman translate {found.use} < input.txt")
+    click.echo(f"Use it: dragoman translate {in_shell(found.use)} < input.txt")
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from dragoman.apps.cli.options import (
     default_run,
     run_option,
     set_option,
+    train_command,
 )
 from dragoman.apps.cli.system_options import described, described_without_workers
 from dragoman.apps.progress import is_quiet, tell, write_line
@@ -89,7 +90,7 @@ def bulk_prepare(
         prepared = experiment.prepare(workers=workers)
     _conclude(chosen, meter, prepared.report, {"run": str(run)})
     if not chosen.as_json:
-        click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
+        click.echo(f"Ready in {run}; train with: {train_command(config, run, settings)}")
 
 
 @bulk.command("clean")

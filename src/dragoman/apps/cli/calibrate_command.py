@@ -22,6 +22,7 @@ from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import make_directory
+from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
     from dragoman.apps.tuning import DevText
@@ -117,8 +118,9 @@ def calibrate(
     click.echo(_heading(found, text, is_new=written is not None))
     click.echo(table(found.reliability))
     if written is not None:
-        given = "--confidence" if output is None else f"--confidence --calibration {written}"
-        click.echo(f"\nWritten: {written}\nUse it: dragoman translate MODEL {given} < input.txt")
+        given = "" if output is None else f" --calibration {in_shell(written)}"
+        click.echo(f"\nWritten: {written}")
+        click.echo(f"Use it: dragoman translate MODEL --confidence{given} < input.txt")
 
 
 def _check_options(

@@ -9,6 +9,7 @@ import click
 
 from dragoman.apps.cli.options import PATH, RECIPE, Number, json_option, set_option
 from dragoman.apps.results import print_json
+from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
     from dragoman.apps.compare import Contest
@@ -136,5 +137,5 @@ def _what_is_left(contest: Contest) -> str:
         steps = one.experiment.config.training.max_steps
         size = f"{steps:,} steps" if steps else "no limit on steps"
         tokens = f"{one.tokens_per_step:,.0f} target tokens"
-        lines.append(f"  dragoman resume {one.experiment.run}  # {size} of {tokens}")
+        lines.append(f"  dragoman resume {in_shell(one.experiment.run)}  # {size} of {tokens}")
     return "\n".join(lines)

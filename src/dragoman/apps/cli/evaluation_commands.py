@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from dragoman.apps.reports.length_report import LengthReport
     from dragoman.evaluation.metrics import EvaluationConfig, Score, SourceSide
     from dragoman.evaluation.significance import SignificanceTest
+
+log = logging.getLogger(__name__)
 
 # As in EvaluationConfig, which --help must not import; a test checks that they are equal.
 METRICS = (
@@ -169,11 +172,15 @@ def evaluate(
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
     from dragoman.text.corpus import read_lines
+    from dragoman.text.term_rate import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
     lines = _read(hypotheses)
     sets = [list(read_lines(path)) for path in references]
     source = _source_side(options)
+    if source is not None:
+        for metric in nothing_to_count(source.lines, source.counters, config.metrics):
+            log.warning("--source has no %s, so their rate of 100%% says nothing", metric)
     scores = score_corpus(lines, sets, config, source)
     comparisons = []
     if baseline:

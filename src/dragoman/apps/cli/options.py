@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -221,6 +222,12 @@ def default_run(config: Path) -> Path:
     return Path("runs") / config.stem
 
 
+def train_command(config: Path, run: Path, settings: Iterable[str]) -> str:
+    """The command that trains what was prepared with these settings of ``--set``."""
+    given = [word for setting in settings for word in ("--set", setting)]
+    return shlex.join(["dragoman", "train", str(config), "--run", str(run), *given])
+
+
 input_option = click.option(
     "--input",
     "inputs",
@@ -258,6 +265,12 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
         )
+
+
+def settings_files(options: Mapping[str, Any]) -> list[Path]:
+    """The files that the options of a command name to say how to translate, such as a glossary."""
+    named = ("glossary", "calibration", "shortlist_file", "system_file")
+    return [*(options[one] for one in named if options[one] is not None), *options["keep"]]
 
 
 def check_description(output: Path | None, option: str = "--output") -> None:

@@ -10,6 +10,7 @@ import click
 from dragoman.apps.cli.options import PATH, check_no_input, json_option, pairs_options
 from dragoman.apps.progress import counting
 from dragoman.apps.results import print_json
+from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
     from dragoman.saved.shortlist import Shortlist
@@ -82,11 +83,11 @@ def shortlist(
     if as_json:
         print_json(size)
         return
-    given = "--shortlist" if output is None else f"--shortlist-file {place}"
+    given = "--shortlist" if output is None else f"--shortlist-file {in_shell(place)}"
     click.echo(
         f"{size['pairs']:,} pairs: {size['pieces_per_source_piece']:.1f} target pieces for each "
         f"source piece, and {size['always']:,} for every line\nWritten: {place}\n"
-        f"Use it: dragoman translate {model} {given} < input.txt"
+        f"Use it: dragoman translate {in_shell(model)} {given} < input.txt"
     )
 
 

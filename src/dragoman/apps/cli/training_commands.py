@@ -15,6 +15,7 @@ from dragoman.apps.cli.options import (
     json_option,
     run_option,
     set_option,
+    train_command,
 )
 from dragoman.apps.results import print_json
 
@@ -49,7 +50,7 @@ def prepare(
     if as_json:
         print_json({"run": str(run), "parts": prepared.report.to_json()})
         return
-    click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
+    click.echo(f"Ready in {run}; train with: {train_command(config, run, settings)}")
 
 
 @click.command()

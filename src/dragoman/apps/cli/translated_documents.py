@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import check_description, check_no_input, is_directory
+from dragoman.apps.cli.options import (
+    check_description,
+    check_no_input,
+    is_directory,
+    settings_files,
+)
 from dragoman.apps.cli.search_checks import check_read
 from dragoman.apps.cli.system_options import described
 from dragoman.apps.progress import counting, tell
@@ -97,6 +102,17 @@ def _no_document(path: Path) -> str:
     return ""
 
 
+def warn_of_documents(inputs: Sequence[Path]) -> None:
+    """Say which inputs are read line by line though their names are those of documents."""
+    for path in inputs:
+        if path.suffix.lower() != ".txt" and not _no_document(path):
+            log.warning(
+                "--input %s: each of its lines is translated as it stands; to translate it as a "
+                "document, name it without --input",
+                path,
+            )
+
+
 def refuse_document_options(options: dict[str, Any]) -> None:
     """Refuse options of documents where lines are translated.
 
@@ -137,7 +153,8 @@ def translate_documents(
     for name, flag in _LINES_ONLY.items():
         if options[name]:
             raise click.UsageError(f"{flag} is for lines, not for documents; leave it out")
-    places = _Places(documents, output, options["document_format"], replaces=options["force"])
+    read, form = settings_files(options), options["document_format"]
+    places = _Places(documents, output, form, read, replaces=options["force"])
     if as_json and places.writes_stream:
         raise click.UsageError("--json and the document would mix; name another --output")
     detects = options["source_language"] == "auto"
@@ -194,6 +211,7 @@ class _Places:
         documents: files, or ``-``.
         output: as of :func:`translate_documents`.
         form: of ``--format``.
+        read: other files, which stay as they are, too.
         replaces: whether translations that exist are replaced.
 
     Raises:
@@ -205,10 +223,11 @@ class _Places:
         documents: tuple[Path, ...],
         output: str | None,
         form: str | None,
+        read: Sequence[Path] = (),
         *,
         replaces: bool,
     ) -> None:
-        self.documents, self._replaces = documents, replaces
+        self.documents, self._read, self._replaces = documents, read, replaces
         self._output = path = None if output is None else Path(output)
         self._fills_directory = len(documents) > 1 or (output is not None and is_directory(output))
         self._suffix = None if form is None else "." + form.lower().removeprefix(".")
@@ -272,7 +291,7 @@ class _Places:
             output = self.output(document, target)
             if output == STREAM:
                 continue
-            check_no_input(output, files)
+            check_no_input(output, [*files, *self._read])
             if output.suffix.lower() not in form.suffixes and output.suffix:
                 raise ConfigError(
                     f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
@@ -331,7 +350,7 @@ async def _translated(system: TranslationSystem, places: _Places, *, detects: bo
     if system.target_language is not None:
         places.check(system.target_language)  # before the model is loaded, which takes a while
     async with await ModelService.open(
-        [system], pivots=(), seconds=_SECONDS, reload_seconds=0
+        [system], pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False
     ) as service:
         target, sources = _direction(service.directions(), system)
         places.check(target)

@@ -28,6 +28,7 @@ from dragoman.apps.cli.options import (
     input_option,
     is_directory,
     json_option,
+    settings_files,
 )
 from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import open_translator, system_options
@@ -35,6 +36,7 @@ from dragoman.apps.cli.translated_documents import (
     refuse_document_options,
     separated,
     translate_documents,
+    warn_of_documents,
 )
 from dragoman.apps.cli.translated_lines import (
     Flags,
@@ -56,7 +58,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STANDARD_INPUT = "standard input"
-_READ_FILES = ("glossary", "calibration", "shortlist_file", "system_file")
 
 
 @click.command()
@@ -215,6 +216,7 @@ def translate(
         translate_documents(models, documents, place, options, search, as_json=as_json)
         return
     refuse_document_options(options)
+    warn_of_documents(inputs)
     output = None if place is None else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():
         raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
@@ -399,10 +401,9 @@ def _keep_settings(options: dict[str, Any], written: dict[str, Path | None]) -> 
     Raises:
         ConfigError: one would be overwritten.
     """
-    read = [options[name] for name in _READ_FILES if options[name] is not None]
     for option, path in written.items():
         if path is not None:
-            check_no_input(path, [*read, *options["keep"]], option)
+            check_no_input(path, settings_files(options), option)
 
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:

@@ -20,6 +20,7 @@ from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import make_directory
+from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
     from dragoman.apps.tuning import DevText
@@ -118,7 +119,8 @@ def tune(
         return
     click.echo(table(found))
     if output is not None:
-        click.echo(f"\nWritten: {output}\nUse it: dragoman translate --system {output} < input.txt")
+        click.echo(f"\nWritten: {output}")
+        click.echo(f"Use it: dragoman translate --system {in_shell(output)} < input.txt")
 
 
 def models_and_text(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

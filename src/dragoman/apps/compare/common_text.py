@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import CorpusPart, Example, evaluation_examples
+from dragoman.text.corpus import CorpusPart, Example, evaluation_examples, own_source
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,10 @@ class CommonTest:
     sources: dict[str, list[str]]
     """Sources by recipe, each as its model reads them: transformed, with tags in front."""
     references: list[str]
+    own_sources: list[str]
+    """Those of the first recipe without tags and context."""
+    languages: tuple[str, str]
+    """Of sources and references."""
 
 
 def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) -> CommonTest:
@@ -62,6 +66,7 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
 def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
     """The set ``name`` as the transforms of each recipe leave it."""
     common: list[Example] = []
+    own_sources: list[str] = []
     sources: dict[str, list[str]] = {}
     for recipe, config in configs.items():
         part = _part(config, name)
@@ -70,6 +75,7 @@ def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
         if not found:
             raise DataError(f"{part.name}: no pair of {name} has both sides filled")
         common = common or found
+        own_sources = own_sources or [own_source(one, part) for one in found]
         if [(one.line, one.target) for one in found] != [(o.line, o.target) for o in common]:
             raise ConfigError(
                 f"{recipe}: its transforms leave other lines or references of {name} than the "
@@ -78,7 +84,8 @@ def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
         if [one.source for one in found] != [one.source for one in common]:
             log.warning("%s reads other sources of %s than the first recipe", recipe, name)
         sources[recipe] = [one.tagged_source for one in found]
-    return CommonTest(name, sources, [one.target for one in common])
+    languages = common[0].source_language, common[0].target_language
+    return CommonTest(name, sources, [one.target for one in common], own_sources, languages)
 
 
 def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:

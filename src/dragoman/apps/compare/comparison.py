@@ -262,7 +262,7 @@ def _judge(
         "difference by paired approximate randomisation"
     )
     first, references, judged = next(iter(hypotheses)), [test.references], {}
-    source = source_side(next(iter(test.sources.values())), evaluation)
+    source = source_side(test.own_sources, evaluation, test.languages)
     with counting("scoring", "systems", len(hypotheses)) as count:
         for number, (name, lines) in enumerate(hypotheses.items(), 1):
             scores = score_corpus(lines, references, with_intervals, source)

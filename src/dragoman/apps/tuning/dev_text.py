@@ -14,7 +14,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import target_languages
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import CorpusPart, evaluation_examples
+from dragoman.text.corpus import CorpusPart, evaluation_examples, own_source
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class DevText:
     """What it is called in tables."""
     sources: Sequence[str]
     references: Sequence[str]
+    own_sources: Sequence[str]
+    """The sources without tags and context."""
+    languages: tuple[str, str]
+    """Of sources and references, as a glossary names them."""
     language: str | None = None
     """That of the references, if it is known."""
 
@@ -62,7 +66,8 @@ def text_of_files(
     if not examples:
         raise DataError(f"{source}, {reference}: no pair with both sides filled")
     sources, references = [one.source for one in examples], [one.target for one in examples]
-    return DevText(part.name, sources, references, _target_language(system))
+    languages = _languages(system)
+    return DevText(part.name, sources, references, sources, languages, _target_language(system))
 
 
 def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText:
@@ -106,13 +111,22 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
             "SOURCE and a REFERENCE file in the languages of both ends"
         )
     tagged = wanted is None and not system.tags
-    examples = list(evaluation_examples(sets[name].with_single_targets()))
+    part = sets[name].with_single_targets()
+    examples = list(evaluation_examples(part))
     if not examples:
-        raise DataError(f"{sets[name].name}: no pair with both sides filled")
+        raise DataError(f"{part.name}: no pair with both sides filled")
     sources = [one.tagged_source if tagged else one.source for one in examples]
     references = [one.target for one in examples]
-    language = sets[name].direction.target_language
-    return DevText(f"{name} of {model}", sources, references, language)
+    own = [own_source(one, part) for one in examples]
+    languages = part.direction.source_language, part.direction.target_language
+    return DevText(f"{name} of {model}", sources, references, own, languages, languages[1])
+
+
+def _languages(system: TranslationSystem) -> tuple[str, str]:
+    """What a system translates from and into, as it says itself or else as its model does."""
+    config = read_config(home_of(model_directory(system.models[0])) / CONFIG_FILE)
+    source = system.source_language or config.source_language
+    return source, _target_language(system) or config.target_language
 
 
 def _target_language(system: TranslationSystem) -> str | None:

@@ -107,7 +107,7 @@ class Tuning:
         self._system, self._text = system, text
         metric = evaluation.metrics[0]
         self._evaluation = evaluation.model_copy(update={"metrics": (metric,)})
-        self._source = source_side(text.sources, evaluation)
+        self._source = source_side(text.own_sources, evaluation, text.languages)
         build_metric(metric, self._evaluation, self._source)  # now rather than after the trials
         with self._translator(self._own_weight) as translator:
             if not translator.reads_source:

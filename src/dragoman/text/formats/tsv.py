@@ -30,7 +30,8 @@ class Tsv(Format):
         """Pairs from two columns.  A blank line is a pair of empty strings.
 
         Raises:
-            DataError: a column is missing, or a row and the header differ in their number of cells.
+            DataError: a column is missing, a row and the header differ in their number of cells, or
+                the header has a carriage return.
         """
         (path,) = files
         return _read(path, sides)
@@ -61,12 +62,12 @@ class Tsv(Format):
 
     def offered_sides(self, path: Path) -> list[str]:
         """The columns."""
-        return next(read_lines(path)).split("\t")
+        return _header(path, read_lines(path))
 
 
 def _read(path: Path, sides: Sides) -> Iterator[Pair]:
     lines = read_lines(path)
-    header = next(lines).split("\t")
+    header = _header(path, lines)
     places = [_column(header, name, path) for name in sides]
     number = 1
     for number, line in enumerate(lines, 2):
@@ -82,6 +83,21 @@ def _read(path: Path, sides: Sides) -> Iterator[Pair]:
             yield Pair("", "", number)
     if number == 1:
         raise DataError(f"{path}: only a header and no rows; give a file with pairs")
+
+
+def _header(path: Path, lines: Iterator[str]) -> list[str]:
+    """The columns.
+
+    Raises:
+        DataError: there is no line, or it is all lines of a file in which CR alone ends them.
+    """
+    first = next(lines)
+    if "\r" in first:
+        raise DataError(
+            f"{path}:1: a carriage return within the header; if no LF ends the lines of this file, "
+            "convert it: tr '\\r' '\\n'"
+        )
+    return first.split("\t")
 
 
 def _problem(cell: str, *, first: bool = False) -> str | None:

@@ -47,8 +47,12 @@ class LoadedSystem:
     """The directions that it translates in, with what the model calls their languages."""
 
     @classmethod
-    def load(cls, system: TranslationSystem) -> LoadedSystem:
+    def load(cls, system: TranslationSystem, *, confidence: bool = True) -> LoadedSystem:
         """Load the models of a system.
+
+        Args:
+            system: what translates.
+            confidence: whether it is given where it is calibrated, though the system does not ask.
 
         Raises:
             DragomanError: the errors of :meth:`Translator.of`.
@@ -70,7 +74,8 @@ class LoadedSystem:
                     f"{path}: a language model, which does not translate; name one that does"
                 )
         pairs = dict(_pairs(system, first, last))
-        translator = _opened(system, last, len(pairs))
+        confidence = confidence and _is_calibrated(system, len(pairs))
+        translator = _opened(system, last, confidence=confidence)
         loaded = cls(system, translator, last, pairs)
         try:
             checked = loaded._checked()
@@ -228,17 +233,23 @@ def _pairs(
             found.append((Pairing(*called), names))
     if not found:
         raise ConfigError(
-            f"{path}: no direction of the model fits source_language {system.source_language}, "
-            f"target_language {system.target_language}; it has "
+            f"{path}: no direction of the model is {_in_words(system)}; it has "
             f"{', '.join('-'.join(pair) for pair in pairs) or 'none'}"
         )
     yield from found
 
 
-def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Translator:
+def _in_words(system: TranslationSystem) -> str:
+    """The languages that are asked for."""
+    sides = ("from", system.source_language), ("into", system.target_language)
+    named = [f"{side} {language}" for side, language in sides if language is not None]
+    return " ".join(named) or "from one language into another"
+
+
+def _opened(system: TranslationSystem, config: SavedConfig, *, confidence: bool) -> Translator:
     """The translator of a system, which reads the language that it is to translate into.
 
-    Marks are protected where search can do so, and confidence is given where it is calibrated.
+    Marks are protected where search can do so, and ``confidence`` is given where it can be.
     """
     changes: dict[str, Any] = {}
     if {one for _, one in language_pairs(config)} == {"target"}:
@@ -249,7 +260,7 @@ def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Trans
     if protects:
         changes["terms"] = _with_marks(system.terms or TermsConfig())
     neutral = system.model_copy(update=changes)
-    if _is_calibrated(system, pairs) and not draws:
+    if confidence and not draws:
         try:
             return Translator.of(neutral.model_copy(update={"confidence": True}))
         except DragomanError as error:

@@ -94,6 +94,7 @@ class ModelService:
         batching: BatchingConfig | None = None,
         seconds: float = 60.0,
         reload_seconds: float = 5.0,
+        confidence: bool = True,
         remember: Remember | None = None,
         may_remember: Callable[[str, str], bool] = lambda source, target: True,
     ) -> ModelService:
@@ -106,6 +107,7 @@ class ModelService:
             batching: how the lines of requests are gathered.
             seconds: how long a request may take that does not say so itself.
             reload_seconds: how often to look for changed models; 0: never.
+            confidence: whether translations have one where a model is calibrated.
             remember: known translations of texts, which are given instead of new ones.  It is
                 called in a thread, once for each direction of a request.
             may_remember: from a language and another one to whether it is worth asking; never
@@ -119,7 +121,8 @@ class ModelService:
         try:
             for system in systems:
                 files.append(await asyncio.to_thread(identity, system))
-                loaded.append(await in_own_thread(LoadedSystem.load, system))
+                load = partial(LoadedSystem.load, confidence=confidence)
+                loaded.append(await in_own_thread(load, system))
         except BaseException:
             for one in loaded:
                 one.translator.close()
