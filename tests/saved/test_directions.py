@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from contextlib import nullcontext
+from pathlib import Path
 
-from dragoman.core.errors import ConfigError
+import pytest
+from tiny_model import save_tiny_model
+
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.saved.directions import (
+    check_same_languages,
     check_source,
     language_pairs,
     tags_between,
@@ -16,7 +21,7 @@ from dragoman.saved.directions import (
     telling_tags,
     usage,
 )
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.model import SavedConfig, load_model
 from dragoman.text.corpus import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
@@ -236,3 +241,30 @@ def test_the_languages_that_a_model_translates_between() -> None:
     several = saved("en-de <2de>", "en-de <ui> <2de>", "de-de", "en-fr <2fr>")
     assert language_pairs(several) == [("en", "de"), ("en", "fr")]
     assert language_pairs(saved()) == [("en", "de")]  # of before
+
+
+@pytest.mark.parametrize(
+    ("directions", "is_refused"),
+    [
+        (["en-de"], False),
+        (["en_GB-de"], False),
+        (["en-fr", "cs-de"], False),  # from English into German without having seen it
+        (["source-target"], False),
+        (["de-en"], True),
+        (["en-fr"], True),
+        (["fr-de", "cs-de"], True),
+    ],
+)
+def test_models_that_translate_together_have_languages_in_common(
+    directions: list[str], is_refused: bool, tmp_path: Path
+) -> None:
+    def model(name: str, pairs: list[str]) -> Path:
+        return save_tiny_model(tmp_path / name, directions=saved(*pairs).directions)
+
+    first, other = (
+        load_model(model("a", ["en-de"]), "cpu"),
+        load_model(model("b", directions), "cpu"),
+    )
+    told = pytest.raises(SavedError, match=f"b: translates {', '.join(directions)}, and .*a en-de")
+    with told if is_refused else nullcontext():
+        check_same_languages(first, other)

@@ -73,17 +73,19 @@ def check_same_languages(first: SavedModel, other: SavedModel) -> None:
     """Check that two models can translate the same; languages without names may be any.
 
     Raises:
-        SavedError: they have no direction in common.
+        SavedError: they have no source language or no target language in common.
     """
-    pairs = [language_pairs(one.config) for one in (other, first)]
-    bases = [{tuple(map(base_language, pair)) for pair in found} for found in pairs]
-    nameless = any("source" in pair or "target" in pair for pair in pairs[0] + pairs[1])
-    if all(bases) and not nameless and bases[0].isdisjoint(bases[1]):
-        theirs, ours = (", ".join("-".join(pair) for pair in found) for found in pairs)
-        raise SavedError(
-            f"{other.path}: translates {theirs}, and {first.path} {ours}; name models of the same "
-            "languages"
-        )
+    theirs, ours = language_pairs(other.config), language_pairs(first.config)
+    nameless = any("source" in pair or "target" in pair for pair in theirs + ours)
+    if nameless or not (theirs and ours):
+        return
+    # A direction in common is not needed: one may translate without having seen it.
+    for there, here in zip(zip(*theirs, strict=True), zip(*ours, strict=True), strict=True):
+        if {base_language(one) for one in there}.isdisjoint(map(base_language, here)):
+            raise SavedError(
+                f"{other.path}: translates {_listed(map('-'.join, theirs))}, and {first.path} "
+                f"{_listed(map('-'.join, ours))}; name models of the same languages"
+            )
 
 
 def tags_between(
@@ -244,5 +246,5 @@ def _into(config: SavedConfig, language: str) -> list[Direction]:
     return [one for one in found if one.source_language != language] or found
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
