@@ -129,7 +129,7 @@ def open_system(
 
     Raises:
         SavedError: a model or adapter is missing or damaged, the adapter is of another model,
-            vocabularies differ, or models of an ensemble have no direction in common.
+            vocabularies differ, or models of an ensemble have no languages in common.
         ConfigError: a device that does not exist, an invalid search setting or weight, a language
             or tag that the first model does not know, or a language model where a translation model
             is needed, or the other way round.
