@@ -103,7 +103,7 @@ async def _rows(model: Path, lines: Sequence[TaggedLine]) -> dict[str, dict[str,
             answers, written = [], []
             for start in range(0, len(lines), _AT_ONCE):
                 texts = [one.marked() for one in lines[start : start + _AT_ONCE]]
-                asked = with_kept(questions(request, texts, None), texts)
+                asked = await with_kept(questions(request, texts, None), texts)
                 if name == "attention":
                     asked = [replace(one, marks=()) for one in asked]
                 found = await service.translate(asked)
