@@ -149,9 +149,9 @@ def test_models_are_loaded_in_threads_that_end(
 ) -> None:
     threads: list[threading.Thread] = []
 
-    def load(system: TranslationSystem) -> LoadedSystem:
+    def load(system: TranslationSystem, **options: bool) -> LoadedSystem:
         threads.append(threading.current_thread())
-        return loaded(system)
+        return loaded(system, **options)
 
     loaded = LoadedSystem.load
     monkeypatch.setattr(LoadedSystem, "load", load)
