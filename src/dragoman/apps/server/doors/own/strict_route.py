@@ -20,48 +20,37 @@ from dragoman.translation.service.interface import RefusedError
 
 MANUAL = "/v1/docs"
 
-
 Admit = Callable[[Request], Awaitable[object]]
 """Counts a request, and refuses those without the key that is demanded."""
 
 
-def strict_route(admit: Admit) -> type[StrictRoute]:
-    """A kind of route whose requests are admitted before they learn what is wrong with them."""
+def strict_route(admit: Admit) -> type[APIRoute]:
+    """A kind of route that words what is wrong with a body with all problems and "did you mean".
 
-    class Admitting(StrictRoute):
-        async def admit(self, request: Request) -> None:
-            await admit(request)
-
-    return Admitting
-
-
-class StrictRoute(APIRoute):
-    """Words what is wrong with the body of a request with all problems and "did you mean".
-
-    See :func:`strict_route`.
+    Requests are admitted before they learn it.
     """
 
-    async def admit(self, request: Request) -> None:
-        """Count a request, and refuse it if it lacks the key that is demanded."""
-        raise NotImplementedError
+    class StrictRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            """The handler, in whose errors FastAPI's are replaced."""
+            handle = super().get_route_handler()
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, in whose errors FastAPI's are replaced."""
-        handle = super().get_route_handler()
+            async def checked(request: Request) -> Response:
+                try:
+                    return await handle(request)
+                except HTTPException:  # no JSON; handlers raise none
+                    await admit(request)
+                    raise
+                except RequestValidationError as error:
+                    # So that a wrong key is named first, and requests without sense count too.
+                    await admit(request)
+                    field = self.body_field
+                    kind = None if field is None else field.field_info.annotation
+                    raise RefusedError("invalid", _worded(error, kind)) from error
 
-        async def checked(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except HTTPException:  # no JSON; handlers raise none
-                await self.admit(request)
-                raise
-            except RequestValidationError as error:
-                # So that a wrong key is named first, and requests without sense count too.
-                await self.admit(request)
-                kind = None if self.body_field is None else self.body_field.field_info.annotation
-                raise RefusedError("invalid", _worded(error, kind)) from error
+            return checked
 
-        return checked
+    return StrictRoute
 
 
 def _worded(error: RequestValidationError, kind: object) -> str:
