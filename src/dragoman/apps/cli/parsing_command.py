@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.apps.cli.document_places import STREAM
 from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
-from dragoman.apps.cli.translated_documents import STREAM
 from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.cli.translation_commands import keep_texts
 from dragoman.apps.progress import counting

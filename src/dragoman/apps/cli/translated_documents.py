@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,12 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import (
-    check_description,
-    check_no_input,
-    is_directory,
-    settings_files,
-)
+from dragoman.apps.cli.document_places import STREAM, DocumentPlaces, named_document
+from dragoman.apps.cli.options import check_description, check_no_input, settings_files
 from dragoman.apps.cli.search_checks import check_read
 from dragoman.apps.cli.system_options import described
 from dragoman.apps.progress import counting, tell
@@ -33,9 +28,6 @@ if TYPE_CHECKING:
     from dragoman.translation.service.model_service import ModelService
 
 log = logging.getLogger(__name__)
-
-STREAM = Path("-")
-"""Standard input, or standard output."""
 
 _SECONDS = 24 * 3600.0
 """For a part of a document, however slow the model is."""
@@ -154,7 +146,7 @@ def translate_documents(
         if options[name]:
             raise click.UsageError(f"{flag} is for lines, not for documents; leave it out")
     read, form = settings_files(options), options["document_format"]
-    places = _Places(documents, output, form, read, replaces=options["force"])
+    places = DocumentPlaces(documents, output, form, read, replaces=options["force"])
     if as_json and places.writes_stream:
         raise click.UsageError("--json and the document would mix; name another --output")
     detects = options["source_language"] == "auto"
@@ -204,121 +196,6 @@ class _Done:
         }
 
 
-class _Places:
-    """Where documents come from, and where their translations go.
-
-    Args:
-        documents: files, or ``-``.
-        output: as of :func:`translate_documents`.
-        form: of ``--format``.
-        read: other files, which stay as they are, too.
-        replaces: whether translations that exist are replaced.
-
-    Raises:
-        UsageError: they do not go together.
-    """
-
-    def __init__(
-        self,
-        documents: tuple[Path, ...],
-        output: str | None,
-        form: str | None,
-        read: Sequence[Path] = (),
-        *,
-        replaces: bool,
-    ) -> None:
-        self.documents, self._read, self._replaces = documents, read, replaces
-        self._output = path = None if output is None else Path(output)
-        self._fills_directory = len(documents) > 1 or (output is not None and is_directory(output))
-        self._suffix = None if form is None else "." + form.lower().removeprefix(".")
-        if STREAM in documents and form is None:
-            raise click.UsageError("-: say by --format, such as md, what standard input is")
-        if len(documents) > 1 and (documents.count(STREAM) or path == STREAM):
-            raise click.UsageError("- is for one document at a time; name the others by themselves")
-        if self._fills_directory and path is not None and path.exists() and not path.is_dir():
-            raise click.UsageError(
-                f"--output {output}: there is a file of this name; name a directory"
-            )
-        self.writes_stream = path == STREAM or (path is None and STREAM in documents)
-
-    def name(self, document: Path) -> str:
-        """What a document is called, with the suffix of its format."""
-        if self._suffix is None:
-            return document.name
-        return f"{document.stem if document != STREAM else 'document'}{self._suffix}"
-
-    def read(self, document: Path) -> bytes:
-        """The content of a document.
-
-        Raises:
-            DataError: it cannot be read.
-        """
-        try:
-            if document == STREAM:
-                return sys.stdin.buffer.read()
-            return document.read_bytes()
-        except OSError as error:
-            raise DataError(f"{_named(document)}: cannot be read: {error.strerror}") from error
-
-    def output(self, document: Path, target: str) -> Path:
-        """Where the translation of a document goes."""
-        if self.writes_stream:
-            return STREAM
-        path = Path(self.name(document))
-        name = f"{path.stem}.{target}{path.suffix}"
-        if self._output is None:
-            return document.with_name(name)
-        if self._fills_directory:
-            return self._output / name
-        return self._output
-
-    def check(self, target: str) -> None:
-        """Refuse to lose a file.
-
-        Raises:
-            ConfigError: a translation would replace its document, another one, or, unless it may,
-                whatever else is there; or it would have the suffix of another format.
-            DataError: a document is missing, or of an unknown format.
-        """
-        from dragoman.documents.filetypes import document_format
-
-        files = [one for one in self.documents if one != STREAM]
-        outputs: set[Path] = set()
-        for document in self.documents:
-            form = document_format(self.name(document))
-            if document != STREAM and not document.exists():
-                raise DataError(f"{document}: no such file")
-            output = self.output(document, target)
-            if output == STREAM:
-                continue
-            check_no_input(output, [*files, *self._read])
-            if output.suffix.lower() not in form.suffixes and output.suffix:
-                raise ConfigError(
-                    f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
-                    "change the suffix"
-                )
-            if output in outputs:
-                raise ConfigError(
-                    f"{output}: two documents would be written there; translate them one by one"
-                )
-            if output.is_file() and not self._replaces:
-                raise ConfigError(
-                    f"{output}: exists already; replace it with --force, or name another --output"
-                )
-            outputs.add(output)
-
-    def write(self, output: Path, content: bytes) -> None:
-        """Write a translation, whole or not at all."""
-        from dragoman.core.files import atomic_write
-
-        if output == STREAM:
-            sys.stdout.buffer.write(content)
-            sys.stdout.buffer.flush()
-            return
-        with atomic_write(output, "wb") as stream:
-            stream.write(content)
-
-
 def _check_languages(system: TranslationSystem) -> None:
     """Check that the languages of a system have names, which decide how text is divided.
 
@@ -343,7 +220,9 @@ def _check_languages(system: TranslationSystem) -> None:
         )
 
 
-async def _translated(system: TranslationSystem, places: _Places, *, detects: bool) -> list[_Done]:
+async def _translated(
+    system: TranslationSystem, places: DocumentPlaces, *, detects: bool
+) -> list[_Done]:
     from dragoman.translation.service.interface import RefusedError
     from dragoman.translation.service.model_service import ModelService
 
@@ -381,7 +260,7 @@ def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tupl
 
 async def _translate_one(
     service: ModelService,
-    places: _Places,
+    places: DocumentPlaces,
     document: Path,
     system: TranslationSystem,
     languages: tuple[str, str | None],
@@ -395,7 +274,9 @@ async def _translate_one(
 
     def report(text: str, reason: str) -> None:
         untranslated.append((text, reason))
-        log.warning("%s: %r: %s; it is left as it is", _named(document), text[:_SHOWN], reason)
+        log.warning(
+            "%s: %r: %s; it is left as it is", named_document(document), text[:_SHOWN], reason
+        )
 
     with ExitStack() as stack:
         shown: list[Callable[[int], None]] = []
@@ -419,14 +300,16 @@ async def _translate_one(
     seconds = time.monotonic() - begin
     if output != STREAM:
         speed = f", {file.texts / seconds:,.1f} texts/s" if file.texts else ""
-        tell(f"{_named(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}: {output}")
+        tell(
+            f"{named_document(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}: {output}"
+        )
     return _Done(document, output, file, target, seconds, untranslated)
 
 
 def _explained(document: Path, error: RefusedError) -> ConfigError | DataError:
     """What a service refuses, as the error of a command."""
     kind = ConfigError if error.kind == "unsupported" else DataError
-    return kind(f"{_named(document)}: {error}")
+    return kind(f"{named_document(document)}: {error}")
 
 
 def _complain(done: Sequence[_Done]) -> None:
@@ -440,13 +323,9 @@ def _complain(done: Sequence[_Done]) -> None:
         path, text, reason = left[0]
         raise DataError(
             f"{_texts(len(left))} could not be translated and stayed in the source language; the "
-            f"first is {_named(path)}: {text[:_SHOWN]!r}: {reason}"
+            f"first is {named_document(path)}: {text[:_SHOWN]!r}: {reason}"
         )
 
 
 def _texts(number: int) -> str:
     return "1 text" if number == 1 else f"{number:,} texts"
-
-
-def _named(document: Path) -> str:
-    return "standard input" if document == STREAM else str(document)

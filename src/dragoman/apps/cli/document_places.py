@@ -1,0 +1,137 @@
+"""Where the documents of a command come from, and where their translations go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from dragoman.apps.cli.options import check_no_input, is_directory
+from dragoman.core.errors import ConfigError, DataError
+
+STREAM = Path("-")
+"""Standard input, or standard output."""
+
+
+class DocumentPlaces:
+    """Where documents come from, and where their translations go.
+
+    Args:
+        documents: files, or ``-``.
+        output: as of :func:`translate_documents`.
+        form: of ``--format``.
+        read: other files, which stay as they are, too.
+        replaces: whether translations that exist are replaced.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+
+    def __init__(
+        self,
+        documents: tuple[Path, ...],
+        output: str | None,
+        form: str | None,
+        read: Sequence[Path] = (),
+        *,
+        replaces: bool,
+    ) -> None:
+        self.documents, self._read, self._replaces = documents, read, replaces
+        self._output = path = None if output is None else Path(output)
+        self._fills_directory = len(documents) > 1 or (output is not None and is_directory(output))
+        self._suffix = None if form is None else "." + form.lower().removeprefix(".")
+        if STREAM in documents and form is None:
+            raise click.UsageError("-: say by --format, such as md, what standard input is")
+        if len(documents) > 1 and (documents.count(STREAM) or path == STREAM):
+            raise click.UsageError("- is for one document at a time; name the others by themselves")
+        if self._fills_directory and path is not None and path.exists() and not path.is_dir():
+            raise click.UsageError(
+                f"--output {output}: there is a file of this name; name a directory"
+            )
+        self.writes_stream = path == STREAM or (path is None and STREAM in documents)
+
+    def name(self, document: Path) -> str:
+        """What a document is called, with the suffix of its format."""
+        if self._suffix is None:
+            return document.name
+        return f"{document.stem if document != STREAM else 'document'}{self._suffix}"
+
+    def read(self, document: Path) -> bytes:
+        """The content of a document.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        try:
+            if document == STREAM:
+                return sys.stdin.buffer.read()
+            return document.read_bytes()
+        except OSError as error:
+            raise DataError(
+                f"{named_document(document)}: cannot be read: {error.strerror}"
+            ) from error
+
+    def output(self, document: Path, target: str) -> Path:
+        """Where the translation of a document goes."""
+        if self.writes_stream:
+            return STREAM
+        path = Path(self.name(document))
+        name = f"{path.stem}.{target}{path.suffix}"
+        if self._output is None:
+            return document.with_name(name)
+        if self._fills_directory:
+            return self._output / name
+        return self._output
+
+    def check(self, target: str) -> None:
+        """Refuse to lose a file.
+
+        Raises:
+            ConfigError: a translation would replace its document, another one, or, unless it may,
+                whatever else is there; or it would have the suffix of another format.
+            DataError: a document is missing, or of an unknown format.
+        """
+        from dragoman.documents.filetypes import document_format
+
+        files = [one for one in self.documents if one != STREAM]
+        outputs: set[Path] = set()
+        for document in self.documents:
+            form = document_format(self.name(document))
+            if document != STREAM and not document.exists():
+                raise DataError(f"{document}: no such file")
+            output = self.output(document, target)
+            if output == STREAM:
+                continue
+            check_no_input(output, [*files, *self._read])
+            if output.suffix.lower() not in form.suffixes and output.suffix:
+                raise ConfigError(
+                    f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
+                    "change the suffix"
+                )
+            if output in outputs:
+                raise ConfigError(
+                    f"{output}: two documents would be written there; translate them one by one"
+                )
+            if output.is_file() and not self._replaces:
+                raise ConfigError(
+                    f"{output}: exists already; replace it with --force, or name another --output"
+                )
+            outputs.add(output)
+
+    def write(self, output: Path, content: bytes) -> None:
+        """Write a translation, whole or not at all."""
+        from dragoman.core.files import atomic_write
+
+        if output == STREAM:
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+            return
+        with atomic_write(output, "wb") as stream:
+            stream.write(content)
+
+
+def named_document(document: Path) -> str:
+    """What messages call a document."""
+    return "standard input" if document == STREAM else str(document)
