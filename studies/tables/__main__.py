@@ -38,6 +38,13 @@ if TYPE_CHECKING:
     type=Number(min=0, min_open=True),
     help="Stop and save after N minutes; the next call goes on.",
 )
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    help="Make N rows at once, on many cores or a GPU.  [default: 1]",
+)
 @click.option("--list", "listing", is_flag=True, help="List rows and what each still needs.")
 @click.option(
     "--commands", is_flag=True, help="Print the commands that are left, to be run by hand."
@@ -48,6 +55,7 @@ def tables(
     output: Path,
     only: tuple[str, ...],
     minutes: float | None,
+    jobs: int,
     listing: bool,
     commands: bool,
 ) -> None:
@@ -74,7 +82,7 @@ def tables(
         for line in show(place, rows):
             click.echo(line)
         return
-    _carry_out(place, rows, minutes)
+    _carry_out(place, rows, minutes, jobs)
 
 
 def _chosen(place: Workplace, only: tuple[str, ...]) -> list[str]:
@@ -85,7 +93,7 @@ def _chosen(place: Workplace, only: tuple[str, ...]) -> list[str]:
     return [name for name in rows if not only or name in only]
 
 
-def _carry_out(place: Workplace, rows: list[str], minutes: float | None) -> None:
+def _carry_out(place: Workplace, rows: list[str], minutes: float | None, jobs: int) -> None:
     from dragoman.evaluation.metrics import check_installed
     from dragoman.training.interruption import Interruption
     from studies.tables.page import page
@@ -98,11 +106,11 @@ def _carry_out(place: Workplace, rows: list[str], minutes: float | None) -> None
         check_installed(evaluation_of(place, test))  # otherwise this would fail hours later
     interruption = Interruption()
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
-    work = Work(place, CommandRunner(interruption, deadline), tell)
+    work = Work(place, CommandRunner(interruption, deadline, jobs=jobs), tell)
     stopped = False
     with interruption.listening():
         try:
-            work.carry_out(rows, lambda: write_result(work))
+            work.carry_out(rows, lambda: write_result(work), jobs)
         except StoppedError:
             stopped = True
         found = write_result(work)

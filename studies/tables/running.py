@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.core.device import usable_cores
 from dragoman.core.errors import DragomanError
 from dragoman.core.files import make_directory, storage_errors
 from dragoman.training.interruption import Interruption
@@ -45,6 +46,8 @@ class CommandRunner:
     clock: Callable[[], float] = time.monotonic
     program: Sequence[str] = (sys.executable, "-m", "dragoman")
     """What runs the commands."""
+    jobs: int = 1
+    """How many run at once; each has its share of the processor's cores."""
 
     def check(self) -> None:
         """Raise :class:`StoppedError` if no more work should begin."""
@@ -75,6 +78,7 @@ class CommandRunner:
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                env=self._environment(),
             )
             code = self._wait(process)
         if code is None:
@@ -89,6 +93,11 @@ class CommandRunner:
         if is_study(arguments):
             return [sys.executable, "-m", *arguments[len(STUDY) :]]
         return [*self.program, *arguments]
+
+    def _environment(self) -> dict[str, str]:
+        """Threads of all would compete for the cores, which is slower by far."""
+        share = max(1, usable_cores() // self.jobs)
+        return {"OMP_NUM_THREADS": str(share), **os.environ} if self.jobs > 1 else {**os.environ}
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
         """The exit code; None if the command was told to stop before it had one."""

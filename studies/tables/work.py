@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from dragoman.apps.progress import duration
@@ -29,6 +32,8 @@ from studies.tables.workplace import (
 
 BUSY = "another process is making {}"
 
+TEXT, DONE = "the text of a test", "a row that is done"
+"""Locks that no stage can have."""
 WORD_BY_WORD = ["embed", "translate"]
 """How arguments begin that are not of ``dragoman translate`` but of this command."""
 
@@ -67,21 +72,39 @@ class Work:
     """Errors by stage or cell."""
     _busy: set[str] = field(default_factory=set)
     _texts: dict[str, Text] = field(default_factory=dict)
+    _locks: defaultdict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    """Of stages, so that of several rows that need one the others wait; and of what is shared."""
 
-    def carry_out(self, rows: Iterable[str], row_done: Callable[[], object]) -> None:
+    def carry_out(self, rows: Iterable[str], row_done: Callable[[], object], jobs: int = 1) -> None:
         """Make everything that these rows need, in their order.
 
         Args:
             rows: their names.
-            row_done: called after each row.
+            row_done: called after each row, never twice at once.
+            jobs: how many rows are made at once.
 
         Raises:
             StoppedError: the time is over, or a signal came.
         """
-        for row in rows:
+
+        def make(row: str) -> None:
             for cell in cells(self.place, row):
                 self._make_cell(cell)
-            row_done()
+            with self._locks[DONE]:
+                row_done()
+
+        if jobs == 1:
+            for row in rows:
+                make(row)
+            return
+        with ThreadPoolExecutor(jobs) as pool:
+            made = [pool.submit(make, row) for row in rows]
+            try:
+                for one in made:
+                    one.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _make_cell(self, cell: Cell) -> None:
         for stage in self.place.stages_of(cell.arguments):
@@ -94,9 +117,10 @@ class Work:
 
     def _make_stage(self, name: str) -> bool:
         """Whether a stage is done now."""
-        if name in self.failures or name in self._busy:
-            return False
-        return self._attempt(name, lambda: self._make(name))
+        with self._locks[name]:
+            if name in self.failures or name in self._busy:
+                return False
+            return self._attempt(name, lambda: self._make(name))
 
     def _attempt(self, name: str, make: Callable[[], None]) -> bool:
         try:
@@ -156,9 +180,10 @@ class Work:
 
     def _text(self, test: str) -> Text:
         """A test as plain files, read from its corpus once."""
-        if test not in self._texts:
-            self._texts[test] = write_text(self.place, test)
-        return self._texts[test]
+        with self._locks[TEXT]:
+            if test not in self._texts:
+                self._texts[test] = write_text(self.place, test)
+            return self._texts[test]
 
 
 def cells(place: Workplace, row: str) -> Iterator[Cell]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sentencepiece
+from drawn_pieces import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -377,7 +378,7 @@ class TestLists:
 
     def test_what_a_list_cannot_do_is_refused(self) -> None:
         with pytest.raises(ConfigError, match=r"vocabulary\.sampling: .* fixed list"):
-            self.vocabulary.encode_batch(["the"], sampling=0.1)
+            drawn(self.vocabulary, ["the"], 0.1)
         with pytest.raises(ConfigError, match="search needs pieces that mark spaces"):
             self.vocabulary.require_space_signs("search")
         both = Vocabularies(self.vocabulary, self.vocabulary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from drawn_pieces import drawn
 
 from dragoman.text.cleaning import normalize
 from dragoman.text.public_corpora import corpora_folder
@@ -38,5 +39,5 @@ def test_text_of_many_scripts_comes_back(declaration: list[str], config: Vocabul
     ids = vocabulary.encode_batch(declaration)
     assert not any(UNK in sentence for sentence in ids)
     assert [vocabulary.decode(sentence) for sentence in ids] == expected
-    sampled = vocabulary.encode_batch(declaration[::10], sampling=0.1, seed=1)
+    sampled = drawn(vocabulary, declaration[::10], 0.1, seed=1)
     assert [vocabulary.decode(sentence) for sentence in sampled] == expected[::10]

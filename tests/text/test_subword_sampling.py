@@ -1,61 +1,67 @@
-"""Random splits against the definitions, by counting."""
+"""Random splits against the definitions, by adding up the probabilities of all of them."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
-from collections import Counter
-from random import Random
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from splitting_processes import MERGES, UNIGRAMS, probabilities
 
-from dragoman.text.subword_sampling import bpe_dropout, unigram_sampling
+from dragoman.text.subword_sampling import BpeDropout, State, UnigramSampling, merge_all
 
-MERGES = {piece: -float(rank) for rank, piece in enumerate(["ab", "abc", "bc", "cd", "abcd"])}
-UNIGRAMS = {"a": -2.0, "b": -1.0, "c": -3.0, "ab": -2.5, "bc": -1.5, "abc": -4.0}
+
+def algorithm_1(symbols: State, scores: Mapping[str, float], p: float) -> dict[State, float]:
+    """Provilkov et al. 2020, with every choice of dropped merges in turn."""
+    merges = [i for i, (a, b) in enumerate(pairwise(symbols)) if a + b in scores]
+    found: dict[State, float] = defaultdict(float)
+    for dropped in itertools.product([False, True], repeat=len(merges)):
+        chance = math.prod(p if drop else 1 - p for drop in dropped)
+        kept = [at for at, drop in zip(merges, dropped, strict=True) if not drop]
+        if not kept:
+            found[symbols] += chance
+            continue
+        best = max(kept, key=lambda at: (scores[symbols[at] + symbols[at + 1]], -at))
+        merged = (*symbols[:best], symbols[best] + symbols[best + 1], *symbols[best + 2 :])
+        for split, further in algorithm_1(merged, scores, p).items():
+            found[split] += chance * further
+    return found
 
 
 def test_bpe_without_dropout_merges_in_order_and_with_all_not_at_all() -> None:
-    assert bpe_dropout(MERGES, 0.0)("abcdx", Random(1)) == ("abcd", "x")
-    assert bpe_dropout(MERGES, 1.0)("abcdx", Random(1)) == tuple("abcdx")
-    assert bpe_dropout(MERGES, 0.0)("bcd", Random(1)) == ("bc", "d")
+    assert merge_all("abcdx", MERGES) == ("abcd", "x")
+    assert merge_all("bcd", MERGES) == ("bc", "d")
+    assert probabilities(BpeDropout(MERGES, 0.0), "abcdx") == {("abcd", "x"): 1.0}
+    assert probabilities(BpeDropout(MERGES, 1.0), "abcdx")[tuple("abcdx")] == 1.0
 
 
-def test_bpe_dropout_overlooks_as_often_as_told() -> None:
-    split, chance = bpe_dropout({"ab": 0.0}, 0.3), Random(5)
-    found = Counter(split("ab", chance) for _ in range(4000))
-    assert found["a", "b"] / 4000 == pytest.approx(0.3, abs=0.03)
+@given(word=st.text("abcdx", min_size=1, max_size=6), p=st.sampled_from([0.1, 0.3, 0.9]))
+def test_bpe_dropout_is_algorithm_1(word: str, p: float) -> None:
+    expected = algorithm_1(tuple(word), MERGES, p)
+    assert probabilities(BpeDropout(MERGES, p), word) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
 def test_unigram_splits_have_their_probability(alpha: float) -> None:
-    word = "abc"
+    word = "abcab"
     weights = {}
-    for cuts in itertools.product([False, True], repeat=2):
+    for cuts in itertools.product([False, True], repeat=len(word) - 1):
         pieces = "".join(
             c + ("|" if cut else "") for c, cut in zip(word, (*cuts, False), strict=True)
         )
         split = tuple(pieces.split("|"))
         if all(piece in UNIGRAMS for piece in split):
             weights[split] = math.exp(alpha * sum(UNIGRAMS[piece] for piece in split))
-    draw, chance = unigram_sampling(UNIGRAMS, alpha), Random(2)
-    found = Counter(draw(word, chance) for _ in range(5000))
-    for split, weight in weights.items():
-        assert found[split] / 5000 == pytest.approx(weight / sum(weights.values()), abs=0.03)
-    assert found.keys() <= weights.keys()
+    total = sum(weights.values())
+    expected = {split: weight / total for split, weight in weights.items()}
+    assert probabilities(UnigramSampling(UNIGRAMS, alpha), word) == pytest.approx(expected)
 
 
-def test_another_process_draws_the_same() -> None:
-    code = (
-        "from random import Random\n"
-        "from dragoman.text.subword_sampling import bpe_dropout\n"
-        f"split = bpe_dropout({MERGES!r}, 0.5)\n"
-        "print([split('abcdabcd', Random(seed)) for seed in range(9)])\n"
-    )
-    runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
-    assert runs[0].stdout == runs[1].stdout != ""
+def test_what_cannot_be_split_has_no_way() -> None:
+    assert list(UnigramSampling(UNIGRAMS, 0.5).bounds(("xa",))) == []
+    assert list(UnigramSampling({}, 0.5).bounds(("a",))) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sentencepiece
+from drawn_pieces import drawn
 from hypothesis import given
 from hypothesis import strategies as st
 from trained_vocabularies import KINDS, NAMES, TRAINED, byte_vocabularies, corpus, vocabularies
@@ -57,8 +58,7 @@ def test_none_in_front_has_a_piece_for_a_space(vocabulary: Vocabulary, tags: str
             vocabulary.encode(read),
             vocabulary.encode(text),
         ]
-        drawn = vocabulary.encode_batch([read], sampling=0.5, seed=3)
-        assert drawn[0][: len(expected)] == expected
+        assert drawn(vocabulary, [read], 0.5, seed=3)[0][: len(expected)] == expected
 
 
 @vocabularies

@@ -100,6 +100,13 @@ def working_precision(wanted: Precision, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if decide_precision(wanted, device) == "bfloat16" else torch.float32
 
 
+def usable_cores() -> int:
+    """The processor's cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def machine_memory() -> float:
     """Bytes of memory of the whole machine."""
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -2,26 +2,24 @@
 
 Subword sampling splits a sentence into other pieces each time it is seen: Kudo 2018
 (arXiv:1804.10959) for unigram vocabularies, Provilkov et al. 2020 (arXiv:1910.13267) for byte-pair
-encoding.  The store holds best segmentations; they are joined to text and split again.  This makes
-them longer, by a third on average with BPE-dropout 0.1 and some by far more, so the planned batches
-of a pool are regrouped by their new lengths.  Random transforms come first, see
+encoding.  The store holds best segmentations, whose words are split again.  This makes sentences
+longer, by a third on average with BPE-dropout 0.1 and some by far more, so the planned batches of a
+pool are regrouped by their new lengths.  Random transforms come first, see
 :mod:`dragoman.data.rewriting`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
+from dragoman.core.ranges import IntArray, gathered, starts_of
 from dragoman.data.grouping import group_by_length, halve_until
 from dragoman.data.rewriting import Rewriter, Sentences
 from dragoman.data.store import Side, Store, take
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
-
-IntArray = npt.NDArray[np.int64]
 
 # How many batches are regrouped together: enough sentences that little is padded, few enough that
 # training need not wait for them.
@@ -177,15 +175,14 @@ def resample(
     Returns:
         New ids one after another, and the new length of each sentence.
     """
-    ends = np.cumsum(lengths).tolist()
-    flat: list[int] = ids.tolist()
-    old = [flat[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
-    sampled = vocabulary.encode_batch(
-        [vocabulary.decode(sentence) for sentence in old], sampling=sampling, seed=seed
+    new, new_lengths = vocabulary.split_anew(
+        ids.astype(np.int64), lengths, sampling=sampling, seed=seed
     )
-    new = [
-        before if UNK in before or not 0 < len(after) <= max_pieces else after
-        for before, after in zip(old, sampled, strict=True)
-    ]
-    new_lengths = np.fromiter(map(len, new), dtype=np.int64, count=len(new))
-    return np.fromiter(chain.from_iterable(new), dtype=np.int64), new_lengths
+    sentences = np.repeat(np.arange(len(lengths)), lengths)
+    unknown = np.bincount(sentences[ids == UNK], minlength=len(lengths))
+    kept = (unknown > 0) | (new_lengths == 0) | (new_lengths > max_pieces)
+    starts = np.where(kept, 0, len(ids)) + np.where(
+        kept, starts_of(lengths), starts_of(new_lengths)
+    )
+    chosen = np.where(kept, lengths, new_lengths)
+    return gathered(np.concatenate([ids.astype(np.int64), new]), starts, chosen), chosen

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, TypeVar
+from typing import BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from pydantic import Field
 from dragoman.core.config import Config, parse
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import read_json, write_json
+from dragoman.core.ranges import IntArray, Scalar, gathered
 from dragoman.data.origin import InputFile
 
 FORMAT: Literal[1] = 1
@@ -28,9 +29,7 @@ DATA_DIRECTORY = "data"
 MANIFEST = "store.json"
 
 Ids = npt.NDArray[np.int32]
-IntArray = npt.NDArray[np.int64]
 Side = Literal["source", "target"]
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 _RATIO_ROWS = 1_000_000
 _IDS_AT_ONCE = 1 << 24
@@ -232,9 +231,7 @@ def take(
     """
     starts = offsets[rows]
     lengths = offsets[rows + 1] - starts
-    # Positions within the result, each moved to where its sentence starts in ``ids``.
-    shifts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return ids[np.arange(len(shifts), dtype=np.int64) + shifts], lengths
+    return gathered(ids, starts, lengths), lengths
 
 
 class StoreWriter:

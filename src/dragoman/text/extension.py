@@ -15,12 +15,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from random import Random
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.piece_messages import USER_DEFINED, piece_message
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.subword_sampling import bpe_dropout
+from dragoman.text.subword_sampling import merge_all
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import Counted, Sides, counted_lines, train_vocabulary
@@ -234,10 +233,9 @@ def _merges(
 ) -> list[Scored]:
     """Further merges in their order, then characters, with scores below all existing ones."""
     scores = parent.scores
-    split, rng = bpe_dropout(scores, 0.0), Random(0)
     # Also those that are never split, such as "<?>": they must not be added a second time.
     symbols = {*parent.pieces(range(len(parent))), *characters, SPACE_SIGN}
-    words = [(list(split(word, rng)), count) for word, count in sorted(_words(text).items())]
+    words = [(list(merge_all(word, scores)), count) for word, count in sorted(_words(text).items())]
     merges = _Merging(words, symbols).merges(room, fewest)
     lowest = min(scores.values(), default=0.0)
     pieces = [*merges, *characters]

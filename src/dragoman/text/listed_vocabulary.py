@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write
+from dragoman.core.ranges import IntArray
 from dragoman.text.splitting import SentencePieces, SubwordNmt
 from dragoman.text.tags import SPACE_SIGN, is_tag
 from dragoman.text.vocabulary import (
@@ -95,17 +96,19 @@ class ListedVocabulary(Vocabulary):
         texts: Sequence[str],
         *,
         threads: int = 1,
-        sampling: float = 0.0,
-        seed: int = 0,
         normalized: bool = False,
     ) -> list[list[int]]:
         """Encode many texts; see :meth:`Vocabulary.encode_batch`. One thread does it all."""
-        if sampling:
-            raise ConfigError(
-                "vocabulary.sampling: the vocabulary is a fixed list of pieces from another "
-                "toolkit, which has no subword sampling; set it to 0"
-            )
         return [[self._id(piece) for piece in self._split(prepare_line(text))] for text in texts]
+
+    def split_anew(
+        self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
+    ) -> tuple[IntArray, IntArray]:
+        """See :meth:`Vocabulary.split_anew`; a list always splits in one way."""
+        raise ConfigError(
+            "vocabulary.sampling: the vocabulary is a fixed list of pieces from another toolkit, "
+            "which has no subword sampling; set it to 0"
+        )
 
     def _id(self, piece: str) -> int:
         """The id of a piece that came out of text; the names of special ones are text there."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+import numpy as np
 import sentencepiece
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
+from dragoman.core.ranges import IntArray
 from dragoman.text.piece_messages import renamed
-from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
+from dragoman.text.split_drawing import SplitDrawing
+from dragoman.text.subword_sampling import BpeDropout, UnigramSampling
 from dragoman.text.tags import SPACE_SIGN, TAG
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, prepare_line
 
@@ -63,7 +65,7 @@ class SentencePieceVocabulary(Vocabulary):
                 f"a sentencepiece model of another kind: pad, unknown, begin and end have the "
                 f"ids {special}, expected {(PAD, UNK, BOS, EOS)}"
             )
-        self._splitters: dict[float, Splitter] = {}
+        self._drawings: dict[float, SplitDrawing] = {}
 
     @cached_property
     def atoms(self) -> list[bool]:
@@ -108,8 +110,6 @@ class SentencePieceVocabulary(Vocabulary):
         texts: Sequence[str],
         *,
         threads: int = 1,
-        sampling: float = 0.0,
-        seed: int = 0,
         normalized: bool = False,
     ) -> list[list[int]]:
         """Encode many texts; see :meth:`Vocabulary.encode_batch`."""
@@ -122,10 +122,13 @@ class SentencePieceVocabulary(Vocabulary):
         ids = self._processor.encode(prepared, num_threads=threads)
         if self._alone:
             ids = [self._with_tags_alone(sentence, sentence) for sentence in ids]
-        if sampling == 0.0:
-            return ids
-        split, rng = self._splitter(sampling), random.Random(seed)
-        return [self._split_anew(sentence, split, rng) for sentence in ids]
+        return ids
+
+    def split_anew(
+        self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
+    ) -> tuple[IntArray, IntArray]:
+        """See :meth:`Vocabulary.split_anew`; tags, bytes and unknown pieces stay."""
+        return self._drawing(sampling).draw(ids, lengths, np.random.default_rng(seed))
 
     def _with_tags_alone(self, ids: Sequence[int], pieces: list[_Piece]) -> list[_Piece]:
         """``pieces``, whose ids are ``ids``, without spaces before tags in front of the text."""
@@ -148,12 +151,14 @@ class SentencePieceVocabulary(Vocabulary):
     def _space(self) -> int:
         return int(self._processor.piece_to_id(SPACE_SIGN))
 
-    def _splitter(self, sampling: float) -> Splitter:
-        """The function that draws splits of words into pieces of this vocabulary."""
-        if sampling not in self._splitters:
-            kind = unigram_sampling if self.is_unigram else bpe_dropout
-            self._splitters[sampling] = kind(self.scores, sampling)
-        return self._splitters[sampling]
+    def _drawing(self, sampling: float) -> SplitDrawing:
+        """What draws splits of words into pieces of this vocabulary."""
+        if sampling not in self._drawings:
+            kind = UnigramSampling if self.is_unigram else BpeDropout
+            process = kind(self.scores, sampling)
+            pieces = self.pieces(range(len(self)))
+            self._drawings[sampling] = SplitDrawing(process, pieces, self.atoms)
+        return self._drawings[sampling]
 
     @cached_property
     def scores(self) -> dict[str, float]:
@@ -179,21 +184,6 @@ class SentencePieceVocabulary(Vocabulary):
     def normalized(self, text: str) -> str:
         """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
         return str(self._processor.normalize(prepare_line(text)))
-
-    def _split_anew(self, ids: list[int], split: Splitter, rng: random.Random) -> list[int]:
-        """Other pieces for the same sentence; tags, bytes and unknown pieces stay."""
-        found: list[int] = []
-        word = ""
-        for i in [*ids, EOS]:  # the end closes the last word
-            piece = self._processor.id_to_piece(i)
-            if word and (self.atoms[i] or piece.startswith(SPACE_SIGN)):
-                found += map(self._processor.piece_to_id, split(word, rng))
-                word = ""
-            if self.atoms[i]:
-                found.append(i)
-            else:
-                word += piece
-        return found[:-1]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""

@@ -19,6 +19,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import storage_errors
+from dragoman.core.ranges import IntArray
 from dragoman.text.normalization import CONTROLS, normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
 
@@ -139,22 +140,34 @@ class Vocabulary(ABC):
         texts: Sequence[str],
         *,
         threads: int = 1,
-        sampling: float = 0.0,
-        seed: int = 0,
         normalized: bool = False,
     ) -> list[list[int]]:
-        """Encode many texts.
+        """Ids of the best segmentation of many texts.
 
         Args:
             texts: the texts.
-            threads: how many threads share the work; sampling uses one.
-            sampling: BPE-dropout probability or unigram alpha; 0 is the best segmentation.
-            seed: seed of the sampling; the same texts and seed give the same ids.
+            threads: how many threads share the work.
             normalized: whether ``texts`` came from :func:`~dragoman.text.cleaning.normalize`,
                 which is then skipped.
+        """
+
+    @abstractmethod
+    def split_anew(
+        self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
+    ) -> tuple[IntArray, IntArray]:
+        """Other pieces for the same sentences, drawn at random.
+
+        Args:
+            ids: the sentences one after another.
+            lengths: of each, ``(sentences,)``.
+            sampling: BPE-dropout probability or unigram alpha.
+            seed: the same sentences and seed give the same pieces.
+
+        Returns:
+            New ids one after another, and the new length of each sentence.
 
         Raises:
-            ConfigError: ``sampling`` is not 0, and the pieces are a fixed list.
+            ConfigError: the pieces are a fixed list.
         """
 
     @abstractmethod

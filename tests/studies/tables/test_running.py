@@ -38,6 +38,19 @@ def test_what_a_command_says_is_kept(tmp_path: Path) -> None:
     assert log.read_text(encoding="utf-8") == "$ dragoman train 'a b'\ntrain a b\n" * 2
 
 
+def test_commands_at_once_share_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "usable_cores", lambda: 7)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    one = runner("import os; print(os.environ.get('OMP_NUM_THREADS'))")
+    one.run([], tmp_path / "log")
+    one.jobs = 2
+    one.run([], tmp_path / "log")
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    one.run([], tmp_path / "log")
+    found = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    assert found == ["$ dragoman", "None", "$ dragoman", "3", "$ dragoman", "5"]
+
+
 def test_a_study_is_not_a_command_of_dragoman(tmp_path: Path) -> None:
     log = tmp_path / "one.log"
     runner("raise SystemExit(4)").run(["python", "-m", "this"], log)

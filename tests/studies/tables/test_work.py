@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -383,6 +384,58 @@ def test_a_stage_that_somebody_else_makes_is_left_to_them(copied: tuple[Path, Pa
         patch.setattr("dragoman.run.run_directory._held", set())  # as in another process
         with pytest.raises(BusyPlaceError), place.held(STAGES, "one"):
             pass
+
+
+class Pretending(InThisProcess):
+    """Writes what a stage or a row would, after it has met another."""
+
+    meet: Callable[[str], None] = print
+
+    def run(self, arguments: Sequence[str], log: Path) -> float:
+        self.check()
+        command, place = arguments[0], Path(arguments[-1])
+        self.commands.append(f"{command} {place.name}")
+        self.meet(place.name)
+        if command == "copy":
+            place.mkdir(parents=True)
+        (place / "end" if command == "copy" else place).write_text("1\n", encoding="utf-8")
+        return 1.0
+
+
+def test_several_rows_are_made_at_once_and_what_they_share_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    stages = {
+        "shared": {"command": "copy {shared}", "done": "end"},
+        "left": {"command": "copy {shared} {left}", "done": "end"},
+        "right": {"command": "copy {shared} {right}", "done": "end"},
+    }
+    rows = {name: {"label": name, "translate": f"{{{name}}}"} for name in ("left", "right")}
+    section = {"title": "All", "tests": ["news"], "rows": rows}
+    values = {**TABLE, "stages": stages, "sections": [section]}
+    file = tmp_path / "table.yaml"
+    file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+    for corpus in folder.glob("*.tsv"):
+        (tmp_path / corpus.name).write_bytes(corpus.read_bytes())
+    place = Workplace(read_table(file), file, tmp_path / "out")
+    together = Barrier(2)
+    runner = Pretending(Interruption(), jobs=2)
+
+    def meet(name: str) -> None:
+        if "shared" not in name:
+            together.wait(20)  # for ever, if one were made after the other
+
+    runner.meet = meet
+    done: list[int] = []
+    work = Work(place, runner, lambda _: None)
+    work.carry_out(["left", "right"], lambda: done.append(1), jobs=2)
+    assert not work.failures
+    assert not work.problems
+    assert runner.commands[0] == "copy shared"
+    assert sorted(runner.commands[1:]) == [
+        "copy left", "copy right", "translate left.news", "translate right.news"
+    ]  # fmt: skip
+    assert done == [1, 1]
 
 
 def test_it_stops_in_time_and_the_table_is_as_far_as_it_is(folder: Path, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from dragoman.apps.cli.launching.worker_failures import Failures, read_errors
 from dragoman.apps.cli.streams import BROKEN_PIPE
 from dragoman.apps.cli.worker import RECOVERS
 from dragoman.apps.progress import tell
+from dragoman.core.device import usable_cores
 from dragoman.core.errors import ConfigError, DragomanError, InterruptedRunError, WorkerError
 from dragoman.training.distributed import CONTINUES
 
@@ -220,9 +221,8 @@ def conclude(failures: Failures, received: signal.Signals | None) -> None:
 @contextmanager
 def _environment(launch: Launch) -> Iterator[None]:
     """Divide the cores unless the user has, and silence PyTorch's own messages."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     values = {
-        "OMP_NUM_THREADS": str(max(1, (cores or 1) // launch.processes)),
+        "OMP_NUM_THREADS": str(max(1, usable_cores() // launch.processes)),
         # Machines come and go: each round opens a store of its own (see Meeting).
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
     }

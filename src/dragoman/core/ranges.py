@@ -1,0 +1,26 @@
+"""Sequences of different lengths in one vector, one after another."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def starts_of(lengths: IntArray) -> IntArray:
+    """Where each sequence starts."""
+    starts: IntArray = np.cumsum(lengths) - lengths
+    return starts
+
+
+def gathered(
+    values: npt.NDArray[Scalar], starts: IntArray, lengths: IntArray
+) -> npt.NDArray[Scalar]:
+    """Ranges of ``values`` one after another, by where each starts and how long it is."""
+    # Positions within the result, each moved to where its range starts in ``values``.
+    shifts = np.repeat(starts - starts_of(lengths), lengths)
+    return values[np.arange(len(shifts), dtype=np.int64) + shifts]
