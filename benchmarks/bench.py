@@ -22,6 +22,7 @@ import click
 import curve as curves
 import family_speed as sides
 import length as lengths
+import torch
 from contenders import HERE, WHOLE_PATH, Dragoman, FailedError, Speed, start, trainers
 from decoders import FEW, decoders
 from growth import GROWTH
@@ -29,6 +30,7 @@ from machine import machine
 from material import SIZES, VOCABULARY, Material, prepare, transformer
 from pictures import growth_picture, length_picture
 
+from dragoman.core.device import processor_name
 from dragoman.text.public_corpora import corpora_folder
 
 RESULTS = HERE / "results"
@@ -57,7 +59,11 @@ only_option = click.option(
 @click.pass_context
 def bench(context: click.Context, scratch: Path, peers: Path, multi30k: Path) -> None:
     """Compare the speed of Dragoman with other toolkits."""
-    context.obj = prepare(scratch, multi30k), peers
+    if context.invoked_subcommand == "gpu":  # which makes up its sentences
+        scratch.mkdir(parents=True, exist_ok=True)
+        context.obj = Material(scratch), peers
+    else:
+        context.obj = prepare(scratch, multi30k), peers
 
 
 @bench.command()
@@ -300,7 +306,7 @@ def data(obj: tuple[Material, Path], pairs: int) -> None:
 @bench.command()
 @click.option("--size", "sizes", multiple=True, default=("base", "big"))
 @click.option("--tokens", multiple=True, default=(25_000, 100_000), help="Target tokens per step.")
-@click.option("--lines", multiple=True, default=(1000, 100_000), help="Sentences to translate.")
+@click.option("--lines", multiple=True, default=(1000, 20_000), help="Sentences to translate.")
 @click.pass_obj
 def gpu(
     obj: tuple[Material, Path],
@@ -311,12 +317,16 @@ def gpu(
     """Training and search on a GPU; DEVICE=cpu with --size tiny tries it on a CPU."""
     log = obj[0].folder / "gpu.log"
     peak = ask(["gpu.py", "peak"], log)["value"]
-    rows = [f"GPU: {machine()}; bfloat16 peak {peak / 1e12:.1f} TFLOP/s", ""]
+    name = processor_name(torch.device(os.environ.get("DEVICE", "cuda")))
+    rows = [f"{name}: {machine()}; bfloat16 peak {peak / 1e12:.1f} TFLOP/s", ""]
     rows += ["| what | per second | of the peak | memory, GiB |", "|---|---:|---:|---:|"]
     for size, count, compiled in product(sizes, tokens, ("", "compiled")):
         found = ask(["gpu.py", "train", size, count, *[compiled] * bool(compiled)], log)
         share = found["value"] * found["flops"] / peak
-        label = f"training, {size}, {count:,} tokens per step {compiled}".strip()
+        label = f"training, {size}, {count:,} tokens per step"
+        label += f" in {found['passes']} passes" * (found["passes"] > 1) + ", compiled" * bool(
+            compiled
+        )
         memory = found["memory"] / 2**30
         rows.append(f"| {label} | {found['value']:,.0f} tokens | {share:.0%} | {memory:.1f} |")
         click.echo(rows[-1], err=True)

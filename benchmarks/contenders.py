@@ -64,7 +64,7 @@ def start(
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(THREADS),
-        "PYTHONPATH": str(HERE / "hooks"),
+        "PYTHONPATH": os.pathsep.join([str(HERE / "hooks"), *_own_path()]),
         "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",  # checkpoints of fairseq and OpenNMT-py
         **(more or {}),
     }
@@ -84,6 +84,10 @@ def start(
     if status:
         raise FailedError(f"{log}: {output[-300:]}")
     return Finished(output, seconds, usage.ru_maxrss * 1024)
+
+
+def _own_path() -> list[str]:
+    return [found] if (found := os.environ.get("PYTHONPATH")) else []
 
 
 @dataclass(frozen=True)

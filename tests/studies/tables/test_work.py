@@ -396,9 +396,9 @@ class Pretending(InThisProcess):
         command, place = arguments[0], Path(arguments[-1])
         self.commands.append(f"{command} {place.name}")
         self.meet(place.name)
-        if command == "copy":
-            place.mkdir(parents=True)
-        (place / "end" if command == "copy" else place).write_text("1\n", encoding="utf-8")
+        written = place / "end" if command == "copy" else place
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text("1\n", encoding="utf-8")
         return 1.0
 
 
