@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     metavar="N",
     type=click.IntRange(1),
     default=1,
-    help="Make N rows at once, on many cores or a GPU.  [default: 1]",
+    help="Train and translate N at once, on many cores or a GPU.  [default: 1]",
 )
 @click.option("--list", "listing", is_flag=True, help="List rows and what each still needs.")
 @click.option(
@@ -110,7 +110,7 @@ def _carry_out(place: Workplace, rows: list[str], minutes: float | None, jobs: i
     stopped = False
     with interruption.listening():
         try:
-            work.carry_out(rows, lambda: write_result(work), jobs)
+            work.carry_out(rows, lambda: write_result(work))
         except StoppedError:
             stopped = True
         found = write_result(work)

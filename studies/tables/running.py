@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import BoundedSemaphore
 
 from dragoman.core.device import usable_cores
 from dragoman.core.errors import DragomanError
@@ -47,7 +48,11 @@ class CommandRunner:
     program: Sequence[str] = (sys.executable, "-m", "dragoman")
     """What runs the commands."""
     jobs: int = 1
-    """How many run at once; each has its share of the processor's cores."""
+    """How many threads may run a command at once; each has its share of the cores."""
+
+    def __post_init__(self) -> None:
+        self.turn = BoundedSemaphore(self.jobs)
+        """To be held by a thread that runs a command."""
 
     def check(self) -> None:
         """Raise :class:`StoppedError` if no more work should begin."""

@@ -32,8 +32,8 @@ from studies.tables.workplace import (
 
 BUSY = "another process is making {}"
 
-TEXT, DONE = "the text of a test", "a row that is done"
-"""Locks that no stage can have."""
+TEXT = "the text of a test"
+"""A name that no stage can have."""
 WORD_BY_WORD = ["embed", "translate"]
 """How arguments begin that are not of ``dragoman translate`` but of this command."""
 
@@ -75,36 +75,30 @@ class Work:
     _locks: defaultdict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
     """Of stages, so that of several rows that need one the others wait; and of what is shared."""
 
-    def carry_out(self, rows: Iterable[str], row_done: Callable[[], object], jobs: int = 1) -> None:
-        """Make everything that these rows need, in their order.
+    def carry_out(self, rows: Iterable[str], row_done: Callable[[], object]) -> None:
+        """Make everything that these rows need, in their order, as many at once as the runner runs.
 
         Args:
             rows: their names.
-            row_done: called after each row, never twice at once.
-            jobs: how many rows are made at once.
+            row_done: called after each row.
 
         Raises:
             StoppedError: the time is over, or a signal came.
         """
-
-        def make(row: str) -> None:
-            for cell in cells(self.place, row):
-                self._make_cell(cell)
-            with self._locks[DONE]:
+        wanted = [list(cells(self.place, row)) for row in rows]
+        if self.runner.jobs == 1:
+            for row in wanted:
+                for cell in row:
+                    self._make_cell(cell)
                 row_done()
-
-        if jobs == 1:
-            for row in rows:
-                make(row)
             return
-        with ThreadPoolExecutor(jobs) as pool:
-            made = [pool.submit(make, row) for row in rows]
-            try:
-                for one in made:
+        # A thread for each, since most wait for what they share; the runner has jobs at once.
+        with ThreadPoolExecutor(max(1, sum(map(len, wanted)))) as pool:
+            made = [[pool.submit(self._make_cell, cell) for cell in row] for row in wanted]
+            for row_made in made:
+                for one in row_made:
                     one.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+                row_done()
 
     def _make_cell(self, cell: Cell) -> None:
         for stage in self.place.stages_of(cell.arguments):
@@ -147,15 +141,8 @@ class Work:
         with place.held(STAGES, name):
             if place.state(name) is State.DONE:  # by another process, a moment ago
                 return
-            arguments = place.command(name)
-            place.begin(name)
-            self.tell(f"{name}: {shell(arguments)}")
-            begun = self.runner.clock()
-            try:
-                self.runner.run(arguments, place.output / "logs" / f"{name}.log")
-            finally:
-                taken = self.runner.clock() - begun
-                place.add_seconds(name, taken)
+            with self.runner.turn:
+                taken = self._run_stage(name)
             state = place.state(name)
             if state is State.CHANGED:
                 raise changed(place, name)
@@ -164,13 +151,26 @@ class Work:
                 raise DataError(f"the command ended without writing {done}")
             self.tell(f"{name}: done in {duration(taken)}")
 
+    def _run_stage(self, name: str) -> float:
+        """Run the command of a stage, and return the seconds that it took."""
+        place, arguments = self.place, self.place.command(name)
+        place.begin(name)
+        self.tell(f"{name}: {shell(arguments)}")
+        begun = self.runner.clock()
+        try:
+            self.runner.run(arguments, place.output / "logs" / f"{name}.log")
+        finally:
+            taken = self.runner.clock() - begun
+            place.add_seconds(name, taken)
+        return taken
+
     def _translate(self, cell: Cell) -> None:
         place, output = self.place, translations(self.place, cell)
         text = self._text(cell.test)
         if is_translated(place, cell):
             return
         self.runner.check()
-        with place.held(TRANSLATIONS, cell.name):
+        with place.held(TRANSLATIONS, cell.name), self.runner.turn:
             wanted = _made_from(place, cell)
             arguments = translation_command(place, cell, text)
             self.tell(f"{cell.name}: {shell(arguments)}")

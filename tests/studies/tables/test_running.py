@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_commands_at_once_share_the_cores(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     one = runner("import os; print(os.environ.get('OMP_NUM_THREADS'))")
     one.run([], tmp_path / "log")
-    one.jobs = 2
+    one = replace(one, jobs=2)
     one.run([], tmp_path / "log")
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     one.run([], tmp_path / "log")

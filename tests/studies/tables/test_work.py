@@ -428,7 +428,7 @@ def test_several_rows_are_made_at_once_and_what_they_share_once(
     runner.meet = meet
     done: list[int] = []
     work = Work(place, runner, lambda _: None)
-    work.carry_out(["left", "right"], lambda: done.append(1), jobs=2)
+    work.carry_out(["left", "right"], lambda: done.append(1))
     assert not work.failures
     assert not work.problems
     assert runner.commands[0] == "copy shared"
