@@ -121,6 +121,13 @@ def test_an_epoch_goes_on_from_any_step(
         assert [shown([step]) for step in batches.window(1, 0, start)] == whole[start:]
 
 
+def test_another_process_changes_text_alike(made: Made, vocabularies: Vocabularies) -> None:
+    store, parts = made(NOISE)
+    options: dict[str, Any] = {"seed": 1, "vocabularies": vocabularies, "parts": parts}
+    here, apart = (Batches(store, 200, **options, apart=apart) for apart in (False, True))
+    assert shown(apart.epoch(1)) == shown(here.epoch(1))
+
+
 @pytest.mark.parametrize("device_tokens", [None, 40])
 def test_ranks_share_the_text_of_one_process(
     made: Made, vocabularies: Vocabularies, device_tokens: int | None

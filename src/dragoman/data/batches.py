@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,9 @@ from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.grouping import divide, group_by_length
 from dragoman.data.prefetch import prefetch
 from dragoman.data.proportions import mixed_weights, rows_in_epoch
-from dragoman.data.resampling import POOL_BATCHES, SampledBatch, Sampler
+from dragoman.data.resampling import POOL_BATCHES, Pool, Resampling, SampledBatch, Sampler
 from dragoman.data.rewriting import Rewriter, Sentences
+from dragoman.data.sampling_apart import SamplerApart
 from dragoman.data.store import Store, StoredPart, take
 from dragoman.models.interface import TranslationModel
 from dragoman.text.corpus import CorpusPart
@@ -171,6 +173,7 @@ class Batches:
             never changes.
         sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
         chosen: numbers of the store's parts that are shown; None shows all.
+        apart: whether what is drawn at random is drawn in another process, beside a GPU.
 
     Raises:
         ConfigError: the weights of the parts are so small that an epoch would be empty.
@@ -190,6 +193,7 @@ class Batches:
         parts: Sequence[CorpusPart] = (),
         sampling_temperature: float | None = None,
         chosen: Collection[int] | None = None,
+        apart: bool = False,
     ) -> None:
         rewrites = any(
             part.epoch_transforms
@@ -215,10 +219,11 @@ class Batches:
         if not isinstance(device_tokens, DeviceTokens):
             device_tokens = DeviceTokens(device_tokens)
         self._device_tokens = device_tokens
-        self._sampler: Sampler | None = None
+        self._sampler: Resampling | None = None
         self._planned_tokens = step_tokens
+        self._pools: dict[tuple[int, int], list[Pool]] = {}
         if vocabularies is not None and (sampling or rewrites) and len(store):
-            self._sampler = Sampler(
+            sampler = Sampler(
                 store,
                 vocabularies,
                 sampling=sampling,
@@ -226,7 +231,8 @@ class Batches:
                 seed=seed % 2**30,
                 rewriter=Rewriter(store, vocabularies, parts, seed) if rewrites else None,
             )
-            self._planned_tokens = self._sampler.planned_tokens
+            self._sampler = SamplerApart(sampler) if apart else sampler
+            self._planned_tokens = sampler.planned_tokens
 
     @property
     def parts(self) -> Sequence[StoredPart]:
@@ -249,13 +255,10 @@ class Batches:
         reading the rest, however long it is.  A step of fewer sentences than ranks has no batch
         for some ranks.
         """
-        plan = self._plan(epoch, window)
-        if not plan:
-            return  # the weights show none of these rows in this epoch
         if self._sampler is None:
-            yield from map(self._read, plan[start:])
+            yield from map(self._read, self._plan(epoch, window)[start:])
         else:
-            yield from self._sample(self._sampler, plan, start, epoch, window)
+            yield from self._sample(self._sampler, epoch, window, start)
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
         """The batch unchanged: nothing in it depends on the model in training."""
@@ -281,22 +284,44 @@ class Batches:
         ]
 
     def _sample(
-        self, sampler: Sampler, plan: list[IntArray], skipped: int, epoch: int, window: int
+        self, sampler: Resampling, epoch: int, window: int, skipped: int
     ) -> Iterator[list[Batch]]:
         """The steps of a window with resampled pieces, pool by pool.
 
         Every rank samples for all ranks, so that the pieces do not depend on their number.
         """
-        shown = _shown_before(plan)
-        pools = -(-len(plan) // POOL_BATCHES)
-        for pool in range(pools):  # of equal size: a small last one would be hard to group
-            first, end = len(plan) * pool // pools, len(plan) * (pool + 1) // pools
-            if skipped >= end:
-                continue
-            random = self._random(_PIECES, epoch, window, first)
-            seed = int(random.integers(2**30))
-            steps = sampler.sample(plan[first:end], shown[first:end], epoch, seed)
-            yield from map(self._sampled, steps[max(0, skipped - first) :])
+        for number, pool in enumerate(self._pools_of(epoch, window)):
+            if skipped < len(pool.planned):
+                steps = sampler.sample(pool, partial(self._pool_after, epoch, window, number))
+                yield from map(self._sampled, steps[skipped:])
+            skipped = max(0, skipped - len(pool.planned))
+
+    def _pools_of(self, epoch: int, window: int) -> list[Pool]:
+        """The pools of a window; none if the weights show nothing of it in this epoch."""
+        if (epoch, window) not in self._pools:
+            plan = self._plan(epoch, window)
+            shown = _shown_before(plan) if plan else []
+            pools = -(-len(plan) // POOL_BATCHES)
+            # Of equal size: a small last one would be hard to group.
+            bounds = [len(plan) * number // pools for number in range(pools + 1)] if pools else [0]
+            seeds = [self._random(_PIECES, epoch, window, at).integers(2**30) for at in bounds[:-1]]
+            found = [
+                Pool(plan[first:end], shown[first:end], epoch, int(seed))
+                for (first, end), seed in zip(pairwise(bounds), seeds, strict=True)
+            ]
+            # The present window and the one ahead of it.
+            self._pools = {**dict(list(self._pools.items())[-1:]), (epoch, window): found}
+        return self._pools[epoch, window]
+
+    def _pool_after(self, epoch: int, window: int, number: int) -> Pool:
+        """The pool that comes after one, in this window or a later one."""
+        pools = self._pools_of(epoch, window)
+        while number + 1 >= len(pools):
+            window, number = window + 1, -1
+            if window == self.windows(epoch):
+                epoch, window = epoch + 1, 0
+            pools = self._pools_of(epoch, window)
+        return pools[number + 1]
 
     def _sampled(self, step: SampledBatch) -> list[Batch]:
         """This rank's batches of a step with resampled pieces."""

@@ -10,7 +10,9 @@ pool are regrouped by their new lengths.  Random transforms come first, see
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,31 @@ _SAMPLE_ROWS = 2000
 # By how much the budget is raised at a time where rewritten sentences do not fit the plan.
 _OVERFLOW = 1.05
 _SIDES: tuple[Side, Side] = ("source", "target")
+
+
+class Pool(NamedTuple):
+    """Planned batches that get new pieces together."""
+
+    planned: list[IntArray]
+    """The rows of each batch."""
+    shown: list[IntArray]
+    """How often the epoch showed each of these rows before."""
+    epoch: int
+    """Number from 0, which random transforms depend on."""
+    seed: int
+    """The same seed and rows give the same pieces."""
+
+
+class Resampling(Protocol):
+    """Gives pools new pieces."""
+
+    def sample(self, pool: Pool, following: Callable[[], Pool]) -> list[SampledBatch]:
+        """As many batches as are planned, of the same sentences.
+
+        Args:
+            pool: what is needed now.
+            following: what will be needed next, which may be sampled ahead.
+        """
 
 
 class Sampler:
@@ -62,22 +89,19 @@ class Sampler:
         self.planned_tokens = max(1, int(batch_tokens / (_ROOM * self._growth(seed))))
         """The budget to plan batches with, so that they fit when their sentences have grown."""
 
-    def sample(
-        self, planned: list[IntArray], shown: list[IntArray], epoch: int, seed: int
-    ) -> list[SampledBatch]:
+    def sample(self, pool: Pool, following: Callable[[], Pool] | None = None) -> list[SampledBatch]:
         """The same number of batches of the same sentences, in the same order of width.
 
         If the sentences grow so much that more batches would be needed, they keep the stored
         pieces; if transforms changed them, batches exceed their budget instead.
 
         Args:
-            planned: the rows of each batch.
-            shown: how often the epoch showed each of these rows before.
-            epoch: number from 0, which random transforms depend on.
-            seed: the same seed and rows give the same pieces.
+            pool: the planned batches.
+            following: not read; see :class:`Resampling`.
         """
+        planned = pool.planned
         rows = np.concatenate(planned)
-        source, target = self._sides(rows, np.concatenate(shown), epoch, seed)
+        source, target = self._sides(rows, np.concatenate(pool.shown), pool.epoch, pool.seed)
         lengths = source[1] + 1, target[1] + 1
         budget = float(self._batch_tokens)
         groups = group_by_length(*lengths, self._batch_tokens)

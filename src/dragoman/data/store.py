@@ -101,6 +101,9 @@ class Store:
         self._ids = {side: _map(directory / f"{side}.ids", _ID) for side in _SIDES}
         self._offsets = {side: _map(directory / f"{side}.offsets", _OFFSET) for side in _SIDES}
 
+    def __reduce__(self) -> tuple[type[Store], tuple[Path, Manifest]]:
+        return Store, (self.directory, self.manifest)  # another process maps the same files
+
     @classmethod
     def open(cls, directory: Path | str) -> Store:
         """Open a store, reading it through once to check that it is whole.

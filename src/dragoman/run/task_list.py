@@ -118,6 +118,7 @@ def _batches(
         parts=config.train_parts(),
         sampling_temperature=config.data.sampling_temperature,
         chosen=parts,
+        apart=world.device.type == "cuda",
     )
 
 
