@@ -10,16 +10,18 @@ from families import VARIATIONS, build
 
 from dragoman.core.device import available_memory, computes_bfloat16, find_device
 from dragoman.data.batches import Batch, make_batch
-from dragoman.models import ModelConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+    pytest.mark.filterwarnings("ignore:RNN module weights are not part of single contiguous"),
+]
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
-every_family = pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+every_family = pytest.mark.parametrize("name", VARIATIONS)
 
 
 @pytest.fixture(autouse=True)
@@ -43,30 +45,37 @@ def gradient(model: TranslationModel, batch: Batch) -> tuple[float, torch.Tensor
 
 
 @every_family
-def test_loss_and_gradient_are_those_of_the_processor(config: ModelConfig, batch: Batch) -> None:
-    expected = gradient(build(config).float().train(), batch)
-    found = gradient(build(config).float().train().to(GPU), batch.to(GPU))
+def test_loss_and_gradient_are_those_of_the_processor(name: str, batch: Batch) -> None:
+    # The choice of experts is noisy in training, and each device draws its own noise.
+    model, same = (build(VARIATIONS[name]).float().train("experts" not in name) for _ in range(2))
+    expected = gradient(model, batch)
+    found = gradient(same.to(GPU), batch.to(GPU))
     assert found[0] == pytest.approx(expected[0], rel=1e-5)
     difference = (found[1] - expected[1]).norm() / expected[1].norm()
     assert difference < 1e-4
 
 
 @every_family
-def test_search_finds_what_it_finds_on_the_processor(config: ModelConfig, batch: Batch) -> None:
+def test_search_finds_what_it_finds_on_the_processor(name: str, batch: Batch) -> None:
     wanted = SearchConfig(beam=3, nbest=2, extra_length=3)
-    expected = search(ModelScorer(build(config).float()), batch.source, batch.source_mask, wanted)
+    expected = search(
+        ModelScorer(build(VARIATIONS[name]).float()), batch.source, batch.source_mask, wanted
+    )
     on_gpu = batch.to(GPU)
     found = search(
-        ModelScorer(build(config).float().to(GPU)), on_gpu.source, on_gpu.source_mask, wanted
+        ModelScorer(build(VARIATIONS[name]).float().to(GPU)),
+        on_gpu.source,
+        on_gpu.source_mask,
+        wanted,
     )
     for ours, theirs in zip(found, expected, strict=True):
-        assert [one.ids for one in ours] == [one.ids for one in theirs]
+        assert ours[0].ids == theirs[0].ids  # classes may share the second place
         assert [one.score for one in ours] == pytest.approx([one.score for one in theirs], rel=1e-4)
 
 
 @every_family
-def test_a_step_in_bfloat16_is_finite(config: ModelConfig, batch: Batch) -> None:
-    model = build(config).float().train().to(GPU)
+def test_a_step_in_bfloat16_is_finite(name: str, batch: Batch) -> None:
+    model = build(VARIATIONS[name]).float().train().to(GPU)
     optimizer = FlatOptimizer(model, OptimizerConfig(clip_norm=1.0), torch.bfloat16)
     CrossEntropy(0.1).backward(model, batch.to(GPU))
     optimizer.collect()

@@ -89,7 +89,7 @@ def _of_chunk(
         if reason := _refusal(translator, one, other):
             raise DataError(f"pair {number}: {reason}")
     found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
-    engine, size = translator.local_engine, translator.search.batch_tokens
+    engine, size = translator.local_engine, translator.search.tokens_at_once
     for number, weights in mean_attention(engine, source_ids, target_ids, size, **heads):
         (source, target), (source_words, target_words), _ = pairs[number]
         below = _words(vocabularies.source, sources[number], source, source_words)

@@ -201,7 +201,7 @@ class Classifier:
         def length(place: int) -> int:
             return len(sources[place]) + 1
 
-        for group in group_by_length(wanted, length, self._search.batch_tokens):
+        for group in group_by_length(wanted, length, self._search.tokens_at_once):
             most = self._likeliest([sources[place] for place in group], nbest)
             for place, best in zip(group, most, strict=True):
                 found[place] = LineLabels(best)

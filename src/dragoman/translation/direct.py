@@ -93,7 +93,7 @@ class DirectTranslation:
         else:
             check_copies(self.local.models, self.vocabularies, self.context)
             fitter = context_fitter(self.context, self.vocabularies, config, self.position_limit)
-            copier = UnknownCopier(self.local, self.vocabularies, config.batch_tokens, fitter)
+            copier = UnknownCopier(self.local, self.vocabularies, config.tokens_at_once, fitter)
             translated = copier.stream(stream.run, lines, self.tags, self.annotate)
         if watched is not None and warn_of_unused:
             return watched.warned(translated)

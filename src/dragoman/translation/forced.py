@@ -77,7 +77,7 @@ class ForcedDecoder:
             for number, line in enumerate(side, 1):
                 if reason := self._refusal(line):
                     raise DataError(f"line {number}: {reason}")
-        return score_encoded(self._engine, source, target, self._search.batch_tokens)
+        return score_encoded(self._engine, source, target, self._search.tokens_at_once)
 
     def score_fit(
         self, sources: Sequence[str] | None, targets: Sequence[str]
@@ -97,7 +97,7 @@ class ForcedDecoder:
                 self._engine,
                 [source[number] for number in fit],
                 [target[number] for number in fit],
-                self._search.batch_tokens,
+                self._search.tokens_at_once,
             )
         )
         return [problem or next(scored) for problem in problems]

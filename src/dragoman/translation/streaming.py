@@ -102,7 +102,7 @@ class LineStream:
     ) -> None:
         self._engine, self._config = engine, config
         self._prepare, self._finish, self._progress = prepare, finish, progress
-        self._tokens = max(1, config.batch_tokens // config.rows)
+        self._tokens = max(1, config.tokens_at_once // config.rows)
         self._read = 0  # lines so far
         self._told = 0  # to ``progress``
         self._failure: Exception | None = None

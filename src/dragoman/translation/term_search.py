@@ -204,6 +204,6 @@ class ConstrainedSearch:
         size = source_mask.size(1)
         batches = []
         for width, places in sorted(by_width.items()):
-            count = max(1, config.batch_tokens // (width * size))
+            count = max(1, config.tokens_at_once // (width * size))
             batches += [(width, places[i : i + count]) for i in range(0, len(places), count)]
         return batches

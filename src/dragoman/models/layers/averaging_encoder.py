@@ -35,7 +35,8 @@ class AveragingEncoder(nn.Module):
             source_mask: ``(batch, source)``, True is a real token.
         """
         values = embedded * source_mask.unsqueeze(2)
-        keys = functional.avg_pool1d(  # (batch, d_model, source)
-            values.transpose(1, 2), self.window, stride=1, padding=self.window // 2
-        )
+        # On a GPU, PyTorch's gradient of a pool that pads columns side by side in memory was wrong
+        # (github.com/pytorch/pytorch/issues/188344), so the zeros are there before.
+        padded = functional.pad(values, (0, 0, self.window // 2, self.window // 2))
+        keys = functional.avg_pool1d(padded.transpose(1, 2), self.window, stride=1)
         return keys.transpose(1, 2), values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, cast
 
@@ -14,6 +15,10 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.factorised_lstm import FactorisedLSTM, GroupedLSTM
+
+# In training the weights of a layer are parts of a vector of all parameters, which cuDNN copies in
+# each call and warns of; of two million weights, that takes microseconds.
+warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
 
 Order = Literal["forward", "backward", "both"]
 """The order in which a layer reads a sentence: from its first position, from its last, or twice."""
