@@ -12,7 +12,8 @@
 #             list of all packages with their digests, and a bill of materials
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
-#             row; MINUTES=60 stops each table after an hour, and the next call goes on.  Topics:
+#             row; MINUTES=60 stops each table after an hour, and the next call goes on; JOBS=8 makes
+#             eight at once, on many cores or a GPU.  Topics:
 #             multilingual, and all folders of recipes that have a table.yaml.  multilingual also
 #             counts forms of address, and monolingual times students, once their rows are made
 
@@ -36,6 +37,7 @@ SEED := 1
 JOBS := 2
 # How long to work on a table of results; until it is complete if empty.
 MINUTES :=
+JOBS :=
 HOURS := 2
 
 # The extras that dist/requirements.lock covers: those of the image, and pictures.
@@ -99,7 +101,7 @@ results-monolingual: THEN = $(TIME_STUDENTS)
 results-%: $(VENV)/studies
 	failed=0; for table in $(or $(TABLES),$*); do \
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
-			$(MINUTES:%=--minutes %) || { failed=$$?; test $$failed -lt 129 || exit $$failed; }; done; \
+			$(MINUTES:%=--minutes %) $(JOBS:%=--jobs %) || { failed=$$?; test $$failed -lt 129 || exit $$failed; }; done; \
 	$(if $(THEN),$(THEN) || failed=$$?;) exit $$failed
 
 # How German addresses its reader where another domain was asked for.

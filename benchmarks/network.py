@@ -1,14 +1,17 @@
 """Training on 8 to 128 GPUs on paper: bytes sent, memory and time of a step, by kind of sharding.
 
 python benchmarks/network.py prints the tables "on paper" of "Training in several processes" in
-docs/scaling.md.  Nothing here is measured on GPUs: parameters are counted from the configurations,
-and rates are what makers publish or what is assumed, each said in :class:`Links`.
+docs/scaling.md.  Parameters are counted from the configurations; the rate of computation is
+measured on one GPU, and those of networks are what makers publish or what is assumed, each said in
+:class:`Links`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from plans import Rates
 
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.models.size import meta_model
@@ -36,8 +39,10 @@ class Links:
     """Of these rates, what collectives reach; assumed."""
     latency: float = 5e-6
     """Seconds that a message takes; a ring of n processes passes n - 1 of them; assumed."""
-    compute: float = 989e12 * 0.40
-    """Operations a second of a GPU in training: 40 % of NVIDIA's figure for bfloat16; an aim."""
+    compute: Mapping[str, float] = field(
+        default_factory=lambda: {"base": Rates.card_base, "big": Rates.card_big}
+    )
+    """Operations a second of a GPU in training, by the size of the model; measured."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +121,12 @@ def messages(kind: str, passes: int, layers: int) -> int:
 
 
 def step_seconds(
-    kind: str, weights: Weights, gpus: int, passes: int, layers: int, flops: float, links: Links
+    kind: str, weights: Weights, gpus: int, passes: int, layers: int, computing: float, links: Links
 ) -> tuple[float, float]:
-    """Seconds of a step if nothing is sent during computation, and if all of it is."""
+    """Seconds of a step if nothing is sent while ``computing``, and if all of it is."""
     slowest = links.inside if gpus <= links.machine_gpus else links.outside
     ring = messages(kind, passes, layers) * (gpus - 1) * links.latency
     network = sent(kind, weights, gpus, passes) / (slowest * links.share) + ring
-    computing = flops / gpus / links.compute
     return computing + network, max(computing, network)
 
 
@@ -143,14 +147,15 @@ def size_rows(models: dict[str, Weights]) -> Iterator[str]:
 def time_rows(name: str, weights: Weights, step_tokens: int, links: Links) -> Iterator[str]:
     """A table of the time of a step, and of its share that computes."""
     flops = 6.0 * weights.total * step_tokens  # of products with weights
+    rate = links.compute[name.partition(",")[0]]
     yield f"| {name}, {step_tokens:,} pieces | {' | '.join(f'{n} GPUs' for n in GPUS)} |"
     yield "|---|" + "---:|" * len(GPUS)
     for kind in KINDS:
         cells = []
         for gpus in GPUS:
             passes = max(1, -(-step_tokens // gpus // PASS_PIECES))
-            slow, fast = step_seconds(kind, weights, gpus, passes, LAYERS, flops, links)
-            ideal = flops / gpus / links.compute
+            ideal = flops / gpus / rate
+            slow, fast = step_seconds(kind, weights, gpus, passes, LAYERS, ideal, links)
             seconds = f"{1e3 * fast:.1f} to {1e3 * slow:.1f} ms"
             cells.append(f"{seconds} ({ideal / slow:.0%} to {ideal / fast:.0%})")
         yield f"| {kind} | {' | '.join(cells)} |"

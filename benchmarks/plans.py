@@ -25,10 +25,11 @@ class Rates:
     """Operations a second, bfloat16 products: two cores of an AMD EPYC with AVX-512 and BF16."""
     processor_share: float = 0.61
     """Of that peak in training at base size, measured there."""
-    card_peak: float = 989e12
-    """NVIDIA's figure for one H200, bfloat16 without sparsity; not measured."""
-    card_share: float = 0.40
-    """The aim; not measured."""
+    card_base: float = 401_684 * 380_669_952
+    """Operations a second in training at base size on one H200, 25,000 target tokens a step: tokens
+    a second times operations of one, measured."""
+    card_big: float = 224_788 * 1_289_822_208
+    """The same at big size."""
     cards_efficiency: float = 0.90
     """Of eight cards in one machine, beside one card eight times as fast; assumed."""
     prepared_pairs: float = 105_544
@@ -78,7 +79,7 @@ def training_rows(rates: Rates) -> Iterator[str]:
         pieces = plan.steps * plan.step_tokens
         operations = counted.training_flops(pieces)
         here = operations / (rates.processor_peak * rates.processor_share)
-        card = operations / (rates.card_peak * rates.card_share)
+        card = operations / (rates.card_big if plan.model is BIG else rates.card_base)
         yield (
             f"| {plan.name} | {counted.total_parameters / 1e6:.0f} M | {pieces / 1e9:.1f} G "
             f"| {pieces / (plan.pairs * plan.length):.1f} | {operations:.1e} "

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ _KINDS = ("ui", "office", "dialogue")
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 
 
-def made(topic: str, folder: Path, fails: str = "", code: int = 1) -> tuple[int, list[str]]:
+def made(
+    topic: str, folder: Path, fails: str = "", code: int = 1, settings: Sequence[str] = ()
+) -> tuple[int, list[str]]:
     """How ``make results-TOPIC`` ended, and the arguments of each call of Python.
 
     Args:
@@ -26,6 +29,7 @@ def made(topic: str, folder: Path, fails: str = "", code: int = 1) -> tuple[int,
         folder: an empty one, or with a folder ``runs`` in place of the repository's.
         fails: a table whose call ends with ``code``.
         code: how that ends.
+        settings: of make, such as ``MINUTES=60``.
     """
     environment, calls = folder / "venv", folder / "calls"
     (environment / "bin").mkdir(parents=True)
@@ -41,8 +45,9 @@ def made(topic: str, folder: Path, fails: str = "", code: int = 1) -> tuple[int,
     for name in ("installed", "studies"):  # newer than what they are made of
         (environment / name).touch()
     command = ["make", "--directory", str(folder), "VENV=venv", f"results-{topic}"]
-    own = {key: value for key, value in os.environ.items() if key not in {"MAKEFLAGS", "MINUTES"}}
-    done = subprocess.run(command, capture_output=True, check=False, env=own)
+    ours = {"MAKEFLAGS", "MINUTES", "JOBS"}
+    own = {key: value for key, value in os.environ.items() if key not in ours}
+    done = subprocess.run([*command, *settings], capture_output=True, check=False, env=own)
     return done.returncode, calls.read_text(encoding="utf-8").splitlines()
 
 
@@ -55,6 +60,13 @@ def test_a_table_that_fails_does_not_keep_the_next_from_being_made(tmp_path: Pat
     code, calls = made("multilingual", tmp_path, fails="domains")
     assert tables(calls) == ["multilingual", "domains", "homeassistant"]
     assert code != 0
+
+
+def test_minutes_and_jobs_are_passed_on(tmp_path: Path) -> None:
+    code, calls = made("records", tmp_path, settings=("MINUTES=60", "JOBS=8"))
+    (call,) = calls
+    assert call.endswith("--output runs/records --minutes 60 --jobs 8")
+    assert code == 0
 
 
 def test_a_table_that_is_interrupted_is_the_last(tmp_path: Path) -> None:
