@@ -3,10 +3,11 @@
     gpu.py train SIZE TOKENS [compiled]      target tokens per second, 25 pieces per sentence
     gpu.py decode SIZE LINES BEAM            sentences per second, outputs of 25 pieces
     gpu.py peak                              FLOP/s of a large bfloat16 product
+    gpu.py profile SIZE TOKENS               where the time of a step of training goes, as a table
 
-Each prints a JSON line with ``value``, the ``memory`` used in bytes and, for training, ``flops``
-per target token and the ``passes`` of a step.  ``DEVICE=cpu`` tries the same on a CPU, where only
-small sizes make sense.
+The first three print a JSON line with ``value``, the ``memory`` used in bytes and, for training,
+``flops`` per target token and the ``passes`` of a step.  ``DEVICE=cpu`` tries the same on a CPU,
+where only small sizes make sense.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import torch
+from torch.profiler import ProfilerActivity
 
 from dragoman.data.batches import make_batch
 from dragoman.models.cost import cost
@@ -58,6 +60,12 @@ def train(size: str, tokens: str, compiled: str = "") -> tuple[float, int]:
 
 
 def _train(size: str, tokens: int, passes: int, compiled: bool) -> float:
+    step = stepper(size, tokens, passes, compiled)
+    return step() / seconds(step, warm=5, repeats=20)
+
+
+def stepper(size: str, tokens: int, passes: int = 1, compiled: bool = False) -> Callable[[], int]:
+    """What takes a step of training and returns its target tokens."""
     torch.manual_seed(1)
     model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).train().to(DEVICE)
     optimizer = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
@@ -66,11 +74,22 @@ def _train(size: str, tokens: int, passes: int, compiled: bool) -> float:
         model.decode = torch.compile(model.decode)  # type: ignore[method-assign]
     lines = torch.randint(4, VOCABULARY, (tokens // passes // LENGTH, LENGTH - 1)).tolist()
     batches = [make_batch(lines, lines).to(DEVICE)] * passes
+    return lambda: take_step(model, optimizer, CrossEntropy(0.1), batches, 1e-4)
 
-    def step() -> int:
-        return take_step(model, optimizer, CrossEntropy(0.1), batches, 1e-4)
 
-    return step() / seconds(step, warm=5, repeats=20)
+def profile(size: str, tokens: str) -> str:
+    """What five steps spend their time on: the operations that take most of it, and how often."""
+    step = stepper(size, int(tokens))
+    for _ in range(5):
+        step()
+    wait()
+    kinds = [ProfilerActivity.CPU, *[ProfilerActivity.CUDA] * (DEVICE.type == "cuda")]
+    with torch.profiler.profile(activities=kinds) as found:
+        for _ in range(5):
+            step()
+        wait()
+    order = f"self_{DEVICE.type}_time_total"
+    return found.key_averages().table(sort_by=order, row_limit=30, max_name_column_width=60)
 
 
 def decode(size: str, lines: str, beam: str) -> float:
@@ -117,6 +136,9 @@ def wait() -> None:
 
 if __name__ == "__main__":
     kind, *arguments = sys.argv[1:]
+    if kind == "profile":
+        print(profile(*arguments))
+        sys.exit()
     tasks: dict[str, Callable[..., object]] = {"train": train, "decode": decode, "peak": peak}
     value = tasks[kind](*arguments)
     found: dict[str, object] = {"value": value, "memory": 0}

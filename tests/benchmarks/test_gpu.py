@@ -21,3 +21,9 @@ def test_the_peak_of_a_processor_takes_no_minutes(monkeypatch: pytest.MonkeyPatc
     with FlopCounterMode(display=False) as counter:
         gpu.peak()
     assert counter.get_total_flops() < 10e9 * 55
+
+
+def test_a_profile_names_what_takes_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "DEVICE", torch.device("cpu"))
+    monkeypatch.setattr(gpu, "VOCABULARY", 50)
+    assert "aten::mm" in gpu.profile("tiny", "100")
