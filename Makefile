@@ -2,6 +2,7 @@
 # make test   lint, types, import contracts and tests, as CI runs them
 # make corpus draws the embedded corpus again, and writes it into the package
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
+# make test-gpu      what a GPU computes, beside the processor; all other tests leave it alone
 # make test-cluster  what starts a Ray: workers that are killed, a machine that is lost; two minutes
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
@@ -52,7 +53,7 @@ KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTI
 # What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test corpus test-kernels test-cluster check coverage mutants soak dist bench format clean
+.PHONY: demo test corpus test-kernels test-gpu test-cluster check coverage mutants soak dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -71,6 +72,9 @@ check: $(VENV)/studies
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+test-gpu: $(VENV)/installed
+	DRAGOMAN_TEST_GPU=1 $(BIN)/pytest tests/core/test_gpu.py
 
 test-cluster: $(VENV)/installed
 	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/apps/test_two_machines.py tests/apps/test_cluster.py tests/apps/test_ray_token.py

@@ -2,7 +2,8 @@
 
 Tensors here are small, and threads that wait for one another on a busy machine cost more than
 they give; so tests that use PyTorch do so on one thread, and so do the processes they start,
-whatever the environment says.
+whatever the environment says.  A GPU is hidden from them unless ``make test-gpu`` asks for it: they
+compare figures of a processor to the last digit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 for _library in ("OMP", "MKL", "OPENBLAS"):  # read when PyTorch and NumPy are first imported
     os.environ[f"{_library}_NUM_THREADS"] = "1"
+
+if "DRAGOMAN_TEST_GPU" not in os.environ:  # read when PyTorch first looks for one
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 # No deadline: a machine that is busy with something else must not fail a test.
 settings.register_profile(

@@ -1,4 +1,4 @@
-"""A GPU computes what the processor does; skipped where there is none."""
+"""A GPU computes what the processor does (``make test-gpu``); skipped where there is none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
 pytestmark = [
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: make test-gpu"),
     pytest.mark.filterwarnings("ignore:RNN module weights are not part of single contiguous"),
 ]
 
