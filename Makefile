@@ -35,10 +35,10 @@ PAGES :=
 ROUNDS := 2
 SAMPLE := 300
 SEED := 1
-JOBS := 2
+# How many mutants are tried at once, or rows made; the programs' own number if empty.
+JOBS :=
 # How long to work on a table of results; until it is complete if empty.
 MINUTES :=
-JOBS :=
 HOURS := 2
 
 # The extras that dist/requirements.lock covers: those of the image, and pictures.
@@ -85,7 +85,7 @@ coverage: $(VENV)/installed
 	$(BIN)/python tests/coverage_gate.py build/coverage.json
 
 mutants: $(VENV)/mutants
-	nice $(BIN)/python tests/mutants.py --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS)
+	nice $(BIN)/python tests/mutants.py --sample $(SAMPLE) --seed $(SEED) $(JOBS:%=--jobs %)
 
 bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py training --rounds $(ROUNDS)

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make
 
 
 def made(
-    topic: str, folder: Path, fails: str = "", code: int = 1, settings: Sequence[str] = ()
+    target: str, folder: Path, fails: str = "", code: int = 1, settings: Sequence[str] = ()
 ) -> tuple[int, list[str]]:
-    """How ``make results-TOPIC`` ended, and the arguments of each call of Python.
+    """How ``make TARGET`` ended, and the arguments of each call of Python.
 
     Args:
-        topic: of which tables.
+        target: such as ``results-TOPIC``.
         folder: an empty one, or with a folder ``runs`` in place of the repository's.
         fails: a table whose call ends with ``code``.
         code: how that ends.
@@ -42,9 +42,9 @@ def made(
         encoding="utf-8",
     )
     python.chmod(0o755)
-    for name in ("installed", "studies"):  # newer than what they are made of
+    for name in ("installed", "studies", "mutants"):  # newer than what they are made of
         (environment / name).touch()
-    command = ["make", "--directory", str(folder), "VENV=venv", f"results-{topic}"]
+    command = ["make", "--directory", str(folder), "VENV=venv", target]
     ours = {"MAKEFLAGS", "MINUTES", "JOBS"}
     own = {key: value for key, value in os.environ.items() if key not in ours}
     done = subprocess.run([*command, *settings], capture_output=True, check=False, env=own)
@@ -57,20 +57,29 @@ def tables(calls: list[str]) -> list[str]:
 
 
 def test_a_table_that_fails_does_not_keep_the_next_from_being_made(tmp_path: Path) -> None:
-    code, calls = made("multilingual", tmp_path, fails="domains")
+    code, calls = made("results-multilingual", tmp_path, fails="domains")
     assert tables(calls) == ["multilingual", "domains", "homeassistant"]
     assert code != 0
 
 
 def test_minutes_and_jobs_are_passed_on(tmp_path: Path) -> None:
-    code, calls = made("records", tmp_path, settings=("MINUTES=60", "JOBS=8"))
+    code, calls = made("results-records", tmp_path, settings=("MINUTES=60", "JOBS=8"))
     (call,) = calls
     assert call.endswith("--output runs/records --minutes 60 --jobs 8")
     assert code == 0
 
 
+@pytest.mark.parametrize("settings", [[], ["JOBS=8"]])
+def test_mutants_are_tried_two_at_once_or_as_many_as_wanted(
+    settings: list[str], tmp_path: Path
+) -> None:
+    code, calls = made("mutants", tmp_path, settings=settings)
+    assert calls == [f"tests/mutants.py --sample 300 --seed 1{' --jobs 8' * bool(settings)}"]
+    assert code == 0
+
+
 def test_a_table_that_is_interrupted_is_the_last(tmp_path: Path) -> None:
-    code, calls = made("multilingual", tmp_path, fails="domains", code=128 + signal.SIGINT)
+    code, calls = made("results-multilingual", tmp_path, fails="domains", code=128 + signal.SIGINT)
     assert tables(calls) == ["multilingual", "domains"]
     assert code != 0
 
@@ -82,7 +91,7 @@ def test_forms_of_address_are_counted_where_a_domain_was_asked_for(tmp_path: Pat
     for kind in _KINDS:
         (translations / f"as-{kind}.wesnoth").touch()
     (translations / "as-ui.libreoffice").touch()
-    code, calls = made("multilingual", tmp_path)
+    code, calls = made("results-multilingual", tmp_path)
     asked = " ".join(f"runs/domains/translations/as-{kind}.wesnoth" for kind in _KINDS)
     assert calls[3:] == [f"-m studies.address {asked}"]
     assert code == 0
@@ -100,7 +109,7 @@ def test_students_are_timed_once_they_and_their_teacher_are_trained(tmp_path: Pa
     for name in ("teacher", "student", "student-plain"):
         (runs / name).mkdir(parents=True)
         (runs / name / "scores.json").touch()
-    code, calls = made("monolingual", tmp_path)
+    code, calls = made("results-monolingual", tmp_path)
     assert calls == [
         "-m studies.tables recipes/monolingual/table.yaml --output runs/monolingual",
         "benchmarks/student.py --teacher runs/monolingual/teacher "
@@ -119,11 +128,11 @@ def test_students_that_lack_or_are_timed_are_not_timed(
         file = tmp_path / "runs/monolingual" / name
         file.parent.mkdir(parents=True)
         file.touch()
-    _, calls = made("monolingual", tmp_path)
+    _, calls = made("results-monolingual", tmp_path)
     assert len(calls) == 1
 
 
 def test_a_topic_is_a_folder_of_recipes(tmp_path: Path) -> None:
-    code, calls = made("terms", tmp_path)
+    code, calls = made("results-terms", tmp_path)
     assert calls == ["-m studies.tables recipes/terms/table.yaml --output runs/terms"]
     assert code == 0

@@ -1,4 +1,4 @@
-"""Running commands of Dragoman one after another, until a time or a signal ends it."""
+"""Running commands of Dragoman, one or several at a time, until a time or a signal ends it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -51,12 +52,27 @@ class CommandRunner:
     """How many threads may run a command at once; each has its share of the cores."""
 
     def __post_init__(self) -> None:
-        self.turn = BoundedSemaphore(self.jobs)
-        """To be held by a thread that runs a command."""
+        self._turns = BoundedSemaphore(self.jobs)
+        self._is_stopped = False
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait until fewer than ``jobs`` threads are within this block, where commands are run.
+
+        Raises:
+            StoppedError: no more work should begin, perhaps since this thread has waited.
+        """
+        with self._turns:
+            self.check()
+            yield
+
+    def stop(self) -> None:
+        """Stop all commands, as a signal would."""
+        self._is_stopped = True
 
     def check(self) -> None:
         """Raise :class:`StoppedError` if no more work should begin."""
-        if self.interruption.signal is not None or self._is_late():
+        if self._is_over():
             raise StoppedError
 
     def run(self, arguments: Sequence[str], log: Path) -> float:
@@ -106,7 +122,7 @@ class CommandRunner:
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
         """The exit code; None if the command was told to stop before it had one."""
-        while self.interruption.signal is None and not self._is_late():
+        while not self._is_over():
             try:
                 return process.wait(_GLANCE)
             except subprocess.TimeoutExpired:
@@ -119,8 +135,9 @@ class CommandRunner:
             process.wait()
         return None
 
-    def _is_late(self) -> bool:
-        return self.deadline is not None and self.clock() >= self.deadline
+    def _is_over(self) -> bool:
+        late = self.deadline is not None and self.clock() >= self.deadline
+        return late or self._is_stopped or self.interruption.signal is not None
 
 
 def _last_line(log: Path, start: int) -> str:

@@ -19,6 +19,8 @@ _NOT_LEARNED_FROM = (
     "data.test",
     "data.processes",
     "evaluation",
+    "search.batch_tokens",
+    "search.buffer_lines",
     "training.device_tokens",
     "training.keep_checkpoints",
     "training.log_steps",

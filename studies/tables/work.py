@@ -95,10 +95,14 @@ class Work:
         # A thread for each, since most wait for what they share; the runner has jobs at once.
         with ThreadPoolExecutor(max(1, sum(map(len, wanted)))) as pool:
             made = [[pool.submit(self._make_cell, cell) for cell in row] for row in wanted]
-            for row_made in made:
-                for one in row_made:
-                    one.result()
-                row_done()
+            try:
+                for row_made in made:
+                    for one in row_made:
+                        one.result()
+                    row_done()
+            except BaseException:
+                self.runner.stop()  # else the pool would wait for all that is left
+                raise
 
     def _make_cell(self, cell: Cell) -> None:
         for stage in self.place.stages_of(cell.arguments):
@@ -137,12 +141,11 @@ class Work:
             return
         if state is State.CHANGED:
             raise changed(place, name)
-        self.runner.check()
-        with place.held(STAGES, name):
+        # The turn comes first: what only waits for one is left to other processes.
+        with self.runner.turn(), place.held(STAGES, name):
             if place.state(name) is State.DONE:  # by another process, a moment ago
                 return
-            with self.runner.turn:
-                taken = self._run_stage(name)
+            taken = self._run_stage(name)
             state = place.state(name)
             if state is State.CHANGED:
                 raise changed(place, name)
@@ -169,8 +172,9 @@ class Work:
         text = self._text(cell.test)
         if is_translated(place, cell):
             return
-        self.runner.check()
-        with place.held(TRANSLATIONS, cell.name), self.runner.turn:
+        with self.runner.turn(), place.held(TRANSLATIONS, cell.name):
+            if is_translated(place, cell):  # by another process, meanwhile
+                return
             wanted = _made_from(place, cell)
             arguments = translation_command(place, cell, text)
             self.tell(f"{cell.name}: {shell(arguments)}")

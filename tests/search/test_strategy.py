@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import pytest
@@ -28,6 +29,7 @@ from dragoman.search import (
     SearchConfig,
     score_targets,
     search,
+    strategy,
 )
 from dragoman.search.beam import beam_search
 from dragoman.search.penalties import Penalties
@@ -355,6 +357,13 @@ def test_what_would_fill_the_memory_or_never_end_is_refused(name: str) -> None:
         ConfigError, match=rf"test: {name}: .*less than or equal to .*found 10{{9}}"
     ):
         parse(SearchConfig, {name: 10**9}, "test")
+
+
+def test_batches_are_larger_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, tokens in (("cpu", 8192), ("cuda", 65_536)):
+        monkeypatch.setattr(strategy, "best_device", partial(torch.device, kind))
+        assert SearchConfig().tokens_at_once == tokens
+        assert SearchConfig(batch_tokens=7).tokens_at_once == 7
 
 
 @every_way

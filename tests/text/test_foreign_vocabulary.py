@@ -116,6 +116,14 @@ class TestSentencepiece:
         assert Vocabularies.load(tmp_path).source.fingerprint == vocabulary.fingerprint
         assert extensible(vocabulary)
 
+    @pytest.mark.parametrize("kind", ["bpe", "unigram"])
+    def test_symbols_of_characters_that_are_no_pieces_are_not_split(self, kind: str) -> None:
+        vocabulary = renumbered(spm(kind, *EN, user_defined_symbols="ß€")).vocabulary
+        assert "ß€" in vocabulary.pieces(vocabulary.encode("the ß€s"))
+        for found in drawn(vocabulary, ["the ß€s", "ß€ fox"] * 20, 0.5):
+            assert vocabulary.pieces(found).count("ß€") == 1
+            assert vocabulary.decode(found) in {"the ß€s", "ß€ fox"}
+
     def test_symbols_that_it_lacks_have_no_row(self) -> None:
         rows = renumbered(KINDS["unigram"]).rows
         assert rows[PAD] is None

@@ -40,7 +40,11 @@ def draw(source: SplitDrawing, sentences: list[list[int]], seed: int = 1) -> lis
 
 
 @processes
-def test_splits_are_as_likely_as_the_process_says(process: SplittingProcess) -> None:
+@pytest.mark.parametrize("longest", [2, 3])
+def test_splits_are_as_likely_as_the_process_says(
+    process: SplittingProcess, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(split_drawing, "LONGEST_REMEMBERED", longest)
     expected = probabilities(process, "abc")
     found = Counter(map(tuple, draw(drawing(process), [ids("ab", "c")] * 20_000)))
     assert found.keys() <= {split for split, chance in expected.items() if chance > 0}
@@ -76,6 +80,14 @@ def test_what_was_drawn_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(split_drawing, "MOST_STATES", 3)  # forgets every time
     assert draw(used, sentences, 7) == expected
     assert draw(used, sentences, 8) != expected
+
+
+def test_of_long_words_the_ways_are_not_remembered() -> None:
+    """A sentence without spaces is such a word, and has states that no other one has."""
+    source = drawing()
+    (found,) = draw(source, [ids("<2de>", *["abcd"] * 100, "<2de>", "ab", "c")])
+    assert "".join(found) == f"<2de>{'abcd' * 100}<2de>abc"
+    assert sum(len(state) > 4 for state in source._states) == 1
 
 
 def test_another_process_draws_the_same() -> None:

@@ -65,3 +65,12 @@ def test_unigram_splits_have_their_probability(alpha: float) -> None:
 def test_what_cannot_be_split_has_no_way() -> None:
     assert list(UnigramSampling(UNIGRAMS, 0.5).bounds(("xa",))) == []
     assert list(UnigramSampling({}, 0.5).bounds(("a",))) == []
+
+
+def test_a_word_of_any_length_is_summed_once() -> None:
+    process = UnigramSampling(UNIGRAMS, 0.5)
+    state = process.start("abc" * 50)
+    while process.bounds(state):
+        state = process.follow(state, 0)
+    assert "".join(process.pieces(state)) == "abc" * 50
+    assert process._log_weights.cache_info().misses == 1

@@ -157,8 +157,20 @@ class SentencePieceVocabulary(Vocabulary):
             kind = UnigramSampling if self.is_unigram else BpeDropout
             process = kind(self.scores, sampling)
             pieces = self.pieces(range(len(self)))
-            self._drawings[sampling] = SplitDrawing(process, pieces, self.atoms)
+            self._drawings[sampling] = SplitDrawing(process, pieces, self._unsplit(pieces))
         return self._drawings[sampling]
+
+    def _unsplit(self, pieces: Sequence[str]) -> list[bool]:
+        """Which pieces sampling leaves as they are: atoms, and those that merges cannot spell.
+
+        Such are symbols that another toolkit declared, of characters that are no pieces themselves.
+        """
+        if self.is_unigram:
+            return self.atoms
+        return [
+            atom or not self.scores.keys() >= set(piece)
+            for atom, piece in zip(self.atoms, pieces, strict=True)
+        ]
 
     @cached_property
     def scores(self) -> dict[str, float]:

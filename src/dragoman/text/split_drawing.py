@@ -7,6 +7,7 @@ Python.  States of words are numbered as they are met, and all words take their 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -19,6 +20,10 @@ from dragoman.text.tags import SPACE_SIGN
 
 MOST_STATES = 1_000_000
 """How many states are remembered, some 500 MB; with more, all are forgotten and met again."""
+
+LONGEST_REMEMBERED = 24
+"""Characters of a word whose states are remembered.  Longer ones rarely come again: most are whole
+sentences in scripts without spaces, each with states of its own."""
 
 _UNKNOWN = -1
 
@@ -85,12 +90,28 @@ class SplitDrawing:
     def _last_states(self, ids: IntArray, words: IntArray, random: np.random.Generator) -> IntArray:
         """The state in which each word ends up, after which nothing comes."""
         at = self._beginnings(ids, words)
-        moving = np.arange(len(at))
+        moving = np.flatnonzero(at != _UNKNOWN)
+        ends = np.append(words[1:], len(ids))
+        for word in np.flatnonzero(at == _UNKNOWN).tolist():
+            at[word] = self._number(self._walked(ids[words[word] : ends[word]], random))
         while len(moving):
             ways = self._drawn_ways(at[moving], random.random(len(moving)))
             moving, ways = moving[ways >= 0], ways[ways >= 0]
             at[moving] = self._ends_of(ways, at[moving])
         return at
+
+    def _walked(self, word: IntArray, random: np.random.Generator) -> State:
+        """The state in which a long word ends up; none on the way there is remembered."""
+        state = self._process.start(self._spelt(word.tolist()))
+        while True:
+            bounds = self._process.bounds(state)
+            way = bisect_right(bounds, random.random())
+            if way == len(bounds):
+                return state
+            state = self._process.follow(state, way)
+
+    def _spelt(self, ids: Sequence[int]) -> str:
+        return "".join(self._pieces[piece] for piece in ids)
 
     def _words(self, ids: IntArray, lengths: IntArray) -> IntArray:
         """Where each word begins."""
@@ -100,7 +121,7 @@ class SplitDrawing:
         return np.flatnonzero(begins)
 
     def _beginnings(self, ids: IntArray, words: IntArray) -> IntArray:
-        """The state in which each word begins."""
+        """The state in which each word begins; -1 for long ones."""
         ends = np.append(words[1:], len(ids))
         found = np.full(len(words), _UNKNOWN)
         alone = ends - words == 1
@@ -120,12 +141,13 @@ class SplitDrawing:
         return found
 
     def _beginning(self, word: bytes) -> int:
-        """The state in which a word of several pieces begins."""
+        """The state in which a word of several pieces begins; -1 for a long one."""
         number = self._of_words.get(word)
         if number is None:
-            ids = np.frombuffer(word, dtype=np.int64).tolist()
-            number = self._number(self._process.start("".join(self._pieces[i] for i in ids)))
-            self._of_words[word] = number
+            spelt = self._spelt(np.frombuffer(word, dtype=np.int64).tolist())
+            if len(spelt) > LONGEST_REMEMBERED:
+                return _UNKNOWN
+            number = self._of_words[word] = self._number(self._process.start(spelt))
         return number
 
     def _number(self, state: State) -> int:

@@ -58,6 +58,7 @@ class BpeDropout:
     def __init__(self, scores: Mapping[str, float], probability: float) -> None:
         self._scores, self._probability = scores, probability
         self._bounds: list[float] = []
+        self._places = lru_cache(maxsize=4096)(self._merges)
 
     def start(self, word: str) -> State:
         """Its characters."""
@@ -69,24 +70,29 @@ class BpeDropout:
 
     def bounds(self, state: State) -> Sequence[float]:
         """The merges from the best on, each of which is made if all better ones are skipped."""
-        merges = sum(left + right in self._scores for left, right in pairwise(state))
+        merges = len(self._places(state))
         while len(self._bounds) < merges:
             self._bounds.append(1 - self._probability ** (len(self._bounds) + 1))
         return self._bounds[:merges]
 
     def follow(self, state: State, way: int) -> State:
         """With the best pair merged after those that are skipped."""
-        merges = sorted(
-            (-self._scores[left + right], place)
-            for place, (left, right) in enumerate(pairwise(state))
-            if left + right in self._scores
-        )
-        place = merges[way][1]
+        place = self._places(state)[way]
         return (*state[:place], state[place] + state[place + 1], *state[place + 2 :])
 
     def pieces(self, state: State) -> State:
         """Its symbols."""
         return state
+
+    def _merges(self, state: State) -> list[int]:
+        """The places of the first symbols of pairs that may be merged, the best first."""
+        scores, found = self._scores, []
+        for place, (left, right) in enumerate(pairwise(state)):
+            score = scores.get(left + right)
+            if score is not None:
+                found.append((-score, place))
+        found.sort()
+        return [place for _, place in found]
 
 
 def merge_all(word: str, scores: Mapping[str, float]) -> State:
@@ -112,6 +118,7 @@ class UnigramSampling:
         self._scores, self._alpha = scores, alpha
         self._longest = max(map(len, scores), default=1)
         self._log_weights = lru_cache(maxsize=4096)(self._sums)
+        self._latest = "", [0.0]
 
     def start(self, word: str) -> State:
         """All of it."""
@@ -124,9 +131,9 @@ class UnigramSampling:
     def bounds(self, state: State) -> Sequence[float]:
         """The pieces that may end what is not split yet, from the longest on."""
         rest = state[0]
-        totals = self._log_weights(rest)
+        totals = self._totals(rest)
         shares = [
-            math.exp(totals[start] + self._weight(rest[start:]) - totals[-1])
+            math.exp(totals[start] + self._weight(rest[start:]) - totals[len(rest)])
             for start in self._starts(rest, totals)
         ]
         return [*accumulate(shares[:-1]), 1.0] if shares else []  # 1 in spite of rounding
@@ -134,12 +141,20 @@ class UnigramSampling:
     def follow(self, state: State, way: int) -> State:
         """With one more piece split from what was left."""
         rest, *behind = state
-        start = self._starts(rest, self._log_weights(rest))[way]
+        start = self._starts(rest, self._totals(rest))[way]
         return (rest[:start], rest[start:], *behind)
 
     def pieces(self, state: State) -> State:
         """All but what is not split, which is nothing at the end."""
         return state[1:]
+
+    def _totals(self, rest: str) -> list[float]:
+        """:meth:`_sums` of ``rest``, perhaps with more: those of a word serve all its fronts."""
+        word, totals = self._latest
+        if not word.startswith(rest):
+            totals = self._log_weights(rest)
+            self._latest = rest, totals
+        return totals
 
     def _sums(self, word: str) -> list[float]:
         """The log of the summed weights of all splits of the first letters, from none to all."""

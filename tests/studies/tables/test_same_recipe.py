@@ -28,6 +28,7 @@ def config(*settings: str) -> ExperimentConfig:
     [
         ("training.precision=bfloat16", "training.precision=auto"),
         ("training.log_steps=3", "evaluation.metrics=[ter]"),
+        ("search.batch_tokens=8192", "search.buffer_lines=9"),
         ("data.test={}", "data.processes=2"),
         ("training.max_epochs=null", "training.keep_checkpoints=9"),
     ],

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Barrier
@@ -16,7 +19,7 @@ import yaml
 from click.testing import CliRunner
 from command_line import call, experiment, write_experiment
 
-from dragoman.core.errors import ConfigError, DataError, MissingExtraError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError, StorageError
 from dragoman.core.files import content_digest, write_json
 from dragoman.run.run_directory import claim
 from dragoman.text.synthetic import write
@@ -402,9 +405,12 @@ class Pretending(InThisProcess):
         return 1.0
 
 
-def test_several_rows_are_made_at_once_and_what_they_share_once(
-    folder: Path, tmp_path: Path
-) -> None:
+SIDES = {"left", "right"}
+
+
+@pytest.fixture
+def apart(folder: Path, tmp_path: Path) -> Workplace:
+    """A table of two rows, ``left`` and ``right``, with a stage each and one that both need."""
     stages = {
         "shared": {"command": "copy {shared}", "done": "end"},
         "left": {"command": "copy {shared} {left}", "done": "end"},
@@ -417,7 +423,10 @@ def test_several_rows_are_made_at_once_and_what_they_share_once(
     file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
     for corpus in folder.glob("*.tsv"):
         (tmp_path / corpus.name).write_bytes(corpus.read_bytes())
-    place = Workplace(read_table(file), file, tmp_path / "out")
+    return Workplace(read_table(file), file, tmp_path / "out")
+
+
+def test_several_rows_are_made_at_once_and_what_they_share_once(apart: Workplace) -> None:
     together = Barrier(2)
     runner = Pretending(Interruption(), jobs=2)
 
@@ -427,7 +436,7 @@ def test_several_rows_are_made_at_once_and_what_they_share_once(
 
     runner.meet = meet
     done: list[int] = []
-    work = Work(place, runner, lambda _: None)
+    work = Work(apart, runner, lambda _: None)
     work.carry_out(["left", "right"], lambda: done.append(1))
     assert not work.failures
     assert not work.problems
@@ -436,6 +445,79 @@ def test_several_rows_are_made_at_once_and_what_they_share_once(
         "copy left", "copy right", "translate left.news", "translate right.news"
     ]  # fmt: skip
     assert done == [1, 1]
+
+
+def test_what_waits_for_its_turn_is_left_to_other_processes(apart: Workplace) -> None:
+    runner = Pretending(Interruption(), jobs=2)
+    work = Work(apart, runner, lambda _: None)
+    first: list[str] = []
+
+    def meet(name: str) -> None:
+        if name in SIDES and not first:
+            first.append(name)
+            (other,) = SIDES - {name}
+            wait_until(lambda: other in work._locks)
+            time.sleep(0.1)  # the other row waits for its turn
+            with apart.held(STAGES, other):
+                pass
+
+    runner.meet = meet
+    with runner.turn():  # so that there is one for both
+        work.carry_out(["left", "right"], lambda: None)
+    assert first
+    assert not work.failures
+    assert not work.problems
+
+
+def test_what_waits_for_its_turn_when_the_time_is_over_is_not_begun(apart: Workplace) -> None:
+    runner = Pretending(Interruption(), jobs=2)
+    told: list[str] = []
+    work = Work(apart, runner, told.append)
+
+    def meet(name: str) -> None:
+        if name in SIDES:
+            wait_until(lambda: work._locks.keys() >= SIDES)
+            time.sleep(0.1)
+            runner.interruption.signal = signal.SIGTERM
+            raise StoppedError
+
+    runner.meet = meet
+    with runner.turn(), pytest.raises(StoppedError):
+        work.carry_out(["left", "right"], lambda: None)
+    (begun,) = [name for name in SIDES if apart.record(STAGES, name)]
+    assert [line for line in told if line.startswith(tuple(SIDES))] == [
+        f"{begun}: {shell(apart.command(begun))}"
+    ]
+
+
+def test_an_error_stops_what_is_made_beside_it(apart: Workplace) -> None:
+    runner = Pretending(Interruption(), jobs=2)
+    stopped: list[bool] = []
+
+    def meet(name: str) -> None:
+        if name == "left.news":
+            wait_until(lambda: "copy right" in runner.commands)
+        elif name == "right":
+            with suppress(AssertionError):
+                wait_until(runner._is_over)  # as a command that is told to stop
+            stopped.append(runner._is_over())
+            raise StoppedError
+
+    def row_done() -> None:
+        raise StorageError("table.md: no space left on device")
+
+    runner.meet = meet
+    with pytest.raises(StorageError, match="no space"):
+        Work(apart, runner, lambda _: None).carry_out(["left", "right"], row_done)
+    assert stopped == [True]
+
+
+def wait_until(happens: Callable[[], bool]) -> None:
+    """Look again and again, for 10 seconds at most."""
+    end = time.monotonic() + 10
+    while not happens():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_it_stops_in_time_and_the_table_is_as_far_as_it_is(folder: Path, tmp_path: Path) -> None:
