@@ -182,7 +182,7 @@ def decode(model: TranslationModel, sources: list[list[int]]) -> float:
     config = SearchConfig(
         beam=BEAM, minimum_length=LENGTH, maximum_length=LENGTH, degenerate="keep"
     )
-    tokens = config.batch_tokens // config.rows
+    tokens = config.tokens_at_once // config.rows
     groups = list(group_by_length(range(len(sources)), lambda n: len(sources[n]) + 1, tokens))
     batches = [SourceBatch(group, [sources[n] for n in group]) for group in groups]
     next(engine.search(batches[:1], config))

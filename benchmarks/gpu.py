@@ -17,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity
@@ -139,7 +140,7 @@ if __name__ == "__main__":
     if kind == "profile":
         print(profile(*arguments))
         sys.exit()
-    tasks: dict[str, Callable[..., object]] = {"train": train, "decode": decode, "peak": peak}
+    tasks: dict[str, Callable[..., Any]] = {"train": train, "decode": decode, "peak": peak}
     value = tasks[kind](*arguments)
     found: dict[str, object] = {"value": value, "memory": 0}
     if kind == "train":

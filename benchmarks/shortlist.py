@@ -63,7 +63,7 @@ def speed(size: str, lines: int, precision: Any) -> Iterator[str]:
         shortlist = invented(pieces)
         scorer = ModelScorer(model)
         sources = torch.randint(4, pieces, (lines, LENGTH - 1)).tolist()
-        together = config.batch_tokens // BEAM // LENGTH
+        together = config.tokens_at_once // BEAM // LENGTH
         batches = [
             SourceBatch(list(range(first, first + len(part))), part)
             for first in range(0, lines, together)
