@@ -171,7 +171,6 @@ def train(
         )
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
-    check_no_input(output, [*texts, *held_out])
     from dragoman.core.config import parse
     from dragoman.techniques.embedding.learning import (
         LearningConfig,
@@ -183,13 +182,18 @@ def train(
         InputDigest,
         Tokens,
         VectorsOrigin,
+        check_place,
+        origin_file,
         write_with_origin,
     )
 
+    for written in (output, origin_file(output)):
+        check_no_input(written, [*texts, *held_out])
     config = parse(LearningConfig, options, "embed train")
     pieces = None if vocabulary is None else _vocabulary(vocabulary, side)
     tokens: Tokens = "pieces" if pieces else "spaces" if split_at_spaces else "words"
     split = splitter(tokens, lowercase=lowercase, vocabulary=pieces)
+    check_place(output)
     settings: dict[str, Any] = {}
     if held_out:
         split = leaving_out(split, held_out)
