@@ -141,6 +141,8 @@ def test_a_dictionary_used_as_it_is(folder: Path) -> None:
         ("map s.vec t.vec.gz --output m --no-self-learning --neighbours 9", 2, "--neighbours is"),
         ("score s.vec t.vec.gz --dictionary foreign.tsv", 3, "foreign.tsv: 0 of its words have"),
         ("translate pieces.vec t.vec.gz", 3, "pieces.vec: vectors of pieces, which are no words"),
+        ("translate s.vec pieces.vec", 3, "pieces.vec: vectors of pieces, which are no words"),
+        ("score s.vec pieces.vec --dictionary all.tsv", 3, "pieces.vec of pieces; train both"),
         ("train text --output x.vec --side source", 2, "--side chooses a vocabulary"),
         ("train text --output x.vec --vocabulary m --lowercase", 2, "decides how text is split"),
         ("train text --output x.vec --vocabulary nowhere", 4, "nowhere: no such model or run"),
