@@ -104,6 +104,23 @@ def test_the_same_model_gives_the_same_archive(model: Path, archive: Path, tmp_p
         assert tar.getnames() == [f"en-de/{name}" for name in FILES]
 
 
+def test_an_archive_never_has_the_digest_of_an_earlier_one(
+    archive: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was killed when it had replaced the archive left one that looked damaged."""
+    other = save_tiny_model(tmp_path / "other", seed=5)
+
+    def killed(_: Path) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dragoman.apps.installing.model_archives.content_digest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pack(other, archive, lambda count: None)
+    install(str(archive), quiet)
+    assert contents(folder / "en-de") == contents(other)
+
+
 def test_an_archive_replaces_none_but_that_of_a_model(
     dragoman: CommandLine, model: Path, archive: Path, tmp_path: Path
 ) -> None:
