@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dragoman.apps.reports.picture_text import plain
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records
@@ -22,6 +22,7 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
 
+_Place = Literal["outside lower center", "outside right upper"]  # of a legend
 _AXES = {"step": "step", "tokens": "million target tokens", "minutes": "minutes"}
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
 _COLORS = (VALIDATION, "#27795c", "#7d5ba6", "#b8860b", "#1f77b4", "#7f7f7f", "#e377c2", "#17becf")
@@ -321,7 +322,7 @@ def _line(
 
 
 def _add_legend(
-    figure: Figure, axes: Axes, names: Sequence[str], place: str, *, columns: int = 1
+    figure: Figure, axes: Axes, names: Sequence[str], place: _Place, *, columns: int = 1
 ) -> None:
     """Name the curves of a panel, which are labelled by their numbers, beside all panels.
 
