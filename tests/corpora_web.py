@@ -7,8 +7,13 @@ import io
 import re
 import tarfile
 from contextlib import suppress
+from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.request import HTTPSHandler, Request
+from urllib.response import addinfourl
+
+import pytest
 
 ENGLISH = b"one\ntwo\nthree\n" * 5000
 GERMAN = b"eins\nzwei\ndrei\n" * 5000
@@ -56,6 +61,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+def send_on(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Let each address of https lead to ``place``."""
+
+    def answer(_: HTTPSHandler, request: Request) -> addinfourl:
+        headers = Message()
+        headers["Location"] = place
+        response = addinfourl(io.BytesIO(), headers, request.full_url, 302)
+        response.msg = "Found"  # type: ignore[attr-defined]  # as http.client's have it
+        return response
+
+    monkeypatch.setattr(HTTPSHandler, "https_open", answer)
 
 
 def sha256(content: bytes) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpora_web import Web, sha256
+from corpora_web import Web, send_on, sha256
 from flushes import watch_flushes
 
 from dragoman.apps.download import download
@@ -140,3 +140,31 @@ def test_two_processes_do_not_write_the_same_file(served: Web, tmp_path: Path) -
             pytest.skip("the file system has no locks")
         with pytest.raises(SavedError, match="another process is downloading it"):
             fetch(served, tmp_path / "x")
+
+
+@pytest.mark.parametrize("address", ["http://localhost:1/a b", "http://localhost/ü", "http://[x/"])
+def test_what_is_no_address_is_told_at_once(address: str, tmp_path: Path) -> None:
+    """It used to be tried again and again, as a connection that broke, or to be a traceback."""
+    with pytest.raises(DownloadError, match="no address that can be asked for"):
+        download(address, tmp_path / "x", lambda count: None, limit=1)
+
+
+@pytest.mark.parametrize("place", ["http://localhost/x", "ftp://localhost/x"])
+def test_https_does_not_lead_to_http_where_nothing_verifies_what_comes(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_on(monkeypatch, place)
+    told = f"https://localhost/x: leads to {place}, where anyone on the way can change"
+    with pytest.raises(DownloadError, match=told):
+        download(
+            "https://localhost/x", tmp_path / "x", lambda count: None, limit=9, stays_secure=True
+        )
+
+
+def test_a_known_file_may_come_from_anywhere(
+    served: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_on(monkeypatch, f"{served.address}/x")
+    known = {"limit": len(CONTENT), "sha256": sha256(CONTENT)}
+    download("https://localhost/x", tmp_path / "x", lambda count: None, **known)  # type: ignore[arg-type]
+    assert (tmp_path / "x").read_bytes() == CONTENT

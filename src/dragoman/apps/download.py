@@ -39,6 +39,8 @@ class _Origin(NamedTuple):
     url: str
     otherwise: str
     """What to do with a file that was got elsewhere."""
+    stays_secure: bool
+    """Whether https must not lead to http."""
 
 
 class _CutError(Exception):
@@ -54,6 +56,7 @@ def download(
     size: int | None = None,
     sha256: str = "",
     otherwise: str = "use --from",
+    stays_secure: bool = False,
 ) -> None:
     """Download ``url`` to the file ``target``; an unfinished earlier download is resumed.
 
@@ -65,14 +68,18 @@ def download(
         size: its size in bytes, if known.
         sha256: its digest, if known.
         otherwise: what to do with a file that was got elsewhere, for messages.
+        stays_secure: refuse to be sent from https to http, where anyone on the way can change
+            what comes; for a file whose content is not known.
 
     Raises:
-        DownloadError: there is no connection, no such file, or its content is not as expected.
+        DownloadError: there is no connection, no such file, its content is not as expected, or
+            ``url`` is no address.
         StorageError: the disk is full, read-only or not permitted.
         SavedError: another process is downloading the same file.
     """
     part = target.with_name(f"{target.name}.part")
     make_directory(part.parent)
+    origin = _Origin(url, otherwise, stays_secure)
     with storage_errors(part), part.open("ab") as stream:
         try:
             lock(stream.fileno())
@@ -80,10 +87,10 @@ def download(
             raise SavedError(f"{part}: another process is downloading it; wait for it") from error
         advance(stream.tell())
         if size is None or stream.tell() < size:
-            _complete(_Origin(url, otherwise), stream, advance, size or limit)
+            _complete(origin, stream, advance, size or limit)
         stream.flush()
         os.fsync(stream.fileno())
-        _verify(_Origin(url, otherwise), part, size, sha256)
+        _verify(origin, part, size, sha256)
         durable_replace(part, target)
 
 
@@ -162,15 +169,21 @@ def _opened(origin: _Origin, start: int) -> Iterator[http.client.HTTPResponse | 
     if start:
         headers["Range"] = f"bytes={start}-"
     url = origin.url
-    request = urllib.request.Request(url, headers=headers)
+    more = [_StaysSecure] if origin.stays_secure else []
     try:
-        response = urllib.request.urlopen(request, timeout=_TIMEOUT)
+        request = urllib.request.Request(url, headers=headers)
+        response = urllib.request.build_opener(*more).open(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and _ends_at(error, start):
             yield None
             return
         raise DownloadError(f"{url}: {_refusal(error, origin)}") from error
+    except (ValueError, http.client.InvalidURL) as error:  # here, or where a server sends us
+        raise DownloadError(
+            f"{url}: no address that can be asked for ({error}); correct it, with %20 for a space "
+            "and %C3%BC for ü"
+        ) from error
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         host = urllib.parse.urlsplit(url).hostname
@@ -182,6 +195,27 @@ def _opened(origin: _Origin, start: int) -> Iterator[http.client.HTTPResponse | 
         ) from error
     with response:
         yield response
+
+
+class _StaysSecure(urllib.request.HTTPRedirectHandler):
+    """Follows redirections, but none from https to http."""
+
+    def redirect_request(  # noqa: PLR0917 - urllib gives them
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        """The next request; see :meth:`urllib.request.HTTPRedirectHandler.redirect_request`."""
+        if req.type == "https" and urllib.parse.urlsplit(newurl).scheme != "https":
+            raise DownloadError(
+                f"{req.full_url}: leads to {newurl}, where anyone on the way can change what comes "
+                "over http; give the digest of the file"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _ends_at(error: urllib.error.HTTPError, start: int) -> bool:

@@ -82,6 +82,39 @@ def test_what_is_read_is_never_overwritten(arguments: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("train text.json --output text", 2, "text.json: this is an input"),
+        ("train other --held-out text.json --output text", 2, "text.json: this is an input"),
+        ("train other --output notes", 2, "notes.json, which says how vectors are made, is"),
+        ("train other --output m", 2, "--output m: this is a directory"),
+        ("train other --output text.json/x.vec", 6, "a file is where a directory should be"),
+        ("map s.vec t.vec.gz --output m --seed-dictionary m/s.vec", 2, "would replace m/s.vec"),
+        ("map s.vec t.vec.gz --output m --seed-dictionary m/s.vec.json", 2, "m/s.vec.json; choose"),
+        ("map s.vec s.vec.json --output new", 2, "rename one of them"),
+        ("map s.vec t.vec.gz --output n --seed-dictionary seed.tsv", 2, "n/t.vec.gz.json, which"),
+        ("map s.vec t.vec.gz --output text.json --seed-dictionary seed.tsv", 6, "a file is where"),
+    ],
+)
+def test_what_stands_beside_vectors_is_never_overwritten(
+    arguments: str, code: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NAME.json beside them may be another file, and that is known before hours of learning."""
+    for module, name in (("learning", "learn"), ("mapping", "self_learn")):
+        never = f"dragoman.techniques.embedding.{module}.{name}"
+        monkeypatch.setattr(never, lambda *_: pytest.fail("it learned"))
+    for name in ("text.json", "other", "notes.json"):
+        Path(name).write_text("s3\n", encoding="utf-8")
+    for name in ("m/s.vec", "m/s.vec.json", "n/t.vec.gz.json"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("s3\ts4\n", encoding="utf-8")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    assert message in one_error(call("embed", *arguments.split()), code)
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_dictionary_used_as_it_is(folder: Path) -> None:
     said = "embed map s.vec t.vec.gz --output m --seed-dictionary all.tsv --no-self-learning"
     outcome = call(*said.split(), "--words", "50", "--json")
@@ -108,6 +141,8 @@ def test_a_dictionary_used_as_it_is(folder: Path) -> None:
         ("map s.vec t.vec.gz --output m --no-self-learning --neighbours 9", 2, "--neighbours is"),
         ("score s.vec t.vec.gz --dictionary foreign.tsv", 3, "foreign.tsv: 0 of its words have"),
         ("translate pieces.vec t.vec.gz", 3, "pieces.vec: vectors of pieces, which are no words"),
+        ("translate s.vec pieces.vec", 3, "pieces.vec: vectors of pieces, which are no words"),
+        ("score s.vec pieces.vec --dictionary all.tsv", 3, "pieces.vec of pieces; train both"),
         ("train text --output x.vec --side source", 2, "--side chooses a vocabulary"),
         ("train text --output x.vec --vocabulary m --lowercase", 2, "decides how text is split"),
         ("train text --output x.vec --vocabulary nowhere", 4, "nowhere: no such model or run"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from command_line import CommandLine, one_error
-from corpora_web import Web, sha256
+from corpora_web import Web, send_on, sha256
 from tiny_model import save_tiny_model
 
 import dragoman as package
@@ -102,6 +102,23 @@ def test_the_same_model_gives_the_same_archive(model: Path, archive: Path, tmp_p
     assert (tmp_path / "again" / "en-de.tar.gz").read_bytes() == archive.read_bytes()
     with tarfile.open(archive) as tar:
         assert tar.getnames() == [f"en-de/{name}" for name in FILES]
+
+
+def test_an_archive_never_has_the_digest_of_an_earlier_one(
+    archive: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was killed when it had replaced the archive left one that looked damaged."""
+    other = save_tiny_model(tmp_path / "other", seed=5)
+
+    def killed(_: Path) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dragoman.apps.installing.model_archives.content_digest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pack(other, archive, lambda count: None)
+    install(str(archive), quiet)
+    assert contents(folder / "en-de") == contents(other)
 
 
 def test_an_archive_replaces_none_but_that_of_a_model(
@@ -197,6 +214,22 @@ def test_a_model_is_downloaded_on_where_it_was(
         install(f"{web.address}/none.tar.gz", quiet)
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_only_a_known_archive_may_come_over_http(
+    known: bool, web: Web, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.files["en-de.tar"] = tar_of_model(model)
+    send_on(monkeypatch, f"{web.address}/en-de.tar")
+    digest = sha256(web.files["en-de.tar"]) if known else ""
+    if known:
+        install("https://localhost/en-de.tar", quiet, sha256=digest)
+        assert contents(folder / "en-de") == contents(model)
+    else:
+        with pytest.raises(DownloadError, match=r"leads to http://.* give the digest"):
+            install("https://localhost/en-de.tar", quiet)
+        assert web.asked == []
+
+
 def test_an_archive_does_not_resume_another_of_its_name(
     web: Web, model: Path, folder: Path, tmp_path: Path
 ) -> None:
@@ -222,6 +255,12 @@ def test_an_archive_does_not_resume_another_of_its_name(
         ("https://example.org/x.tar.gz#sha256=", ConfigError, "expected #sha256=DIGEST"),
         ("https://example.org/x.exe", DataError, "expected an archive that ends in .tar.gz"),
         ("https://example.org/", ConfigError, "cannot be the name of a model"),
+        ("https://[abc/x.tar.gz", ConfigError, "no address; expected one such as https://"),
+        ("https://localhost:abc/x.tar.gz", ConfigError, "no address; expected one such as"),
+        ("https://localhost:99999/x.tar.gz", ConfigError, "no address; expected one such as"),
+        ("https://local host/x.tar.gz", ConfigError, "no address; expected one such as https://"),
+        ("https:///x.tar.gz", ConfigError, "no address; expected one such as https://"),
+        ("HTTP://example.org/x.tar.gz", ConfigError, "anyone on the way can change what comes"),
         ("none.tar.gz", DataError, "no such file or directory"),
         ("ftp://example.org/x.tar.gz", DataError, "no such file or directory"),
     ],
@@ -232,6 +271,25 @@ def test_what_cannot_be_fetched_is_told(
     with pytest.raises(error, match=message):
         install(place, quiet)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("a b/modèle.tar", "a%20b/mod%C3%A8le.tar"),
+        ("a%20b/x%00.tar", "a%20b/x%00.tar"),
+        (f"{'x' * 300}.tar", f"{'x' * 300}.tar"),
+        ("x.tar?name=ü&b=%26", "x.tar?name=%C3%BC&b=%26"),
+    ],
+)
+def test_an_address_is_asked_for_as_browsers_do(
+    given: str, asked: str, web: Web, model: Path, folder: Path
+) -> None:
+    web.files[asked] = tar_of_model(model)
+    install(f"{web.address}/{given}", quiet, name="en-de")
+    assert [path for path, _ in web.asked] == [asked]
+    assert contents(folder / "en-de") == contents(model)
+    assert os.listdir(folder) == ["en-de"]
 
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "a/b", "a\\b", "-x", "ü", "a" * 101])

@@ -3,19 +3,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.apps.reports.figures import to_svg
+from dragoman.apps.reports.figures import to_png, to_svg
 from dragoman.apps.reports.plots import (
     axis_of_most,
     comparison_picture,
     learning_curves,
+    length_picture,
     reliability_diagram,
+    several_curves,
 )
 from dragoman.apps.reports.run_records import METRIC_NAMES
+from dragoman.apps.reports.training_curves import RunCurves
+from dragoman.evaluation.lengths import Bucket
+from dragoman.evaluation.metrics import Score
 from dragoman.evaluation.reliability import reliability
 
 VARIATIONS = Path(__file__).parents[3] / "docs" / "images" / "variations.json"
@@ -71,6 +77,49 @@ def test_however_many_metrics_a_run_records_each_has_a_curve() -> None:
     ]
     picture = to_svg(learning_curves(records))
     assert all(f">{name}<" in picture for name in METRIC_NAMES.values())
+
+
+NAMES = [
+    "_old",
+    "a$x$",
+    "a$\\frac$",
+    "<b>&",
+    "a--b",
+    "\x1bred",
+    "no\udcff",
+    "\ufffe",
+    "übung",
+    "a b",
+]
+"""Names that a directory may have, and what matplotlib or XML would rather not."""
+SHOWN = [*NAMES[:5], "\ufffdred", "no\ufffd", "\ufffd", *NAMES[8:]]
+
+
+def texts(picture: str) -> list[str]:
+    """All texts of an SVG, which is well formed."""
+    found = ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(one.itertext()) for one in found]
+
+
+def test_every_name_of_a_run_is_in_the_picture_as_it_is() -> None:
+    records = [
+        {"kind": "training", "step": 1, "nll": 2.0, "tokens_per_second": 9.0},
+        {"kind": "validation", "step": 1, "loss": 2.0, "bleu": 1.0},
+    ]
+    figure = several_curves([RunCurves(name, records) for name in NAMES], "step")
+    assert set(SHOWN) <= set(texts(to_svg(figure)))
+    ElementTree.fromstring(to_svg(figure, text_as_paths=True))
+    assert to_png(figure).startswith(b"\x89PNG")
+
+
+def test_every_name_of_a_system_is_in_the_picture_as_it_is() -> None:
+    scores = {name: Score("BLEU", 30.0, "") for name in NAMES}
+    figure = length_picture([Bucket(1, 5, 7, scores), Bucket(6, 9, 7, scores)], "words")
+    assert set(SHOWN) <= set(texts(to_svg(figure)))
+    rows = [row(name, 30, 1.0) for name in NAMES]
+    found = texts(to_svg(comparison_picture({"test": "te$t$\x00", "rows": rows})))
+    assert set(SHOWN) <= set(found)
+    assert "BLEU on te$t$\ufffd, 95 % interval" in found
 
 
 def test_the_published_picture_is_of_the_published_figures() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from invented_trees import trees
 
 from dragoman.apps.reports.tree_picture import tree_picture
-from dragoman.core.constituency import Tree, read_tree
+from dragoman.core.constituency import Leaf, Tree, read_tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -61,3 +61,11 @@ def test_words_without_tags_are_drawn_alone() -> None:
     picture = tree_picture([read_tree("(S (XX <a>))")])
     assert "XX" not in picture
     assert "&lt;a&gt;" in picture
+
+
+def test_a_word_of_whatever_characters_is_in_a_picture_that_opens() -> None:
+    tree = Tree("S", (Leaf("N\x0bN", "\x1bred"), Leaf("NN", "\ufffe"), Leaf("NN", "a\udc80")))
+    picture = tree_picture([tree])
+    picture.encode()
+    (title,) = ElementTree.fromstring(picture).iter(f"{SVG}title")
+    assert title.text == "\ufffdred \ufffd a\ufffd"

@@ -171,7 +171,6 @@ def train(
         )
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
-    check_no_input(output, [*texts, *held_out])
     from dragoman.core.config import parse
     from dragoman.techniques.embedding.learning import (
         LearningConfig,
@@ -183,13 +182,18 @@ def train(
         InputDigest,
         Tokens,
         VectorsOrigin,
+        check_place,
+        origin_file,
         write_with_origin,
     )
 
+    for written in (output, origin_file(output)):
+        check_no_input(written, [*texts, *held_out])
     config = parse(LearningConfig, options, "embed train")
     pieces = None if vocabulary is None else _vocabulary(vocabulary, side)
     tokens: Tokens = "pieces" if pieces else "spaces" if split_at_spaces else "words"
     split = splitter(tokens, lowercase=lowercase, vocabulary=pieces)
+    check_place(output)
     settings: dict[str, Any] = {}
     if held_out:
         split = leaving_out(split, held_out)
@@ -359,10 +363,17 @@ def score(
       dragoman embed score mapped/de.vec.gz mapped/en.vec.gz \\
         --dictionary /usr/share/dictd/freedict-deu-eng.index
     """
+    from dragoman.core.errors import DataError
     from dragoman.techniques.embedding.accuracy import word_accuracy
+    from dragoman.techniques.embedding.vectors_origin import read_origin
     from dragoman.text.bilingual_dictionary import read_dictionary
     from dragoman.text.word_vectors import read_vectors
 
+    kinds = [read_origin(path).tokens for path in (source, target)]
+    if kinds.count("pieces") == 1:
+        raise DataError(
+            f"{source} has vectors of {kinds[0]}, {target} of {kinds[1]}; train both alike"
+        )
     one, other = (read_vectors(path, maximum=maximum) for path in (source, target))
     entries = read_dictionary(dictionary, one.words)
     found = word_accuracy(
@@ -412,10 +423,11 @@ def translate(
     keep_texts(inputs, {"output": output})
     if output is not None:
         check_no_input(output, [source, target])
-    tokens = read_origin(source).tokens
-    if tokens == "pieces":
+    tokens, others = (read_origin(path).tokens for path in (source, target))
+    if "pieces" in (tokens, others):
+        path = source if tokens == "pieces" else target
         raise DataError(
-            f"{source}: vectors of pieces, which are no words; train without --vocabulary"
+            f"{path}: vectors of pieces, which are no words; train without --vocabulary"
         )
     one, other = (read_vectors(path, maximum=maximum) for path in (source, target))
     spans = space_spans if tokens == "spaces" else word_spans

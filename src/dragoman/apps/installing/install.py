@@ -34,6 +34,9 @@ Say = Callable[[str], object]
 _DOWNLOADS = ".downloads"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_IN_ADDRESSES = "%/:?@!$&'()*+,;=~[]|"  # what stays as it is in a path or query
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")  # in the name of a downloaded file
+_LONGEST_NAME = 100
 _DIGEST_BYTES = 4096  # of a .sha256 file
 
 
@@ -72,8 +75,8 @@ def install(
         Its directory.
 
     Raises:
-        ConfigError: the name or digest is none, or taken; or an address that anyone on the way can
-            change comes without digest.
+        ConfigError: the name, digest or address is none, or the name is taken; or an address that
+            anyone on the way can change comes without digest.
         DataError: the archive is damaged, or none of a model.
         DownloadError: it cannot be downloaded, or is not the expected one.
         SavedError: the model cannot be opened.
@@ -100,7 +103,7 @@ def install(
 
 def _origin(place: str, sha256: str) -> ModelOrigin:
     """What a command names."""
-    is_remote = place.startswith(("http://", "https://"))
+    is_remote = place.lower().startswith(("http://", "https://"))
     address, _, fragment = place.partition("#") if is_remote else (place, "", "")
     if fragment:
         key, _, value = fragment.partition("=")
@@ -112,13 +115,37 @@ def _origin(place: str, sha256: str) -> ModelOrigin:
     sha256 = sha256.lower()
     if sha256 and not _DIGEST.fullmatch(sha256):
         raise ConfigError(f"{sha256:.80}: expected a SHA-256 of 64 hexadecimal digits")
-    parts = urllib.parse.urlsplit(address)
-    if is_remote and parts.scheme == "http" and not sha256 and parts.hostname not in _LOOPBACK:
+    if not is_remote:
+        return ModelOrigin(address, sha256, is_remote)
+    parts = _split_address(address)
+    if parts.scheme == "http" and not sha256 and parts.hostname not in _LOOPBACK:
         raise ConfigError(
             f"{address}: anyone on the way can change what comes over http; use https, or give the "
             "digest of the archive with --sha256"
         )
-    return ModelOrigin(address, sha256, is_remote)
+    return ModelOrigin(urllib.parse.urlunsplit(parts), sha256, is_remote)
+
+
+def _split_address(address: str) -> urllib.parse.SplitResult:
+    """The parts of an address, in the form that can be asked for: a space as %20.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        parts = urllib.parse.urlsplit(address)
+        known = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that are no IPv6, a port that is no number
+        known = False
+    if not known or not parts.netloc.isprintable() or " " in parts.netloc:
+        raise ConfigError(
+            f"{address!r:.200}: no address; expected one such as https://example.org/en-de.tar.gz"
+        )
+    path, query = (
+        urllib.parse.quote(one, safe=_IN_ADDRESSES, errors="replace")
+        for one in (parts.path, parts.query)
+    )
+    return parts._replace(path=path, query=query)
 
 
 def _name_of(origin: ModelOrigin) -> str:
@@ -216,7 +243,8 @@ def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     folder = models_folder() / _DOWNLOADS
     # Archives of one name at other addresses are others: one must not resume another.
     address = hashlib.sha256(origin.place.encode("utf-8", "surrogatepass")).hexdigest()
-    target = folder / f"{address[:16]}-{origin.file_name}"
+    name = _UNSAFE.sub("_", origin.file_name)[-_LONGEST_NAME:]
+    target = folder / f"{address[:16]}-{name}"
     say(f"downloading {origin.place}")
     with counted_bytes("downloading", None) as advance:
         download(
@@ -226,6 +254,7 @@ def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
             limit=LARGEST,
             sha256=origin.sha256,
             otherwise="name the file instead",
+            stays_secure=not origin.sha256,
         )
     try:
         say("verified" if origin.sha256 else "there is no digest to verify it with")

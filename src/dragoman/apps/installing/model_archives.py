@@ -65,17 +65,19 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
     beside = archive.with_name(archive.name + DIGEST_SUFFIX)
     _check_replaceable(archive, beside)
     top = archive.name[: -len(suffix)]
-    with (
-        atomic_write(archive, "wb") as stream,
-        _compressed(stream, suffix) as packed,
-        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
-    ):
-        for path in _files_of(model):
-            info = tarfile.TarInfo(f"{top}/{path.relative_to(model).as_posix()}")
-            info.size, info.mode = path.stat().st_size, 0o644
-            with path.open("rb") as content:
-                tar.addfile(info, content)
-            advance(info.size)
+    with atomic_write(archive, "wb") as stream:
+        with (
+            _compressed(stream, suffix) as packed,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+        ):
+            for path in _files_of(model):
+                info = tarfile.TarInfo(f"{top}/{path.relative_to(model).as_posix()}")
+                info.size, info.mode = path.stat().st_size, 0o644
+                with path.open("rb") as content:
+                    tar.addfile(info, content)
+                advance(info.size)
+        with storage_errors(beside):
+            beside.unlink(missing_ok=True)  # never one of another archive, whatever comes next
     digest = content_digest(archive)
     with atomic_write(beside) as stream:
         stream.write(f"{digest}  {archive.name}\n")  # as sha256sum writes and checks

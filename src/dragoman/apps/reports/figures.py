@@ -59,6 +59,7 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
         "svg.fonttype": "path" if text_as_paths else "none",
         "svg.hashsalt": "dragoman",
     }
+    _take_literally(figure)
     buffer = io.StringIO()
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         # Viewers have other fonts; as paths, a missing character is a box.
@@ -73,6 +74,7 @@ def to_png(figure: Figure) -> bytes:
 
     Warns of characters that no font has; they are drawn as boxes.
     """
+    _take_literally(figure)
     texts = [one.get_text() for one in figure.findobj(Text)]
     families, missing = fonts_for("".join(texts))
     if missing:
@@ -92,6 +94,12 @@ def to_png(figure: Figure) -> bytes:
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
     return buffer.getvalue()
+
+
+def _take_literally(figure: Figure) -> None:
+    """Draw dollar signs as such: between two of them, matplotlib reads a formula, or fails to."""
+    for one in figure.findobj(Text):
+        one.set_parse_math(False)
 
 
 def fonts_for(text: str) -> tuple[list[str], list[str]]:

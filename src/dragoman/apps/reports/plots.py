@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from dragoman.apps.reports.picture_text import plain
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.lengths import Bucket
@@ -21,6 +22,7 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
 
+_Place = Literal["outside lower center", "outside right upper"]  # of a legend
 _AXES = {"step": "step", "tokens": "million target tokens", "minutes": "minutes"}
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
 _COLORS = (VALIDATION, "#27795c", "#7d5ba6", "#b8860b", "#1f77b4", "#7f7f7f", "#e377c2", "#17becf")
@@ -111,7 +113,7 @@ def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
                 marker="o" if kind == "validation" else "",
                 markersize=3,
                 linewidth=1.4,
-                label=run.name,
+                label=str(number),
             )
         if name in ("nll", "loss"):
             axes.set_yscale("log")
@@ -123,8 +125,7 @@ def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
         finish(axes, full, x_label=_AXES[axis], legend=False)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    _add_legend(figure, grid[0], [run.name for run in curves], "outside lower center", columns=3)
     return figure
 
 
@@ -144,8 +145,8 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
         [value["value"] for value in scores],
         [value.get("confidence", {}).get("margin", 0.0) for value in scores],
     )
-    score.set_yticks(places, [row["name"] for row in rows], fontsize=8)
-    _frame(score, f"{scores[0]['name']} on {found['test']}, 95 % interval")
+    score.set_yticks(places, [plain(row["name"]) for row in rows], fontsize=8)
+    _frame(score, plain(f"{scores[0]['name']} on {found['test']}, 95 % interval"))
     speeds = [row["speed"] for row in rows]
     training.barh(places, [s["tokens_per_second"] or 0 for s in speeds], color=TRAINING)
     _frame(training, "Training tokens/s")
@@ -234,7 +235,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
             fmt="o",
             color=f"C{number}",  # cycles through matplotlib's ten
             linestyle="-" if number < 10 else "--",
-            label=name,
+            label=str(number),
             capsize=2,
             markersize=4,
             linewidth=1.4,
@@ -244,7 +245,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     axes.set_xticks(range(len(buckets)), labels)
     interval = ", 95% intervals" if has_intervals else ""
     finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    _add_legend(figure, axes, names, "outside right upper")
     return figure
 
 
@@ -318,6 +319,19 @@ def _line(
         markersize=3,
         linewidth=1.5,
     )
+
+
+def _add_legend(
+    figure: Figure, axes: Axes, names: Sequence[str], place: _Place, *, columns: int = 1
+) -> None:
+    """Name the curves of a panel, which are labelled by their numbers, beside all panels.
+
+    matplotlib leaves out curves whose own label begins with "_", as the name of a run may.
+    """
+    handles, numbers = axes.get_legend_handles_labels()
+    legend = figure.legend(handles, numbers, loc=place, ncols=columns, fontsize=8, frameon=False)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(plain(name))
 
 
 def finish(axes: Axes, title: str, x_label: str = "step", *, legend: bool = True) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from dragoman.apps.reports.picture_text import plain
 from dragoman.core.constituency import Leaf, Tree
 from dragoman.core.linear_trees import WORD
 
@@ -33,7 +34,7 @@ class _Canvas:
         """Write a text centred at ``x``."""
         self.texts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" font-weight="{weight}">'
-            f"{escape(text)}</text>"
+            f"{escape(plain(text))}</text>"
         )
 
     def edge(self, above: tuple[float, float], below: tuple[float, float]) -> None:
@@ -50,7 +51,7 @@ def tree_picture(trees: Sequence[Tree]) -> str:
         _draw(tree, canvas, 0)
         path = f'<path d="{"".join(canvas.edges)}" fill="none" stroke="{_EDGE}"/>'
         shapes = "\n".join([path, *canvas.texts])
-        title = escape(" ".join(tree.words))
+        title = escape(plain(" ".join(tree.words)))
         parts.append(
             f'<g transform="translate({_MARGIN},{top:.1f})"><title>{title}</title>\n{shapes}\n</g>'
         )

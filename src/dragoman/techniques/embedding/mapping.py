@@ -22,7 +22,13 @@ from dragoman.techniques.embedding.self_learning import (
     map_once,
     self_learn,
 )
-from dragoman.techniques.embedding.vectors_origin import InputDigest, read_origin, write_with_origin
+from dragoman.techniques.embedding.vectors_origin import (
+    InputDigest,
+    check_place,
+    origin_file,
+    read_origin,
+    write_with_origin,
+)
 from dragoman.text.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
 
@@ -59,11 +65,18 @@ class Mapping:
                 f"{self.source} and {self.target} have the same name, which they keep in "
                 f"{self.output}; rename one of them"
             )
-        for path, output in zip((self.source, self.target), self.outputs, strict=True):
-            if path.resolve() == output.resolve():
+        read = [self.source, self.target, *filter(None, [self.dictionary])]
+        written = [one for output in self.outputs for one in (output, origin_file(output))]
+        for path in read:
+            if path.resolve() in {one.resolve() for one in written}:
                 raise ConfigError(
                     f"--output {self.output} would replace {path}; choose another directory"
                 )
+        if len({*written}) < len(written):  # x and x.json
+            raise ConfigError(
+                f"{self.source} and {self.target}: what says how the one was made would be "
+                "written to the other; rename one of them"
+            )
 
     def carry_out(self, progress: Callable[[int], object]) -> dict[str, Any]:
         """Learn the mapping and write both files.
@@ -75,7 +88,8 @@ class Mapping:
             What was done, for ``--json``.
 
         Raises:
-            ConfigError: see :meth:`check`.
+            ConfigError: see :meth:`check` and
+                :func:`~dragoman.techniques.embedding.vectors_origin.check_place`.
             DataError: a file cannot be used, or there is no first dictionary.
             SavedError: what is said of a file's origin is damaged.
             StorageError: the disk refuses.
@@ -92,6 +106,8 @@ class Mapping:
         check_dimensions(source, target)
         x, z = normalised(source.matrix), normalised(target.matrix)
         first = self._first(source, target, x, z)
+        for output in self.outputs:  # learning may take hours
+            check_place(output)
         if self.learning is None:
             mapped = map_once(x, z, first)
         else:

@@ -10,8 +10,14 @@ from pydantic import Field
 
 from dragoman import __version__
 from dragoman.core.config import Config, parse
-from dragoman.core.errors import SavedError
-from dragoman.core.files import content_digest, read_json, storage_errors, write_json
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import (
+    content_digest,
+    make_directory,
+    read_json,
+    storage_errors,
+    write_json,
+)
 from dragoman.text.word_vectors import WordVectors, write_vectors
 
 Tokens = Literal["words", "spaces", "pieces"]
@@ -73,6 +79,27 @@ def read_origin(path: Path) -> VectorsOrigin:
     if not isinstance(values, dict):
         raise SavedError(f"{beside}: not what Dragoman wrote; remove it or copy it again")
     return parse(VectorsOrigin, values, beside)
+
+
+def check_place(path: Path) -> None:
+    """Check before any work is done that vectors can be written to ``path``, and make its folder.
+
+    Raises:
+        ConfigError: it is a directory, or the file beside it describes no vectors and would be
+            lost.
+        StorageError: its folder cannot be made.
+    """
+    if path.is_dir():
+        raise ConfigError(f"--output {path}: this is a directory; name a file, such as my.vec.gz")
+    make_directory(path.parent, path)
+    beside = origin_file(path)
+    try:
+        read_origin(path)
+    except (ConfigError, SavedError) as error:
+        raise ConfigError(
+            f"--output {path}: {beside}, which says how vectors are made, is another kind of file "
+            "here, and would be lost; name another file, or move that away"
+        ) from error
 
 
 def write_with_origin(path: Path, vectors: WordVectors, origin: VectorsOrigin) -> None:

@@ -20,7 +20,8 @@ _LINES = 1000  # whose new words are looked up together
 class WordByWord:
     """Translates lines word by word, by CSLS; order and spacing stay as they are.
 
-    Numbers, signs and words without a vector, in no case, are copied.
+    Lines are normalised first, so that any run of white space is one space.  Numbers,
+    signs and words without a vector, in no case, are copied.
 
     Args:
         source: mapped vectors of words of the source language.
