@@ -272,7 +272,10 @@ def test_a_file_waits_for_its_place_in_a_full_queue(
 def test_a_busy_server_that_ends_takes_no_file_from_another(
     store: ServerStore, translates: Callable[[Work], None]
 ) -> None:
+    asked = asyncio.Event()
+
     async def busy(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        asked.set()
         raise RefusedError("busy", "full", 1000)
 
     async def main() -> None:
@@ -283,7 +286,7 @@ def test_a_busy_server_that_ends_takes_no_file_from_another(
                 # Held back from the second one until the first one has given up.
                 second._tasks[0].cancel()
                 job = await first.submit("a.txt", b"text", REQUEST)
-                await ended(store, job, "translating")
+                await asked.wait()  # "translating" is too short to be sure to see it
                 await ended(store, job, "queued")
                 await asyncio.sleep(0.05)
                 translates(endless)
