@@ -2,7 +2,7 @@
 
 Beside a GPU, the thread that trains does little but tell it what to do next.  A thread of the same
 interpreter that draws pieces would take a turn at each of these moments, which made a step take
-200 ms in place of 20.
+200 ms in place of 40.
 """
 
 from __future__ import annotations
