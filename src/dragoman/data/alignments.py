@@ -21,6 +21,7 @@ from torch import Tensor
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_directory
+from dragoman.core.ranges import IntArray
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.origin import InputFile, describe, digest, same_content
 from dragoman.data.store import (
@@ -46,7 +47,6 @@ ALIGNMENTS_DIRECTORY = "alignments"
 _CHUNK_PAIRS = 4096
 
 Bools = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 
 class _Aligned(NamedTuple):

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError
+from dragoman.core.ranges import IntArray
 from dragoman.data.candidates import RatedCandidates
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.grouping import divide, group_by_length
@@ -32,7 +33,6 @@ from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
 __all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch", "real_ids"]
 
-IntArray = npt.NDArray[np.int64]
 
 # Rows are grouped by length within windows of this many, drawn from blocks that follow each other
 # on disk: memory does not grow with the store, and a store of up to a window's size is mixed as a

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.core.processes import WorkerPool
+from dragoman.core.ranges import IntArray
 from dragoman.text.context import ContextConfig, ContextFitter
 from dragoman.text.vocabulary import Vocabularies
 
 Ids = npt.NDArray[np.int32]
-IntArray = npt.NDArray[np.int64]
 
 # Chunks in flight for each process: one being encoded, one waiting.
 _CHUNKS_AHEAD = 2

@@ -9,9 +9,8 @@ the two parts waste least, until a patch fits the token budget.  Of Multi30k's b
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from dragoman.core.ranges import IntArray
 
 # Batches are planned a little below the budget, since their own padding is not known yet; without
 # this a patch that barely overflows falls into two half-empty batches.

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from dragoman.core.ranges import IntArray
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import EOS, PAD, Vocabulary
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

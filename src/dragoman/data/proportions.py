@@ -16,10 +16,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dragoman.core.ranges import IntArray
 from dragoman.data.store import StoredPart
 from dragoman.text.balance import tempered
-
-IntArray = npt.NDArray[np.int64]
 
 
 def rows_in_epoch(start: int, stop: int, weight: float, *, seed: int, epoch: int) -> IntArray:

@@ -205,8 +205,6 @@ def resample(
     sentences = np.repeat(np.arange(len(lengths)), lengths)
     unknown = np.bincount(sentences[ids == UNK], minlength=len(lengths))
     kept = (unknown > 0) | (new_lengths == 0) | (new_lengths > max_pieces)
-    starts = np.where(kept, 0, len(ids)) + np.where(
-        kept, starts_of(lengths), starts_of(new_lengths)
-    )
+    starts = np.where(kept, starts_of(lengths), len(ids) + starts_of(new_lengths))
     chosen = np.where(kept, lengths, new_lengths)
     return gathered(np.concatenate([ids.astype(np.int64), new]), starts, chosen), chosen

@@ -15,13 +15,13 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
+from dragoman.core.ranges import IntArray
 from dragoman.data.store import Store, StoredPart
 from dragoman.text.corpus import CorpusPart, Direction, Example, Origin
 from dragoman.text.tags import tagged
 from dragoman.text.transforms import TransformConfig, transformed
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 
-IntArray = npt.NDArray[np.int64]
 Sentences = tuple[npt.NDArray[np.integer], IntArray]
 """Ids one sentence after another, and the length of each."""
 

@@ -1,8 +1,8 @@
 """Subword sampling and random transforms in a process of their own, ahead of training.
 
-Beside a GPU, the thread that trains does little but tell it what to do next.  A thread of the same
-interpreter that draws pieces would take a turn at each of these moments, which made a step take
-200 ms in place of 40.
+Beside a GPU, the thread that trains does little but tell it what to do next, in hundreds of short
+calls a step.  At each of them a thread of the same interpreter that draws pieces may take Python's
+lock, and keep it for 5 ms.
 """
 
 from __future__ import annotations

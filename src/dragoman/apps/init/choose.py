@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dragoman.apps.init.look import Facts
 from dragoman.apps.init.sizes import SIZES, Size
+from dragoman.core.ranges import IntArray
 from dragoman.data.grouping import group_by_length
-
-IntArray = npt.NDArray[np.int64]
 
 _START_SECONDS = 15.0  # starting Python and PyTorch twice: for the estimate, and at the end
 _PREPARED_PER_SECOND = 8000.0  # pairs cleaned, used for the vocabulary and encoded
