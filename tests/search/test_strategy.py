@@ -6,7 +6,6 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Literal
 
 import pytest
@@ -29,7 +28,6 @@ from dragoman.search import (
     SearchConfig,
     score_targets,
     search,
-    strategy,
 )
 from dragoman.search.beam import beam_search
 from dragoman.search.penalties import Penalties
@@ -359,11 +357,11 @@ def test_what_would_fill_the_memory_or_never_end_is_refused(name: str) -> None:
         parse(SearchConfig, {name: 10**9}, "test")
 
 
-def test_batches_are_larger_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind, tokens in (("cpu", 8192), ("cuda", 65_536)):
-        monkeypatch.setattr(strategy, "best_device", partial(torch.device, kind))
-        assert SearchConfig().tokens_at_once == tokens
-        assert SearchConfig(batch_tokens=7).tokens_at_once == 7
+@pytest.mark.parametrize(("kind", "tokens"), [("cpu", 8192), ("cuda", 65_536)])
+def test_batches_are_larger_on_a_gpu(kind: str, tokens: int) -> None:
+    device = torch.device(kind)
+    assert SearchConfig().sized_for(device).tokens_at_once == tokens
+    assert SearchConfig(batch_tokens=7).sized_for(device).tokens_at_once == 7
 
 
 @every_way

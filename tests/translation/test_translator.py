@@ -251,6 +251,16 @@ def test_a_line_too_long_costs_no_other_line(
         next(stream)
 
 
+def test_batches_are_sized_for_the_device_that_searches(vocabularies: Vocabularies) -> None:
+    model = make_model(vocabularies)
+    on_processor = Translator([model], vocabularies)
+    assert on_processor.search.tokens_at_once == 8192  # also where a GPU goes unused
+    elsewhere = Translator([model.to("meta")], vocabularies)  # any device but a processor
+    assert elsewhere.configure(nbest=2).tokens_at_once == 65_536
+    given = Translator([model], vocabularies, SearchConfig(batch_tokens=7))
+    assert given.search.tokens_at_once == 7
+
+
 def test_options_hold_for_one_call(translator: Translator) -> None:
     (three,) = translator.translate_nbest(["the house"], beam=3, nbest=3)
     assert len(three) == 3

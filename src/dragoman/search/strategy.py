@@ -10,7 +10,6 @@ from pydantic import Field
 from torch import Tensor
 
 from dragoman.core.config import Config
-from dragoman.core.device import best_device
 from dragoman.core.errors import ConfigError
 from dragoman.search.bayes_risk_config import BayesRiskConfig
 from dragoman.search.beam import EarlyEnd, beam_search
@@ -35,6 +34,8 @@ from dragoman.search.scorer import Scorer
 from dragoman.search.tag_structure import TagPlan, TagStructure, TagSymbols
 from dragoman.search.tree_grammar import SentenceTrees, TreeGrammar, TreeSymbols
 from dragoman.text.vocabulary import BOS, PAD, UNK
+
+_PROCESSOR_TOKENS, _GPU_TOKENS = 8192, 65_536
 
 
 class SearchConfig(Config):
@@ -93,7 +94,7 @@ class SearchConfig(Config):
     the likeliest; `sampling` may say how they are drawn."""
     batch_tokens: int | None = Field(None, ge=1, le=1_000_000)
     """Maximum padded source pieces times hypotheses per batch; by default 8,192, and 65,536 on a
-    machine with a GPU, where a step of search takes as long for few sentences as for many."""
+    GPU, where a step of search takes as long for few sentences as for many."""
     buffer_lines: int = Field(4096, ge=1, le=10_000_000)
     """Lines read ahead so that those of similar length are translated together."""
     max_source_pieces: int = Field(1024, ge=1)
@@ -102,10 +103,14 @@ class SearchConfig(Config):
 
     @property
     def tokens_at_once(self) -> int:
-        """:attr:`batch_tokens`, or its default on this machine."""
-        if self.batch_tokens is not None:
-            return self.batch_tokens
-        return 8192 if best_device().type == "cpu" else 65_536
+        """:attr:`batch_tokens`, or its default on a processor."""
+        return _PROCESSOR_TOKENS if self.batch_tokens is None else self.batch_tokens
+
+    def sized_for(self, device: torch.device) -> SearchConfig:
+        """These settings with the default of :attr:`batch_tokens` on a device, if it is not set."""
+        if self.batch_tokens is not None or device.type == "cpu":
+            return self
+        return self.model_copy(update={"batch_tokens": _GPU_TOKENS})
 
     def conflicts(self) -> Iterator[str]:
         """A beam yields no more hypotheses than it is wide, and trees repeat brackets."""

@@ -114,7 +114,8 @@ class Classifier:
         self.labels = labels_of(vocabularies.target)
         """The labels that it chooses from."""
         self._engine = TorchEngine(build_scorer(models), models)
-        self._vocabulary, self._search = vocabularies.source, search or SearchConfig()
+        self._vocabulary = vocabularies.source
+        self._search = (search or SearchConfig()).sized_for(self._engine.device)
 
     @classmethod
     def load(cls, *paths: Path | str, device: torch.device | str | None = None) -> Classifier:

@@ -117,7 +117,7 @@ class Translator:
             inline_tags=inline_tags,
         )
         self.vocabularies = vocabularies
-        self.search = search or SearchConfig()
+        self.search = (search or SearchConfig()).sized_for(local.device)
         self._prefix, self._pivot, self._closed = prefix, pivot, False
         self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
         if pivot is not None:
