@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.core.files import atomic_write, write_json
+from dragoman.core.tables import markdown_table
 from studies.heads_and_syntax.agreement import Agreement, Floats, HeadAgreement
 from studies.heads_and_syntax.head_rules import Sentence
 
@@ -29,7 +30,7 @@ def tables(found: Agreement) -> str:
             "Words that look most at their syntactic head or at one that depends on them, and "
             "attention within the phrase, in per cent; by distance: if the head looked as often at "
             "each distance, whatever the words are:",
-            _table(
+            markdown_table(
                 (
                     *("layer", "head", "to head", "by distance", "gain", "to dependent"),
                     *("in phrase", "by distance"),
@@ -47,10 +48,11 @@ def tables(found: Agreement) -> str:
                     )
                     for one in found.heads
                 ),
+                "r" * 8,
             ),
             "The head of attention that finds the syntactic head best, by relation, and the best "
             "fixed place:",
-            _table(
+            markdown_table(
                 ("relation", "words", "layer", "head", "found", "best fixed place", "found"),
                 (
                     (
@@ -64,6 +66,7 @@ def tables(found: Agreement) -> str:
                     )
                     for one in found.relations[:_RELATIONS]
                 ),
+                "l" + "r" * 6,
             ),
         ]
     )
@@ -73,11 +76,6 @@ def _place(offset: int) -> str:
     if abs(offset) == 1:
         return "the next word" if offset > 0 else "the previous word"
     return f"{abs(offset)} words {'on' if offset > 0 else 'back'}"
-
-
-def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [names, ["---:" if one != "relation" else "---" for one in names], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def write(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dragoman.core.tables import markdown_table
 from studies.tables.plan import TableConfig
 from studies.tables.scoring import Cost, Line
 from studies.tables.spread import Mean, grouped, mean_of
@@ -24,7 +25,7 @@ def page(table: TableConfig, lines: Mapping[str, Sequence[Line]]) -> str:
         if section.note:
             blocks.append(section.note)
         show = _beside if section.tests_beside else _rows
-        blocks.append("\n".join(show(lines[section.title], table)))
+        blocks.append(show(lines[section.title], table))
     blocks.append(_explained(table, found))
     return "\n\n".join(blocks) + "\n"
 
@@ -37,13 +38,13 @@ def _progress(lines: Sequence[Line]) -> str:
     return f"**{done} of {wanted} figures are there**; the rest says why not."
 
 
-def _rows(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
+def _rows(lines: Sequence[Line], table: TableConfig) -> str:
     """A line for each row and test."""
     published = any(line.published for line in lines)
     head = ["test", "system", *_names(lines)]
     head += ["seconds"] if table.show_seconds else []
     head += _COST
-    yield from _head(head, texts=2, published=published)
+    rows = []
     for group in grouped(lines):
         line = group[0]
         cells = [line.test, line.label]
@@ -55,17 +56,18 @@ def _rows(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
                 cells += [_seconds(line)] if table.show_seconds else []
                 cells += [] if line.cost is None else _cost(line.cost)
         cells += [""] * (len(head) - len(cells))
-        yield f"| {' | '.join([*cells, *([line.published] if published else [])])} |"
+        rows.append([*cells, *([line.published] if published else [])])
+    return _table(head, rows, texts=2, published=published)
 
 
-def _beside(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
+def _beside(lines: Sequence[Line], table: TableConfig) -> str:
     """A line for each row, with the figures of its tests beside one another."""
     published = any(line.published for line in lines)
     tests = list(dict.fromkeys(line.test for line in lines))
     names = _names(lines)
     named = [*names, "seconds"] if table.show_seconds else names
     head = ["system", *(f"{test}: {name}" for test in tests for name in named), *_COST]
-    yield from _head(head, texts=1, published=published)
+    rows = []
     for row in dict.fromkeys(line.row for line in lines):
         found = {line.test: line for line in lines if line.row == row}
         cells = [next(iter(found.values())).label]
@@ -81,14 +83,17 @@ def _beside(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
         known = "; ".join(
             dict.fromkeys(line.published for line in found.values() if line.published)
         )
-        yield f"| {' | '.join([*cells, *([known] if published else [])])} |"
+        rows.append([*cells, *([known] if published else [])])
+    return _table(head, rows, texts=1, published=published)
 
 
-def _head(names: Sequence[str], *, texts: int, published: bool) -> Iterator[str]:
-    """The first two lines of a table, of which some first columns hold text."""
-    shown = [*names, *(["published"] if published else [])]
-    yield f"| {' | '.join(shown)} |"
-    yield f"|{'---|' * texts}{'---:|' * (len(names) - texts)}{'---|' if published else ''}"
+def _table(
+    names: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int, published: bool
+) -> str:
+    """A table of which some first columns hold text."""
+    head = [*names, *(["published"] if published else [])]
+    alignment = "l" * texts + "r" * (len(names) - texts) + "l" * published
+    return markdown_table(head, rows, alignment)
 
 
 def _names(lines: Sequence[Line]) -> list[str]:
@@ -101,7 +106,7 @@ def _names(lines: Sequence[Line]) -> list[str]:
 def _figures(line: Line) -> list[str]:
     """Scores and the difference, or why there are none."""
     if not line.scores:
-        return [line.missing.replace("|", "\\|")]
+        return [line.missing]
     others = [f"{score['value']:.2f}" for score in line.scores[1:]]
     return [_with_interval(line.scores[0]), _difference(line), *others]
 

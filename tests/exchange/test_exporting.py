@@ -174,7 +174,7 @@ def test_the_card_names_the_tags_of_each_direction(tmp_path: Path) -> None:
     export_model(path, "ctranslate2", tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert card.startswith("# en to de, en to fr, for ctranslate2\n")
-    assert "put these pieces in front of its own:\n\n| | |" in card
+    assert "put these pieces in front of its own:\n\n|  |  |\n" in card
     assert "| en to de | `<2de>` |\n| en to fr | `<2fr>` |" in card
     assert not (tmp_path / "out" / "metadata.json").exists()
     splitter = sentencepiece.SentencePieceProcessor(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.tables import terminal_table
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.techniques.backtranslation.rounds import BackTranslation
 from dragoman.text.corpus import Direction
@@ -74,13 +75,8 @@ def table(found: BackTranslation, baseline: Mapping[str, Report] | None) -> str:
             rows.append([name, metric, *cells])
     counts = [f"{one.synthetic.kept:,}" for one in found.rounds]
     rows.append(["", "synthetic pairs", *(["0"] if baseline is not None else []), *counts])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        labels = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-        values = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join([*labels, *values]).rstrip())
-    return "\n".join([f"{found.real_pairs:,} real pairs", "", *lines])
+    aligned = terminal_table(rows, "ll" + "r" * len(columns))
+    return f"{found.real_pairs:,} real pairs\n\n{aligned}"
 
 
 def _cell(scores: Mapping[str, Report], name: str, metric: str) -> str:

@@ -38,13 +38,14 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
         output: a directory that does not exist.
 
     Raises:
-        ConfigError: ``output`` exists.
+        ConfigError: ``output`` exists, or a checkpoint or model is named twice.
         SavedError: one is missing, damaged or of another configuration, vocabulary or languages;
             or another process is using the run that contains ``output``.
     """
     if os.path.lexists(output):
         raise ConfigError(f"{output}: exists already; name a directory that does not")
     chosen = [found for path in paths for found in _weights_of(path, last)]
+    _check_distinct(chosen)
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
         _check_alike(first, load_model(path, "cpu"))
@@ -71,6 +72,19 @@ def _weights_of(path: Path, last: int) -> list[Path]:
     if os.path.isfile(path / WEIGHTS_FILE):
         return [path]
     raise SavedError(f"{path}: neither a run with checkpoints, nor a checkpoint or model")
+
+
+def _check_distinct(chosen: Sequence[Path]) -> None:
+    """Check that nothing is named twice, which would count twice.
+
+    Raises:
+        ConfigError: it is.
+    """
+    seen: dict[Path, Path] = {}
+    for path in chosen:
+        if (before := seen.setdefault(path.resolve(), path)) is not path:
+            also = "" if before == path else f", the other time as {before}"
+            raise ConfigError(f"{path}: named twice{also}; name each model once")
 
 
 def _kind(chosen: Sequence[Path]) -> str:

@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
 from dragoman.core.sections import choice_in, choice_of, keys_of, members
+from dragoman.core.tables import markdown_table
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart
@@ -223,20 +224,19 @@ def _render(section: _Section, sections: list[_Section]) -> str:
         keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
     )
     rows = [
-        f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
+        [f"`{name}`", _words(field, links), _default(field), _text(field.description)]
         for name, field in fields
     ]
-    head = ["| key | value | default | meaning |", "|---|---|---|---|"]
     intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
-    table = "\n".join(head + rows)
+    table = markdown_table(["key", "value", "default", "meaning"], rows)
     place = f"{section.place}\n\n" if section.is_shared else ""
     return f"{'#' * section.level} {section.title}\n\n{place}{intro}\n\n{table}\n"
 
 
 def _text(docstring: str | None) -> str:
-    """A docstring as one line of Markdown for a table."""
+    """A docstring as one line of Markdown."""
     assert docstring, "every configuration class and field is documented"
-    return " ".join(docstring.split()).replace("``", "`").replace("|", "\\|")
+    return " ".join(docstring.split()).replace("``", "`")
 
 
 def _default(field: FieldInfo) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, StorageError
 from dragoman.core.files import atomic_directory, read_json
+from dragoman.core.tables import markdown_table
 from dragoman.exchange.exporter import Exporter, ExportReport
 from dragoman.exchange.exporters import exporter_to
 from dragoman.saved.adapter import read_adapter
@@ -174,7 +175,7 @@ def _tags(saved: SavedModel, exporter: Exporter) -> str:
         if tags:
             pieces = pieces or not all(tag in written for tag in tags)
             told = " ".join(written.get(tag, tag) for tag in tags)
-            rows.append(f"| {source} to {target} | `{told}` |")
+            rows.append([f"{source} to {target}", f"`{told}`"])
     if not rows:
         return ""
     how = "In front of each text, followed by a space, write:"
@@ -183,7 +184,7 @@ def _tags(saved: SavedModel, exporter: Exporter) -> str:
             "What splits text into pieces does not give the tags as the model reads them: split "
             "each text without them, and put these pieces in front of its own:"
         )
-    return f"{how}\n\n| | |\n|---|---|\n" + "\n".join(rows)
+    return f"{how}\n\n{markdown_table(['', ''], rows)}"
 
 
 def _search(config: SavedConfig) -> str:

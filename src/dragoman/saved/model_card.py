@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from dragoman.core.tables import markdown_table
 from dragoman.saved.directions import usage
 
 if TYPE_CHECKING:
@@ -169,11 +170,14 @@ def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
             "before you share the model."
         )
     rows = [
-        f"| {f'[{one.name}]({one.home})' if one.home else one.name} | {one.direction} | "
-        f"{one.licence or 'not stated'} |"
+        [
+            f"[{one.name}]({one.home})" if one.home else one.name,
+            one.direction,
+            one.licence or "not stated",
+        ]
         for one in parts
     ]
-    table = "\n".join(["| text | direction | licence |", "|---|---|---|", *rows])
+    table = markdown_table(["text", "direction", "licence"], rows)
     last = "What these licences demand of text may apply to the model, too."
     if any(one.licence is None for one in parts):
         last += " State those that are missing before you share the model."
@@ -182,21 +186,19 @@ def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
 
 def _scores(scores: Iterable[CardScore]) -> str:
     rows = [
-        f"| {one.data}, {one.metric} | {one.value:.2f} | "
-        f"{_code(one.signature) if one.signature else ''} |"
+        [
+            f"{one.data}, {one.metric}",
+            f"{one.value:.2f}",
+            f"`{one.signature}`" if one.signature else "",
+        ]
         for one in scores
     ]
-    return "\n".join(["| | | signature of sacreBLEU |", "|---|---:|---|", *rows]) if rows else ""
-
-
-def _code(text: str) -> str:
-    """As code within a table."""
-    return "`" + text.replace("|", "\\|") + "`"
+    return markdown_table(["", "", "signature of sacreBLEU"], rows, "lrl") if rows else ""
 
 
 def _plain(scores: Mapping[str, Any]) -> str:
-    rows = [f"| {name} | {value} |" for name, value in scores.items()]
-    return "\n".join(["| | |", "|---|---|", *rows]) if rows else ""
+    rows = [[name, str(value)] for name, value in scores.items()]
+    return markdown_table(["", ""], rows) if rows else ""
 
 
 def _quoted(earlier: Sequence[str]) -> str:

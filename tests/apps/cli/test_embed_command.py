@@ -133,6 +133,7 @@ def test_a_dictionary_used_as_it_is(folder: Path) -> None:
         ("map s.vec pieces.vec --output m", 3, "vectors of words, pieces.vec of pieces; train"),
         ("map s.vec t.vec.gz --output m --seed-dictionary seed.tsv --seed nothing", 2, "name one"),
         ("map s.vec t.vec.gz --output m --kept 0", 2, "--kept"),
+        ("map same.vec t.vec.gz --output m --seed nothing", 3, "same.vec: all its vectors point"),
         (
             "map s.vec t.vec.gz --output m --no-self-learning --patience 50",
             2,
@@ -152,6 +153,9 @@ def test_what_is_refused(folder: Path, arguments: str, code: int, message: str) 
     two = WordVectors(("a",), np.ones((1, 2), dtype=np.float32))
     write_vectors(folder / "wide.vec", two)
     write_with_origin(folder / "pieces.vec", two, VectorsOrigin(tokens="pieces"))
+    lengths = np.arange(1, 10, dtype=np.float32)[:, None]
+    same = WordVectors(tuple("abcdefghi"), lengths * np.linspace(0.1, 0.8, 8, dtype=np.float32))
+    write_vectors(folder / "same.vec", same)
     (folder / "foreign.tsv").write_text("x\ty\n", encoding="utf-8")
     assert message in one_error(call("embed", *arguments.split()), code)
     assert not (folder / "m").exists()

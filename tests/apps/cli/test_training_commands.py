@@ -336,6 +336,17 @@ def test_an_average_overwrites_nothing(
     assert "exists" in line
 
 
+def test_an_average_counts_nothing_twice(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    link, output = tmp_path / "link", tmp_path / "model"
+    link.symlink_to(trained)
+    for other, said in ((trained, "named twice; name"), (link, "named twice, the other time as")):
+        outcome = dragoman("average", trained, other, "--output", output)
+        assert said in one_error(outcome, 2)
+    assert not output.exists()
+
+
 def test_no_average_of_different_vocabularies(
     text: Path, trained: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:

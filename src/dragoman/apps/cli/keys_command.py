@@ -11,6 +11,7 @@ from dragoman.apps.cli.options import database_option, json_option
 from dragoman.apps.progress import tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import DataError, MissingExtraError
+from dragoman.core.tables import terminal_table
 
 if TYPE_CHECKING:
     from dragoman.apps.server.kept.records import ApiKey, Usage
@@ -94,8 +95,8 @@ def list_(database: str | None, as_json: bool) -> None:
         return
     if not found:
         tell("there are no keys; make one with 'dragoman keys add NAME'")
-    for line in _table([_HEADER, *(_row(key, _used(usage, key.id)) for key in found)]):
-        click.echo(line)
+    rows = [_HEADER, *(_row(key, _used(usage, key.id)) for key in found)]
+    click.echo(terminal_table(rows, "llllrrr"))
 
 
 @keys.command()
@@ -187,18 +188,6 @@ def _row(key: ApiKey, used: dict[str, int]) -> list[str]:
         number(key.requests_per_minute),
         f"{used['characters']:,}",
         number(key.characters_per_month),
-    ]
-
-
-def _table(rows: list[list[str]]) -> list[str]:
-    """Columns with two spaces between them; the last three are numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if place >= len(row) - 3 else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
     ]
 
 

@@ -160,8 +160,7 @@ def training_curves(runs: tuple[Path, ...], axis: Axis, output: Path | None, as_
     if as_json:
         print_json({"runs": [one.to_json() for one in curves]})
         return
-    for line in curves_table(curves):
-        click.echo(line)
+    click.echo(curves_table(curves))
 
 
 def _check_suffix(output: Path, *suffixes: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.apps.compare.comparison import Comparison, ComparisonRow
 from dragoman.core.errors import MissingExtraError
 from dragoman.core.files import atomic_write, write_json
+from dragoman.core.tables import markdown_table
 from dragoman.evaluation.metrics import Score
 
 log = logging.getLogger(__name__)
@@ -51,8 +52,7 @@ def table(found: Comparison) -> str:
         "training tokens/s",
         "sentences/s",
     ]
-    lines = [" | ".join(head), "|".join(["---", *["---:"] * (len(head) - 1)])]
-    lines += [" | ".join(_cells(row)) for row in found.rows]
+    rows = markdown_table(head, map(_cells, found.rows), "l" + "r" * (len(head) - 1))
     machine = found.machine
     peaks = ", ".join(
         f"{precision} products at {peak / 1e9:,.0f} GFLOP/s"
@@ -66,7 +66,7 @@ def table(found: Comparison) -> str:
         f"Perplexity is per piece of the references and comparable only within one vocabulary. "
         f"{signatures}"
     )
-    return "\n".join([notes, "", *(f"| {line} |" for line in lines)])
+    return f"{notes}\n\n{rows}"
 
 
 def _cells(row: ComparisonRow) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.files import atomic_write
+from dragoman.core.tables import markdown_table
 from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.metrics import Score
 
@@ -48,16 +49,13 @@ class LengthReport:
         score = self.buckets[0].scores[names[0]]
         every = (one for bucket in self.buckets for one in bucket.scores.values())
         interval = ", 95% intervals" if any(one.confidence for one in every) else ""
-        lines = [
-            f"{score.name}{interval} [{score.signature}]",
-            "",
-            f"| {self.unit} in the source | sentences | {' | '.join(names)} |",
-            f"|---|---:|{'---:|' * len(names)}",
-        ]
-        for bucket in self.buckets:
-            cells = [str(bucket), f"{bucket.sentences:,}", *map(_cell, bucket.scores.values())]
-            lines.append(f"| {' | '.join(cells)} |")
-        return "\n".join(lines)
+        head = [f"{self.unit} in the source", "sentences", *names]
+        rows = (
+            [str(bucket), f"{bucket.sentences:,}", *map(_cell, bucket.scores.values())]
+            for bucket in self.buckets
+        )
+        table = markdown_table(head, rows, "l" + "r" * (len(head) - 1))
+        return f"{score.name}{interval} [{score.signature}]\n\n{table}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dragoman.core.files import atomic_write
+from dragoman.core.tables import markdown_table
 from dragoman.evaluation.reliability import Bin, Reliability
 
 
@@ -21,20 +22,25 @@ def table(found: Reliability) -> str:
         f"Brier score: {found.brier:.3f}",
         f"AUC: {auc}",
         "",
-        "| confidence | lines | mean | right | 95 % |",
-        "|---|---:|---:|---:|---|",
+        markdown_table(
+            ["confidence", "lines", "mean", "right", "95 %"],
+            [_cells(one) for one in found.bins if one.lines],
+            "lrrrl",
+        ),
     ]
-    lines += [_row(one) for one in found.bins if one.lines]
     return "\n".join(lines)
 
 
-def _row(one: Bin) -> str:
+def _cells(one: Bin) -> list[str]:
     assert one.right is not None and one.interval is not None, "it has lines"
     low, high = one.interval
-    return (
-        f"| {one.lower:.1f} to {one.upper:.1f} | {one.lines:,} | {one.confidence:.2f} "
-        f"| {one.right:.2f} | {low:.2f} to {high:.2f} |"
-    )
+    return [
+        f"{one.lower:.1f} to {one.upper:.1f}",
+        f"{one.lines:,}",
+        f"{one.confidence:.2f}",
+        f"{one.right:.2f}",
+        f"{low:.2f} to {high:.2f}",
+    ]
 
 
 def draw(found: Reliability, right: str, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records, read_records
 from dragoman.core.errors import SavedError
+from dragoman.core.tables import markdown_table
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.experiment import METRICS_FILE
 
@@ -108,16 +109,15 @@ def read_curves(runs: Sequence[Path]) -> list[RunCurves]:
     return [RunCurves.read(run, name) for run, name in zip(runs, names, strict=True)]
 
 
-def curves_table(curves: Sequence[RunCurves]) -> Iterator[str]:
-    """The lines of a table in Markdown: a row for each run."""
+def curves_table(curves: Sequence[RunCurves]) -> str:
+    """A table in Markdown: a row for each run."""
     found = [one.to_json() for one in curves]
     figures = [
         name for name in ("loss", *METRIC_NAMES) if any(name in one["best"] for one in found)
     ]
     titles = ["run", "steps", "target tokens", "minutes", "training loss"]
     titles += [f"best {METRIC_NAMES.get(one, f'dev {one}')} (step)" for one in figures]
-    yield f"| {' | '.join(titles)} |"
-    yield f"|---|{'---:|' * (len(titles) - 1)}"
+    rows = []
     for one in found:
         cells = [one["run"], f"{one['steps']:,}"]
         cells.append("" if one["target_tokens"] is None else f"{one['target_tokens']:,}")
@@ -126,7 +126,8 @@ def curves_table(curves: Sequence[RunCurves]) -> Iterator[str]:
         for name in figures:
             best = one["best"].get(name)
             cells.append(f"{best['value']:.2f} ({best['step']:,})" if best else "")
-        yield f"| {' | '.join(cells)} |"
+        rows.append(cells)
+    return markdown_table(titles, rows, "l" + "r" * (len(titles) - 1))
 
 
 def draw_curves(curves: Sequence[RunCurves], path: Path, axis: Axis = "step") -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.apps.tuning.grid import Values
 from dragoman.apps.tuning.trials import Trial, Tuned
+from dragoman.core.tables import terminal_table
 
 
 def table(tuned: Tuned) -> str:
@@ -14,14 +15,9 @@ def table(tuned: Tuned) -> str:
     keys = list(first.values)
     rows = [[*keys, first.score.name, "seconds", ""]]
     rows += [_cells(trial, tuned) for trial in tuned.trials]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False))
-        + (f"  {row[-1]}" if row[-1] else "")
-        for row in rows
-    ]
+    aligned = terminal_table(rows, "r" * (len(keys) + 2) + "l")
     text = f"{len(tuned.text.references):,} lines of {tuned.text.name} [{first.score.signature}]"
-    return "\n".join([text, "", *lines, "", verdict(tuned), *edges(tuned)])
+    return "\n".join([text, "", aligned, "", verdict(tuned), *edges(tuned)])
 
 
 def _cells(trial: Trial, tuned: Tuned) -> list[str]:

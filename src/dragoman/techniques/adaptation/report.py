@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.files import atomic_write
+from dragoman.core.tables import markdown_table, terminal_table
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
 from dragoman.run.revision import BOUNDS, ended_by
@@ -66,7 +67,7 @@ class AdaptationScore:
 
 
 _HEAD = ["set", "direction", "pairs", "metric", "before", "after", "change", "95 % interval", "p"]
-_NUMBERS_FROM = 2
+_ALIGNMENT = "ll" + "r" * (len(_HEAD) - 2)
 
 
 @dataclass(frozen=True)
@@ -111,20 +112,12 @@ class AdaptationReport:
     def table(self) -> str:
         """The scores for a terminal."""
         rows = [_HEAD, *(score.cells() for score in self.scores)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if n >= _NUMBERS_FROM else cell.ljust(width)
-                for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        return terminal_table(rows, _ALIGNMENT)
 
     def markdown(self) -> str:
         """The whole report."""
         lines = ["# Adaptation", "", f"Of `{Path(self.model).name}`. {self.outcome()}.", ""]
-        lines += [_markdown_row(_HEAD), _markdown_row(["---"] * len(_HEAD))]
-        lines += [_markdown_row(score.cells()) for score in self.scores]
+        lines += [markdown_table(_HEAD, (score.cells() for score in self.scores))]
         lines += ["", "Sets that are bounded are general; all others are of the domain."]
         lines += [f"- {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
@@ -236,7 +229,3 @@ def write_report(run: Path, report: AdaptationReport) -> None:
     """
     with atomic_write(run / REPORT_FILE) as stream:
         stream.write(report.markdown())
-
-
-def _markdown_row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"

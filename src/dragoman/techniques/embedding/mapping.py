@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.techniques.embedding.accuracy import check_dimensions
 from dragoman.techniques.embedding.linear_maps import WordPairs, normalised
+from dragoman.techniques.embedding.nearest_vectors import unit
 from dragoman.techniques.embedding.seeds import (
     Seed,
     pairs_from_dictionary,
@@ -31,6 +34,9 @@ from dragoman.techniques.embedding.vectors_origin import (
 )
 from dragoman.text.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
+
+_LEAST_SPREAD = 1e-5
+"""Of a dimension of vectors of length 1; below it is what rounding leaves."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,8 @@ class Mapping:
         Raises:
             ConfigError: see :meth:`check` and
                 :func:`~dragoman.techniques.embedding.vectors_origin.check_place`.
-            DataError: a file cannot be used, or there is no first dictionary.
+            DataError: a file cannot be used, all its vectors point the same way, or there is no
+                first dictionary.
             SavedError: what is said of a file's origin is damaged.
             StorageError: the disk refuses.
         """
@@ -104,6 +111,8 @@ class Mapping:
             )
         source, target = (read_vectors(path, maximum=self.maximum) for path in paths)
         check_dimensions(source, target)
+        for path, vectors in zip(paths, (source, target), strict=True):
+            _check_differ(path, vectors)
         x, z = normalised(source.matrix), normalised(target.matrix)
         first = self._first(source, target, x, z)
         for output in self.outputs:  # learning may take hours
@@ -147,3 +156,17 @@ class Mapping:
                 "pairs": len(mapped.pairs.source),
             }
         }
+
+
+def _check_differ(path: Path, vectors: WordVectors) -> None:
+    """Check that there is something to map: vectors are centred and scaled, which needs a spread.
+
+    Raises:
+        DataError: all vectors point the same way.
+    """
+    spread = np.ptp(unit(vectors.matrix), axis=0)
+    if spread.max(initial=0.0) < _LEAST_SPREAD:
+        raise DataError(
+            f"{path}: all its vectors point the same way, which says nothing about its words; "
+            "train them on more text (dragoman embed train)"
+        )
