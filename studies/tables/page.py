@@ -196,6 +196,6 @@ def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
         f"{bounds}Differences are to the section's baseline{named}{brackets}, with p by {test}, * "
         f"below {_LEVEL}, each by itself. {several}{seconds}Steps, target tokens and minutes of "
         "training are summed over the models that translate; minutes in all count everything that "
-        "these needed, too. "
+        "these needed, too. Times are as they were, longer where something else ran beside. "
         f"{'; '.join(signatures)}"
     ).strip()
