@@ -55,7 +55,7 @@ class FakeTranslator:
         lines = list(lines)
         self.calls.append(lines)
         self.glossaries.append(options.get("glossary"))
-        assert self.gate.wait(10)
+        assert self.gate.wait(60)
         prefixes = options.get("prefix", [""] * len(lines))
         return [
             self._translated(line, prefix, options["nbest"])

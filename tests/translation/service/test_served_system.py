@@ -85,7 +85,7 @@ def test_what_several_threads_do_is_all_counted() -> None:
         def __len__(self) -> int:
             if not is_counting.is_set():  # the first one, until the second one is counted
                 is_counting.set()
-                is_counted.wait(timeout=10)
+                is_counted.wait(timeout=60)
             return super().__len__()
 
     class Translator:
@@ -95,7 +95,7 @@ def test_what_several_threads_do_is_all_counted() -> None:
     measured = MeasuredTranslator(cast(Any, Translator()))
     first = Thread(target=measured.translate_nbest, args=(["a"],))
     first.start()
-    is_counting.wait(timeout=10)
+    is_counting.wait(timeout=60)
     measured.translate_nbest(["b", "c"])
     is_counted.set()
     first.join()
