@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import safetensors
 import torch
 
 from dragoman.core.errors import SavedError
-from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.tensor_file import read_metadata, read_tensors, write_tensors
 
 
 def test_any_altered_byte_is_found(tmp_path: Path) -> None:
@@ -54,3 +56,16 @@ def test_a_damaged_header_is_not_repeated_without_end(tmp_path: Path) -> None:
     with pytest.raises(SavedError, match="truncated or damaged") as caught:
         read_tensors(tmp_path / "a.safetensors")
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("read", [read_tensors, read_metadata])
+def test_a_path_that_is_not_unicode_is_told_from_damage(
+    read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    folder.mkdir()
+    write_tensors(folder / "x.safetensors", {"a": torch.arange(4.0)}, {"kind": "example"})
+    with pytest.raises(SavedError, match="not in UTF-8, which safetensors needs; rename it"):
+        read(folder / "x.safetensors")
+    monkeypatch.chdir(folder)
+    assert read(Path("x.safetensors"))

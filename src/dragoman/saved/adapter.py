@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import safetensors
 from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.models.layers.low_rank import changed_matrix, is_factor, merged
 from dragoman.saved.model import read_weights, weights_digest
-from dragoman.saved.tensor_file import write_tensors
+from dragoman.saved.tensor_file import read_metadata, write_tensors
 
 ADAPTER_FILE = "adapter.safetensors"
 """Of a run with ``training.adapter``."""
@@ -90,11 +89,7 @@ def read_adapter(path: Path) -> Adapter:
         raise SavedError(
             f"{path}: no adapter{inside}; a finished run with training.adapter has one"
         )
-    try:
-        with safetensors.safe_open(file, framework="pt") as stream:
-            metadata = stream.metadata() or {}
-    except (safetensors.SafetensorError, OSError) as error:
-        raise SavedError(f"{file}: truncated or damaged ({error!s:.200}); copy it again") from error
+    metadata = read_metadata(file)
     factors = read_weights(file)
     if metadata.get("adapter") != _KIND or not all(map(is_factor, factors)):
         raise SavedError(

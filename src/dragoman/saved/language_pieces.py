@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import safetensors
 import torch
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import PIECES_FILE, home_of, model_directory
-from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.tensor_file import read_metadata, read_tensors, write_tensors
 from dragoman.text.piece_frequencies import PieceFrequencies
 from dragoman.text.vocabulary import EOS, Vocabulary
 
@@ -41,9 +40,7 @@ def read_pieces(path: Path, vocabulary: Vocabulary) -> PieceFrequencies:
         SavedError: it is missing, damaged or for another vocabulary.
     """
     tensors = read_tensors(path)
-    with safetensors.safe_open(path, framework="pt") as stream:
-        fingerprint = (stream.metadata() or {}).get(_KEY)
-    if fingerprint != vocabulary.fingerprint:
+    if read_metadata(path).get(_KEY) != vocabulary.fingerprint:
         raise SavedError(
             f"{path}: these pieces are of another vocabulary than that of the model; copy the "
             "file of its run"

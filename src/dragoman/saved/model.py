@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import safetensors
-import safetensors.torch
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -33,7 +31,7 @@ from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.model_card import TrainingFacts, model_card
 from dragoman.saved.run_values import learned_in_run
-from dragoman.saved.tensor_file import check_readable, read_tensors, write_tensors
+from dragoman.saved.tensor_file import check_readable, read_metadata, read_tensors, write_tensors
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
@@ -154,12 +152,7 @@ def weights_digest(directory: Path) -> str:
     Raises:
         SavedError: the file is missing or damaged.
     """
-    path = directory / WEIGHTS_FILE
-    try:
-        with safetensors.safe_open(path, framework="pt") as stream:
-            return str((stream.metadata() or {}).get("digest"))
-    except (safetensors.SafetensorError, OSError) as error:
-        raise SavedError(f"{path}: missing or damaged ({error!s:.200})") from error
+    return str(read_metadata(directory / WEIGHTS_FILE).get("digest"))
 
 
 def weights_of(model: TranslationModel) -> dict[str, Tensor]:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import safetensors
 import torch
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import SHORTLIST_FILE, model_directory
 from dragoman.saved.system import TranslationSystem
-from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.tensor_file import read_metadata, read_tensors, write_tensors
 from dragoman.text.piece_links import PieceTable
 from dragoman.text.vocabulary import EOS, Vocabularies
 
@@ -123,14 +122,13 @@ def is_shortlist(path: Path) -> bool:
     """Whether a file holds what :func:`write_shortlist` wrote, and so may be replaced by it."""
     try:
         _origin(path)
-    except (SavedError, safetensors.SafetensorError, OSError):
+    except SavedError:
         return False
     return True
 
 
 def _origin(path: Path) -> ShortlistOrigin:
-    with safetensors.safe_open(path, framework="pt") as stream:
-        text = (stream.metadata() or {}).get("shortlist")
+    text = read_metadata(path).get("shortlist")
     if text is None:
         raise SavedError(f"{path}: these are tensors, but no shortlist; {_AGAIN}")
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,24 +56,55 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     Raises:
         SavedError: the file is missing, truncated or altered, or may not be read.
     """
-    if not os.path.isfile(path):
-        raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
-    check_readable(path, os.R_OK)
-    try:
-        with safetensors.safe_open(path, framework="pt") as stream:
-            metadata = stream.metadata() or {}
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-    except (safetensors.SafetensorError, OSError) as error:
-        raise SavedError(
-            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another "
-            "checkpoint"
-        ) from error
+    with _opened(path) as stream:
+        metadata = stream.metadata() or {}
+        tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     if metadata.get("digest") != _digest(tensors):
         raise SavedError(
             f"{path}: its content was altered after it was written (digest differs); copy it "
             "again or use another checkpoint"
         )
     return tensors
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """What stands beside the tensors of a file, such as their digest, without reading them.
+
+    Raises:
+        SavedError: the file is missing or damaged, or may not be read.
+    """
+    with _opened(path) as stream:
+        return dict(stream.metadata() or {})
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A file as safetensors opens it.
+
+    Raises:
+        SavedError: as above.
+    """
+    if not os.path.isfile(path):
+        raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
+    check_readable(path, os.R_OK)
+    if not _is_unicode(path):
+        raise SavedError(f"{path}: its path is not in UTF-8, which safetensors needs; rename it")
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            yield stream
+    except (safetensors.SafetensorError, OSError) as error:
+        raise SavedError(
+            f"{path}: truncated or damaged ({error!s:.200}); copy it again or use another "
+            "checkpoint"
+        ) from error
+
+
+def _is_unicode(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_readable(path: Path, mode: int) -> None:
