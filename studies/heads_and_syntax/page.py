@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.core.files import atomic_write, write_json
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from studies.heads_and_syntax.agreement import Agreement, Floats, HeadAgreement
 from studies.heads_and_syntax.head_rules import Sentence
 

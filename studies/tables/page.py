@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from studies.tables.plan import TableConfig
 from studies.tables.scoring import Cost, Line
 from studies.tables.spread import Mean, grouped, mean_of

@@ -203,7 +203,7 @@ def test_an_export_whose_text_cannot_have_its_tags_takes_them_as_pieces(
     pieces = ["<2deu>", *splitter.encode("a boat", out_type=str)]
     assert vocabulary.ids(pieces) == vocabulary.encode("<2deu> a boat")
     card = (tmp_path / "there" / "README.md").read_text("utf-8")
-    assert "put these pieces in front of its own:\n\n| | |" in card
+    assert "put these pieces in front of its own:\n\n|  |  |\n" in card
     assert "| eng to deu | `<2deu>` |\n| eng to fra | `<2fra>` |" in card
     assert "In front of each text" not in card
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.tables import terminal_table
+from dragoman.core.text_tables import terminal_table
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.techniques.backtranslation.rounds import BackTranslation
 from dragoman.text.corpus import Direction

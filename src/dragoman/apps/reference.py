@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
 from dragoman.core.sections import choice_in, choice_of, keys_of, members
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart

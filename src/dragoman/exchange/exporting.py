@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, StorageError
 from dragoman.core.files import atomic_directory, read_json
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.exchange.exporter import Exporter, ExportReport
 from dragoman.exchange.exporters import exporter_to
 from dragoman.saved.adapter import read_adapter

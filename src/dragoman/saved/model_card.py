@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.saved.directions import usage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dragoman.apps.cli.options import database_option, json_option
 from dragoman.apps.progress import tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import DataError, MissingExtraError
-from dragoman.core.tables import terminal_table
+from dragoman.core.text_tables import terminal_table
 
 if TYPE_CHECKING:
     from dragoman.apps.server.kept.records import ApiKey, Usage

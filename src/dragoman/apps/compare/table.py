@@ -8,7 +8,7 @@ from pathlib import Path
 from dragoman.apps.compare.comparison import Comparison, ComparisonRow
 from dragoman.core.errors import MissingExtraError
 from dragoman.core.files import atomic_write, write_json
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.evaluation.metrics import Score
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.files import atomic_write
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.metrics import Score
 

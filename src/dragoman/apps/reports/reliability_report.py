@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dragoman.core.files import atomic_write
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.evaluation.reliability import Bin, Reliability
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from dragoman.apps.reports.run_records import METRIC_NAMES, Records, read_records
 from dragoman.core.errors import SavedError
-from dragoman.core.tables import markdown_table
+from dragoman.core.text_tables import markdown_table
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.experiment import METRICS_FILE
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.apps.tuning.grid import Values
 from dragoman.apps.tuning.trials import Trial, Tuned
-from dragoman.core.tables import terminal_table
+from dragoman.core.text_tables import terminal_table
 
 
 def table(tuned: Tuned) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.files import atomic_write
-from dragoman.core.tables import markdown_table, terminal_table
+from dragoman.core.text_tables import markdown_table, terminal_table
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
 from dragoman.run.revision import BOUNDS, ended_by

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dragoman.core.tables import markdown_table, terminal_table
+from dragoman.core.text_tables import markdown_table, terminal_table
 
 cells = st.text(st.sampled_from("ab |\n\\`1,"), max_size=8)
 
