@@ -110,6 +110,18 @@ def test_a_share_of_the_examples_is_annotated(glossary: str) -> None:
     assert 0.25 < share < 0.35
 
 
+def test_a_share_of_the_terms_is_annotated(glossary: str) -> None:
+    transform = AnnotateTermsConfig(glossary=glossary, share=1.0, term_share=0.3)
+    assert transform.is_random, "other terms in each epoch"
+    line, rng = example("a device, an access point", "ein Gerät, ein Zugangspunkt"), Random(1)
+    sources = [transform(line, rng).source for _ in range(2000)]
+    for term in ("device", "access point"):
+        share = sum(f"<term> {term} <as>" in source for source in sources) / 2000
+        assert 0.25 < share < 0.35
+    both = sum(source.count("<term>") == 2 for source in sources) / 2000
+    assert 0.06 < both < 0.12, "each is drawn by itself"
+
+
 def test_pairs_that_disagree_with_a_glossary_are_left_out(glossary: str, tmp_path: Path) -> None:
     keep = WithTermsConfig(glossary=glossary)
     agrees = example("a device", "ein Gerät")

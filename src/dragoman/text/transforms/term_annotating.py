@@ -33,6 +33,14 @@ class AnnotateTermsConfig(SharedTransform):
     """Write translations after the terms, or replace the terms by them."""
     share: float = Field(0.1, gt=0, le=1)
     """Share of the examples that it changes; below 1, different ones in each epoch."""
+    term_share: float = Field(1.0, gt=0, le=1)
+    """Share of the terms in them that it annotates; below 1, different ones in each epoch. Lower it
+    if the glossary has most words of a sentence, so that sentences look as they will in use."""
+
+    @property
+    def is_random(self) -> bool:
+        """True if one of the shares is below 1."""
+        return super().is_random or self.term_share < 1
 
     def files(self) -> list[Path]:
         """The glossary."""
@@ -55,6 +63,8 @@ class AnnotateTermsConfig(SharedTransform):
             return example
         source = normalize(example.source)  # that of a dev or test set is as it was read
         matches = matches_in_both(example, self.glossary)
+        if self.term_share < 1:
+            matches = [match for match in matches if rng.random() < self.term_share]
         return example._replace(source=annotated(source, matches, self.method))
 
 
