@@ -34,8 +34,9 @@ class AnnotateTermsConfig(SharedTransform):
     share: float = Field(0.1, gt=0, le=1)
     """Share of the examples that it changes; below 1, different ones in each epoch."""
     term_share: float = Field(1.0, gt=0, le=1)
-    """Share of the terms in them that it annotates; below 1, different ones in each epoch. Lower it
-    if the glossary has most words of a sentence, so that sentences look as they will in use."""
+    """Share of the terms of such an example that it annotates; below 1, different ones in each
+    epoch. Lower it if the glossary has most words of a sentence, so that sources look as they will
+    in use."""
 
     @property
     def is_random(self) -> bool:
