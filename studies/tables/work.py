@@ -92,8 +92,11 @@ class Work:
                     self._make_cell(cell)
                 row_done()
             return
+        stages = self._stages_of(cell for row in wanted for cell in row)
         # A thread for each, since most wait for what they share; the runner has jobs at once.
-        with ThreadPoolExecutor(max(1, sum(map(len, wanted)))) as pool:
+        with ThreadPoolExecutor(max(1, len(stages) + sum(map(len, wanted)))) as pool:
+            for stage in stages:
+                pool.submit(self._make_with_needs, stage)
             made = [[pool.submit(self._make_cell, cell) for cell in row] for row in wanted]
             try:
                 for row_made in made:
@@ -103,6 +106,17 @@ class Work:
             except BaseException:
                 self.runner.stop()  # else the pool would wait for all that is left
                 raise
+
+    def _stages_of(self, wanted: Iterable[Cell]) -> list[str]:
+        """All stages that cells need, each once, in the order of the work."""
+        needed = (stage for cell in wanted for stage in self.place.stages_of(cell.arguments))
+        return list(dict.fromkeys(needed))
+
+    def _make_with_needs(self, stage: str) -> None:
+        """Make a stage as soon as what it needs itself is there, whatever else its rows need."""
+        for need in self.place.stages_of(f"{{{stage}}}"):
+            if not self._make_stage(need):
+                return
 
     def _make_cell(self, cell: Cell) -> None:
         for stage in self.place.stages_of(cell.arguments):

@@ -43,12 +43,16 @@ SIDES = {"left", "right"}
 @pytest.fixture
 def apart(folder: Path, tmp_path: Path) -> Workplace:
     """A table of two rows, ``left`` and ``right``, with a stage each and one that both need."""
+    return with_rows(folder, tmp_path, {side: f"{{{side}}}" for side in ("left", "right")})
+
+
+def with_rows(folder: Path, tmp_path: Path, arguments: dict[str, str]) -> Workplace:
     stages = {
         "shared": {"command": "copy {shared}", "done": "end"},
         "left": {"command": "copy {shared} {left}", "done": "end"},
         "right": {"command": "copy {shared} {right}", "done": "end"},
     }
-    rows = {name: {"label": name, "translate": f"{{{name}}}"} for name in ("left", "right")}
+    rows = {name: {"label": name, "translate": given} for name, given in arguments.items()}
     section = {"title": "All", "tests": ["news"], "rows": rows}
     values = {**TABLE, "stages": stages, "sections": [section]}
     file = tmp_path / "table.yaml"
@@ -77,6 +81,23 @@ def test_several_rows_are_made_at_once_and_what_they_share_once(apart: Workplace
         "copy left", "copy right", "translate left.news", "translate right.news"
     ]  # fmt: skip
     assert done == [1, 1]
+
+
+def test_what_one_row_needs_is_made_at_once(folder: Path, tmp_path: Path) -> None:
+    """In its order, ``right`` would be begun only when ``left`` is done."""
+    together = Barrier(2)
+    runner = Pretending(Interruption(), jobs=2)
+
+    def meet(name: str) -> None:
+        if name in SIDES:
+            together.wait(20)
+
+    runner.meet = meet
+    work = Work(with_rows(folder, tmp_path, {"both": "{left} {right}"}), runner, lambda _: None)
+    work.carry_out(["both"], lambda: None)
+    assert not work.failures
+    assert sorted(runner.commands[1:3]) == ["copy left", "copy right"]
+    assert [runner.commands[0], *runner.commands[3:]] == ["copy shared", "translate both.news"]
 
 
 def test_what_waits_for_its_turn_is_left_to_other_processes(apart: Workplace) -> None:
