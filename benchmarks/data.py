@@ -23,7 +23,8 @@ from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import Vocabularies
 

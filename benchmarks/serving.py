@@ -38,7 +38,7 @@ from machine import THREADS
 from material import SIZES, prepare
 
 from dragoman.core.config import to_yaml
-from dragoman.text.corpus import read_lines
+from dragoman.text.lines import read_lines
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.translation.translator import Translator
 

@@ -31,7 +31,7 @@ from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin, write_shortlist
 from dragoman.search import ModelScorer, SearchConfig
 from dragoman.techniques.shortlist_building import build_shortlist, count_links, pairs_of_run
-from dragoman.text.corpus import read_lines
+from dragoman.text.lines import read_lines
 from dragoman.text.piece_links import PieceTable
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.engine import SourceBatch, TorchEngine

@@ -28,7 +28,7 @@ from dragoman.core.errors import DragomanError
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.significance import difference_interval
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import read_lines
+from dragoman.text.lines import read_lines
 from dragoman.translation.translator import Translator
 
 TEACHER_BEAM = 5

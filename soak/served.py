@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dragoman.text.corpus import read_lines
+from dragoman.text.lines import read_lines
 from dragoman.text.synthetic import write
 
 LANGUAGES = ("en", "de")

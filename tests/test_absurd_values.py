@@ -18,7 +18,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.sections import keys_of, members
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 
 
 def configs(kind: type[Config]) -> Iterator[type[Config]]:

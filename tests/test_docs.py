@@ -21,7 +21,7 @@ from dragoman.core.config import override, parse, to_yaml
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text import synthetic
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from studies.tables.plan import TableConfig
 
 ROOT = Path(__file__).parents[1]

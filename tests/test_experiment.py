@@ -30,7 +30,8 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text import synthetic
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,

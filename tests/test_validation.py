@@ -20,7 +20,8 @@ from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

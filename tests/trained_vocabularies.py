@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dragoman.text.corpus import Pair
+from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

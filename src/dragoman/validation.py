@@ -33,13 +33,9 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import (
-    CorpusPart,
-    Pair,
-    evaluation_examples,
-    evaluation_pairs,
-    own_source,
-)
+from dragoman.text.corpus import evaluation_examples, evaluation_pairs, own_source
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
 from dragoman.text.tags import tagged

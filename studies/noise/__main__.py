@@ -54,7 +54,8 @@ def make(
     """
     from dragoman.apps.material import Choice, find_part
     from dragoman.core.files import write_json
-    from dragoman.text.corpus import read_lines, read_pairs
+    from dragoman.text.corpus import read_pairs
+    from dragoman.text.lines import read_lines
     from studies.noise.making import add_noise, write_noisy
 
     part, sides = find_part(files, Choice(source, target))

@@ -18,7 +18,7 @@ from dragoman.evaluation.metrics import (
 )
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.saved.system import read_system
-from dragoman.text.corpus import read_lines
+from dragoman.text.lines import read_lines
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.validation import source_side
 from studies.tables.plan import Row, Section

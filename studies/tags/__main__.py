@@ -18,7 +18,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.tag_metrics import find_tags
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.inline_tags import SYMBOL, InlineTags
 from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.segments import segment_table

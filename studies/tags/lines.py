@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from random import Random
 
 from dragoman.documents.marked_text import Mark, MarkedText
-from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.inline_tags import (
     SYMBOL,
     InlineTags,

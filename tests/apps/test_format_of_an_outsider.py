@@ -11,7 +11,8 @@ import pytest
 from command_line import CommandLine, experiment, one_error, write_experiment
 from installed_package import installed_package
 
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import GROUP
 
 MANUAL = Path(__file__).parents[2] / "docs" / "command-line.md"

@@ -10,7 +10,7 @@ import pytest
 from stores import Pairs, random_pairs, write_store
 
 from dragoman.data.store import Store
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

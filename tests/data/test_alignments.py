@@ -15,7 +15,9 @@ from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store, StoreWriter
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

@@ -10,7 +10,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.origin import describe
 from dragoman.data.vocabularies import Parent, prepare_vocabularies
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.labels import labels_of
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

@@ -19,7 +19,9 @@ from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
@@ -329,7 +331,7 @@ from pathlib import Path
 from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies
 
 def main(folder, corpus, processes, pause):

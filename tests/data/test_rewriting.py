@@ -16,7 +16,7 @@ from dragoman.data.prepare import prepare
 from dragoman.data.rewriting import Rewriter
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import EOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

@@ -16,7 +16,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.transforms.kinds import GROUP
 from dragoman.text.vocabulary import VocabularyConfig

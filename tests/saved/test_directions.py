@@ -22,7 +22,7 @@ from dragoman.saved.directions import (
     usage,
 )
 from dragoman.saved.model import SavedConfig, load_model
-from dragoman.text.corpus import Direction
+from dragoman.text.examples import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

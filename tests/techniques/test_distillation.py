@@ -19,7 +19,8 @@ from dragoman.evaluation.similarity import Similarity
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.distillation import Distillation, asked_for, check
-from dragoman.text.corpus import CorpusPart, kept_pairs, read_pairs
+from dragoman.text.corpus import kept_pairs, read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.translation.translator import Translator
 
 Change = Callable[[dict[str, Any]], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.text.back_translated import asking_tags, back_translation_problems
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 
 BACK: list[dict[str, Any]] = [{"kind": "back_translation"}, {"kind": "tag"}]
 

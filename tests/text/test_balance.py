@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.balance import balanced_lines, tempered
-from dragoman.text.corpus import Example, Origin
+from dragoman.text.examples import Example, Origin
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import counted_lines, train_weighted_vocabularies
 

@@ -22,7 +22,9 @@ from dragoman.text.cleaning import (
     held_out_keys,
     normalize,
 )
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.public_corpora import corpora_folder
 
 DATA = corpora_folder()

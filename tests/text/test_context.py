@@ -13,7 +13,8 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.context import ContextConfig, ContextFitter, ContextWindow, lines_in_context
-from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs, relocate_part
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart, relocate_part
+from dragoman.text.formats import Pair
 from dragoman.text.public_corpora import corpora_folder
 
 DATA = corpora_folder()

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.label_form import label_problem
 from dragoman.text.labels import label_vocabulary, labels_of, unknown_label
 from dragoman.text.vocabulary import EOS, UNK

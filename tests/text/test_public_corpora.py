@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.corpus import relocate_part
+from dragoman.text.corpus_part import relocate_part
 from dragoman.text.lines import read_lines
 from dragoman.text.public_corpora import corpora_folder, located
 

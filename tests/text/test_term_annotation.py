@@ -12,14 +12,9 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import DataError
-from dragoman.text.corpus import (
-    CorpusPart,
-    Direction,
-    Example,
-    Origin,
-    evaluation_pairs,
-    relocate_part,
-)
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart, relocate_part
+from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG

@@ -20,16 +20,10 @@ from dragoman.text.cleaning import (
     held_out_keys,
     normalize,
 )
-from dragoman.text.corpus import (
-    CorpusPart,
-    Direction,
-    Example,
-    Origin,
-    Pair,
-    evaluation_pairs,
-    kept_pairs,
-    part_labels,
-)
+from dragoman.text.corpus import evaluation_pairs, kept_pairs
+from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.examples import Direction, Example, Origin
+from dragoman.text.formats import Pair
 from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.noise import NoiseConfig

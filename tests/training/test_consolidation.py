@@ -21,7 +21,7 @@ from worlds import ALONE, gloo_together
 from dragoman.core.errors import DataError, SavedError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.consolidation import (

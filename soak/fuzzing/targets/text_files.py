@@ -12,7 +12,8 @@ import zstandard
 
 from dragoman.core.linear_trees import read_either
 from dragoman.text.bilingual_dictionary import read_dictionary
-from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import format_of
 from dragoman.text.glossary import Glossary
 from dragoman.text.lines import read_lines

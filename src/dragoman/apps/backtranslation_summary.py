@@ -11,7 +11,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.text_tables import terminal_table
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.techniques.backtranslation.rounds import BackTranslation
-from dragoman.text.corpus import Direction
+from dragoman.text.examples import Direction
 from dragoman.validation import Report, figures, read_scores
 
 BASELINE = "real pairs alone"

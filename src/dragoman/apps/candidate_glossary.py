@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from dragoman.core.errors import DataError
 from dragoman.text.cleaning import CleaningConfig, clean
 from dragoman.text.cleaning_report import CleaningReport
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.glossary import Glossary
 from dragoman.text.piece_spans import as_split
 from dragoman.text.term_extraction import (

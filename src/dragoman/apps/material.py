@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named, shown
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
 from dragoman.text.language_codes import is_language_tag
 from dragoman.text.sides import language_of_file

@@ -24,7 +24,7 @@ from dragoman.core.sections import choice_in, choice_of, keys_of, members
 from dragoman.core.text_tables import markdown_table
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.training.objectives import ObjectiveConfig
 
 _HEAD = """\

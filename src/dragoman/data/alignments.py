@@ -35,7 +35,9 @@ from dragoman.data.store import (
 )
 from dragoman.models.interface import TranslationModel
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link, read_alignments
 from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from dragoman.evaluation.languages import MUCH_FOREIGN, why_not_judged, wrong_language_share
-from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.corpus import kept_pairs
+from dragoman.text.corpus_part import CorpusPart
 
 log = logging.getLogger(__name__)
 

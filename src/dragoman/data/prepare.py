@@ -33,7 +33,8 @@ from dragoman.data.store import (
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.cleaning_report import CountedLines, PartReport
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, Direction, Example, part_labels
+from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.examples import Direction, Example
 from dragoman.text.vocabulary import Vocabularies
 
 REPORT = "report.json"

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from dragoman.core.ranges import IntArray
 from dragoman.data.store import Store, StoredPart
-from dragoman.text.corpus import CorpusPart, Direction, Example, Origin
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.tags import tagged
 from dragoman.text.transforms import TransformConfig, transformed
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary

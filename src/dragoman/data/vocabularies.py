@@ -19,7 +19,8 @@ from dragoman.core.files import storage_errors, write_json
 from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
 from dragoman.data.prepare import nothing_left
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.corpus import CorpusPart, Example
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Example
 from dragoman.text.extension import extend, extend_vocabularies
 from dragoman.text.labels import label_vocabulary
 from dragoman.text.tags import missing_tags

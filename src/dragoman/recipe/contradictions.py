@@ -8,7 +8,7 @@ from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.recipe.description import RunDescription, is_train
 from dragoman.recipe.sharing import layer_problems, sending_problems
 from dragoman.text.back_translated import back_translation_problems
-from dragoman.text.corpus import TRANSLATION, CorpusPart
+from dragoman.text.corpus_part import TRANSLATION, CorpusPart
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.part_problems import context_problems
 from dragoman.text.transforms.term_annotating import term_annotation

@@ -15,7 +15,9 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.back_translated import asking_tags
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, Direction, kept_pairs
+from dragoman.text.corpus import kept_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Direction
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig

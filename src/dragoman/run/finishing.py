@@ -27,7 +27,7 @@ from dragoman.saved.model import (
     load_weights,
     save_model,
 )
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import Vocabularies

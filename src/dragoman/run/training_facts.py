@@ -12,8 +12,8 @@ from dragoman.data.prepare import open_prepared
 from dragoman.data.store import DATA_DIRECTORY
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model_card import CardScore, TrainingFacts, TrainingText
-from dragoman.text.corpus import CorpusPart
 from dragoman.text.corpus_manifest import corpora
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.public_corpora import corpus_of
 from dragoman.training.checkpoint import Progress
 from dragoman.training.distributed import World

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.config import parse
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation

@@ -19,7 +19,8 @@ from dragoman.experiment import Experiment
 from dragoman.run.run_directory import is_run
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.piece_links import PieceLinks, PieceTable
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 
 
 def asking_tags(part: CorpusPart, train: Sequence[CorpusPart]) -> tuple[str, ...] | None:

@@ -19,7 +19,10 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.core.errors import StorageError
 from dragoman.text.cleaning_report import CleaningReport, PartReport, Reason
-from dragoman.text.corpus import CorpusPart, Example, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Example
+from dragoman.text.formats import Pair
 from dragoman.text.normalization import CONTROLS, normalize
 
 __all__ = [

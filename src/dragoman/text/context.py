@@ -19,6 +19,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
+from dragoman.text.examples import Example
 from dragoman.text.tags import check_tags
 from dragoman.text.vocabulary import Vocabularies, is_empty
 
@@ -53,6 +54,19 @@ class ContextConfig(Config):
         """A sentence behind those before it, each followed by the separator."""
         parts = [word for one in before for word in (one, self.separator)]
         return " ".join([*(parts or [self.separator]), text])
+
+    def around(self, example: Example, before: Sequence[tuple[str, str]]) -> Example:
+        """An example whose source, and target if the context has them, follow those before them.
+
+        Args:
+            example: the sentence alone.
+            before: sources and targets, the nearest last.
+        """
+        sources = [source for source, _ in before]
+        inside = example._replace(source=self.joined(sources, example.source))
+        if not self.target:
+            return inside
+        return inside._replace(target=self.joined([target for _, target in before], example.target))
 
     def alone(self, text: str) -> str:
         """A joined sentence without those before it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dragoman.text.formats import Format
 
 if TYPE_CHECKING:  # which reports these problems itself
-    from dragoman.text.corpus import CorpusPart
+    from dragoman.text.corpus_part import CorpusPart
 
 _WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}
 """Transforms that need no source."""

@@ -25,7 +25,9 @@ from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World

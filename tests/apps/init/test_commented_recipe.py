@@ -16,7 +16,7 @@ from dragoman.core.strict_yaml import load_yaml
 from dragoman.evaluation.metrics import BleuTokenizer
 from dragoman.models import TransformerConfig
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 
 
 def chosen_for(

@@ -7,7 +7,7 @@ import pytest
 from dragoman.apps.init.measure import EncodedSample, measure_speed
 from dragoman.apps.init.sizes import SIZES
 from dragoman.core.errors import DataError
-from dragoman.text.corpus import Pair
+from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dragoman.apps.init.look import look_at
 from dragoman.apps.init.split import BLOCK_PAIRS, held_out_sizes, hold_out
 from dragoman.core.errors import DataError
-from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 
 
 def corpus(folder: Path, pairs: list[tuple[str, str]]) -> CorpusPart:

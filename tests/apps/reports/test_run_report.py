@@ -22,7 +22,8 @@ from dragoman.apps.reports.run_report import (
 )
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.experiment import Experiment
-from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.formats import Pair
 from dragoman.translation.translator import Translator
 
 VOID = {"meta", "br"}

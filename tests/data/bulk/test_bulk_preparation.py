@@ -19,7 +19,8 @@ from dragoman.data.store import FILE_NAMES
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import VocabularyConfig
 
 Parts = tuple[CorpusPart, ...]

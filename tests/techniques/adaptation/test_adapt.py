@@ -19,7 +19,8 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.recipe import read_experiment
 from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 
 CORRECTION = "en\tde\nBA\tqq\n"
 FEW_STEPS = ["--set", "training.max_steps=4", "--set", "training.validation_steps=2"]

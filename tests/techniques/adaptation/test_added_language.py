@@ -12,7 +12,8 @@ from command_line import CommandLine, experiment, one_error
 
 from dragoman.core.errors import InterruptedRunError
 from dragoman.recipe import read_experiment
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies
 
 

@@ -17,7 +17,9 @@ from dragoman.techniques.adaptation.domain_texts import (
     split_dev,
 )
 from dragoman.text.cleaning import held_out_keys
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 
 ENGLISH = ["The house is on the other side of the street, behind the old trees."] * 25
 GERMAN = ["Das Haus steht auf der anderen Seite der Straße, hinter den alten Bäumen."] * 25

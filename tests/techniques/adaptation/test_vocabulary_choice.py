@@ -7,7 +7,7 @@ from listed_pieces import listed
 
 from dragoman.core.errors import ConfigError
 from dragoman.techniques.adaptation.vocabulary_choice import VocabularyChoice, choose_vocabulary
-from dragoman.text.corpus import Pair
+from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

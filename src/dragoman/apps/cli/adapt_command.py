@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dragoman.techniques.adaptation.flow import Domain
     from dragoman.techniques.adaptation.general import GeneralChoice
     from dragoman.techniques.adaptation.parent import ParentModel
-    from dragoman.text.corpus import CorpusPart
+    from dragoman.text.corpus_part import CorpusPart
 
 _RECIPES = {".yaml", ".yml"}
 

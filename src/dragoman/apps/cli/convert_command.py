@@ -14,7 +14,7 @@ from dragoman.core.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dragoman.text.corpus import CorpusPart
+    from dragoman.text.corpus_part import CorpusPart
     from dragoman.text.formats import Format, Sides
 
 _TOLD_PAIRS = 1000  # between two updates of the bar

@@ -171,7 +171,7 @@ def evaluate(
         return
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
-    from dragoman.text.corpus import read_lines
+    from dragoman.text.lines import read_lines
     from dragoman.text.term_rate import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
@@ -215,7 +215,7 @@ def _refuse_beside_evalb(names: set[str]) -> None:
 def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
     """Print the table of EVALB."""
     from dragoman.evaluation.evalb import compare_all, table, to_json
-    from dragoman.text.corpus import read_lines
+    from dragoman.text.lines import read_lines
 
     if len(references) != 1:
         raise click.UsageError("--evalb compares with one REFERENCE; name a single file")
@@ -309,7 +309,7 @@ def _source_side(options: dict[str, Any]) -> SourceSide | None:
 
 def _read(path: Path) -> list[str]:
     """The lines of a file, or of standard input for ``-``."""
-    from dragoman.text.corpus import read_lines, stream_lines
+    from dragoman.text.lines import read_lines, stream_lines
 
     if str(path) == "-":
         return list(stream_lines(sys.stdin.buffer, "standard input"))
@@ -352,7 +352,7 @@ def _by_length(
         )
     from dragoman.apps.reports.length_report import LengthReport, source_lengths, system_names
     from dragoman.evaluation.lengths import score_by_length
-    from dragoman.text.corpus import read_lines
+    from dragoman.text.lines import read_lines
 
     translations = translations | {path: _read(path) for path in options["beside"]}
     systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))

@@ -106,7 +106,7 @@ def parse(
 
 
 def _lines(file: Path | None) -> Iterator[str]:
-    from dragoman.text.corpus import read_lines, stream_lines
+    from dragoman.text.lines import read_lines, stream_lines
 
     if file is None or file == STREAM:
         return stream_lines(sys.stdin.buffer, "standard input")

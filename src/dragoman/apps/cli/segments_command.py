@@ -23,7 +23,7 @@ from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.recipe import ExperimentConfig
-    from dragoman.text.corpus import CorpusPart
+    from dragoman.text.corpus_part import CorpusPart
 
 
 @click.command()

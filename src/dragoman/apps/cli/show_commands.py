@@ -200,7 +200,7 @@ def _one_line() -> str:
         DataError: there is none, or more than one.
     """
     from dragoman.apps.cli.translation_commands import STANDARD_INPUT
-    from dragoman.text.corpus import stream_lines
+    from dragoman.text.lines import stream_lines
 
     lines = stream_lines(sys.stdin.buffer, STANDARD_INPUT)
     found = list(islice(lines, 1 if sys.stdin.isatty() else 2))

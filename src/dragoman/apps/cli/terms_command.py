@@ -24,7 +24,7 @@ from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
     from dragoman.apps.candidate_glossary import ReadPairs
-    from dragoman.text.corpus import CorpusPart
+    from dragoman.text.corpus_part import CorpusPart
     from dragoman.text.term_extraction import CandidateTerm
     from dragoman.text.word_alignment import Aligned
 
@@ -110,8 +110,8 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     """
     from dragoman.apps.candidate_glossary import detail_lines, find_terms, glossary_lines
     from dragoman.apps.material import Choice, find_part
-    from dragoman.text.corpus import read_lines
     from dragoman.text.glossary import Glossary
+    from dragoman.text.lines import read_lines
     from dragoman.text.term_extraction import TermLimits
 
     model, files = model_and_files(paths, options["target_language"])

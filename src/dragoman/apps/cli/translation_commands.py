@@ -305,7 +305,8 @@ def score(
         return
     refuse_filter_options(options)
     from dragoman.evaluation.metrics import perplexity
-    from dragoman.text.corpus import CorpusPart, read_pairs
+    from dragoman.text.corpus import read_pairs
+    from dragoman.text.corpus_part import CorpusPart
     from dragoman.translation.outputs import total
     from dragoman.translation.translator import Translator
 
@@ -422,7 +423,7 @@ def _is_among(path: Path, files: list[os.stat_result]) -> bool:
 @contextmanager
 def lines_of(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     """The lines to translate, and whether a person is typing them."""
-    from dragoman.text.corpus import read_lines, stream_lines
+    from dragoman.text.lines import read_lines, stream_lines
 
     if inputs:
         yield (line for path in inputs for line in read_lines(path)), False

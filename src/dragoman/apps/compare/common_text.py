@@ -10,7 +10,9 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import CorpusPart, Example, evaluation_examples, own_source
+from dragoman.text.corpus import evaluation_examples, own_source
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Example
 
 log = logging.getLogger(__name__)
 

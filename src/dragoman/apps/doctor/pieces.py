@@ -15,8 +15,8 @@ from dragoman.data.vocabularies import Parent, check_tags, label_vocabularies
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import check_parents
 from dragoman.text.cleaning import normalize
-from dragoman.text.corpus import Pair
 from dragoman.text.extension import extend_vocabularies, extensible
+from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabulary_needs import vocabulary_needs
 from dragoman.text.vocabulary_training import train_weighted_vocabularies

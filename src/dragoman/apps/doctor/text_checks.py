@@ -12,7 +12,9 @@ from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import clean_part
 from dragoman.text.cleaning_report import CleaningReport
-from dragoman.text.corpus import Example, Pair, evaluation_pairs, kept_pairs
+from dragoman.text.corpus import evaluation_pairs, kept_pairs
+from dragoman.text.examples import Example
+from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 
 SAMPLE_PAIRS = 50_000

@@ -15,7 +15,7 @@ from dragoman.apps.init.sizes import SIZES, script_names, shares_scripts
 from dragoman.core.config import to_yaml
 from dragoman.evaluation.metrics import BleuTokenizer, installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import VocabularyConfig
 
 _COLUMNS = 96

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from dragoman.text.cleaning import CleaningConfig, clean, held_out_keys, normalize
 from dragoman.text.cleaning_report import CleaningReport
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.scripts import script_shares
 

@@ -17,7 +17,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.text.corpus import Pair
+from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig

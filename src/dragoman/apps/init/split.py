@@ -9,7 +9,9 @@ from itertools import islice
 from dragoman.core.errors import DataError
 from dragoman.text.cleaning import CleaningConfig, clean, held_out_keys
 from dragoman.text.cleaning_report import CleaningReport
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 
 BLOCK_PAIRS = 10

@@ -26,8 +26,9 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.evaluation.tokenizers import best_tokenizer
 from dragoman.saved.model import build_model
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
-from dragoman.text.formats import FORMATS
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import FORMATS, Pair
 
 Tell = Callable[[str], None]
 

@@ -27,7 +27,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import usage
 from dragoman.saved.model import load_for_search, load_model
 from dragoman.text.cleaning_report import CleaningReport, PartReport
-from dragoman.text.corpus import Pair, evaluation_pairs
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.formats import Pair
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores

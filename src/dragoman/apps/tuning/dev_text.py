@@ -14,7 +14,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import target_languages
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import CorpusPart, evaluation_examples, own_source
+from dragoman.text.corpus import evaluation_examples, own_source
+from dragoman.text.corpus_part import CorpusPart
 
 
 @dataclass(frozen=True)

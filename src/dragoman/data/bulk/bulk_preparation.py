@@ -19,7 +19,8 @@ from dragoman.data.encoding import EncodedChunk, Encoder
 from dragoman.data.origin import InputFile, digest
 from dragoman.data.prepare import chunk_of, nothing_left, pieces_of
 from dragoman.text.cleaning import CleaningConfig, CleaningReport
-from dragoman.text.corpus import CorpusPart, Example
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Example
 
 BULK_DIRECTORY = "bulk"
 """Of a run, while it is prepared by many workers."""

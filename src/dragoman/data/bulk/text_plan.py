@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 from dragoman.core.shard_files import ShardFiles
 from dragoman.data.bulk.shard_rows import ARRAYS_SUFFIX, ROWS_SUFFIX, pack_rows, unpack_rows
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart, Example, Origin, Pair, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Example, Origin
+from dragoman.text.formats import Pair
 
 # Memory holds the keys of one partition, and the rows of one shard.
 _PARTITION_PAIRS = 1 << 20

@@ -28,7 +28,7 @@ from dragoman.data.bulk.shard_rows import (
     unpack_rows,
 )
 from dragoman.data.bulk.text_plan import TextPlan
-from dragoman.text.corpus import Example
+from dragoman.text.examples import Example
 from dragoman.text.lines import write_text
 from dragoman.text.vocabulary import Vocabularies, Vocabulary
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from dragoman.core.errors import DataError
 from dragoman.evaluation.languages import wrong_language_share
 from dragoman.text.cleaning import held_out_keys
-from dragoman.text.corpus import CorpusPart, Pair, kept_pairs
-from dragoman.text.formats import FORMATS
+from dragoman.text.corpus import kept_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import FORMATS, Pair
 from dragoman.text.reservoir import Reservoir
 
 TEXT_DIRECTORY = "text"

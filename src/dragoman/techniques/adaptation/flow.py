@@ -37,7 +37,8 @@ from dragoman.techniques.adaptation.vocabulary_choice import (
     choose_vocabulary,
 )
 from dragoman.techniques.host import Host, train_to_repeat
-from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import Pair
 
 RECORD_FILE = "adaptation.json"
 _SEED = 1

@@ -13,7 +13,9 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.adaptation.domain_texts import keys_by_language, sampled
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.host import Host
-from dragoman.text.corpus import CorpusPart, Direction, read_lines
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Direction
+from dragoman.text.lines import read_lines
 from dragoman.text.reservoir import Reservoir
 from dragoman.translation.synthesis import GivenLine, translate_corpus
 

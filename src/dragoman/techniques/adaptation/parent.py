@@ -18,7 +18,8 @@ from dragoman.saved.model import (
     read_config,
     weights_digest,
 )
-from dragoman.text.corpus import CorpusPart, Direction
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Direction
 from dragoman.text.language_codes import is_language_tag, spelling
 from dragoman.text.vocabulary import Vocabularies
 

@@ -14,7 +14,8 @@ from dragoman.experiment import Experiment
 from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.host import Host
-from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import Progress

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError
-from dragoman.text.corpus import Pair
 from dragoman.text.extension import extensible
+from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_needs import vocabulary_needs

@@ -24,7 +24,7 @@ from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_con
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.parts import check_tags_known, with_synthetic
 from dragoman.techniques.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
-from dragoman.text.corpus import Direction
+from dragoman.text.examples import Direction
 
 SETTINGS_FILE, RECIPE_FILE = "backtranslation.yaml", "recipe.yaml"
 REVERSE_RECIPE_FILE = "reverse-recipe.yaml"

@@ -15,8 +15,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.backtranslation.parts import held_out, synthetic_cleaning
 from dragoman.techniques.backtranslation.selection_reports import PairReport, write_report
 from dragoman.text.cleaning import CleaningReport, clean
-from dragoman.text.corpus import Pair, read_lines
-from dragoman.text.lines import write_text
+from dragoman.text.formats import Pair
+from dragoman.text.lines import read_lines, write_text
 
 WORST = "low score"
 """The reason for which pairs are dropped that are among the worst by score."""

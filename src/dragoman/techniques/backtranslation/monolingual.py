@@ -18,8 +18,9 @@ from dragoman.techniques.backtranslation.parts import held_out, shared_case, syn
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.techniques.backtranslation.selection_reports import TextReport, write_report
 from dragoman.text.cleaning import CleaningReport, clean
-from dragoman.text.corpus import Example, Origin, Pair, read_lines
-from dragoman.text.lines import write_text
+from dragoman.text.examples import Example, Origin
+from dragoman.text.formats import Pair
+from dragoman.text.lines import read_lines, write_text
 from dragoman.text.transforms import transformed
 from dragoman.translation.synthesis import GivenLine
 

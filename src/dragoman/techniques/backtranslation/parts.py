@@ -13,7 +13,7 @@ from dragoman.run.parents import parent_of
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.tags import missing_tags
 from dragoman.text.transforms import Transform
 

@@ -11,7 +11,9 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.tokenizers import best_tokenizer
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import CorpusPart, Direction, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.examples import Direction
 from dragoman.text.scripts import script_shares
 from dragoman.text.transforms.tagging import reversed_tags
 

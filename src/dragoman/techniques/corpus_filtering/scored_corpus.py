@@ -26,8 +26,10 @@ from dragoman.techniques.corpus_filtering.pair_scorer import (
     scored_in_order,
 )
 from dragoman.techniques.host import ShowCount
-from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
+from dragoman.text.lines import read_lines
 from dragoman.translation.corpus_origin import model_digest
 from dragoman.translation.shards import Made, Shards
 
