@@ -382,3 +382,22 @@ def test_settings_that_came_later_do_not_replace_older_vocabularies(
     text = clean_text_settings([part], CLEANING, frozenset())
     origin = json.loads((tmp_path / ORIGIN_FILE).read_text(encoding="utf-8"))
     assert origin["settings"] == digest({"vocabulary": trained, "seed": 1, **text})
+
+
+@pytest.mark.parametrize(("glossary", "differ"), [("terms.tbx", True), ("terms.tsv", False)])
+def test_text_depends_on_languages_where_a_glossary_has_several(
+    glossary: str, differ: bool
+) -> None:
+    annotated = CorpusPart.model_validate(
+        {
+            "path": "a.tsv",
+            "source": "left",
+            "target": "right",
+            "transforms": [{"kind": "terms", "glossary": glossary, "share": 1.0}],
+        }
+    )
+    german, dutch = (
+        clean_text_settings([annotated.resolved("en", target)], CLEANING, frozenset())
+        for target in ("de", "nl")
+    )
+    assert (german != dutch) is differ

@@ -187,7 +187,24 @@ def test_a_process_without_a_part_in_a_step_adds_nothing(
 
 
 def test_an_empty_stream_is_an_error_and_no_endless_loop(trainer: MakeTrainer) -> None:
-    with pytest.raises(DataError, match="an epoch has no batch; raise the weights"):
+    with pytest.raises(DataError, match="epochs in a row have no batch; raise the weights"):
         trainer(stream=Reversal(0)).train()
     with pytest.raises(DataError, match="nothing to learn from"):
         Reader(Reversal(3, parts=0), Place()).take()
+
+
+def test_an_epoch_that_small_weights_leave_empty_is_passed_over(trainer: MakeTrainer) -> None:
+    class Rare(Reversal):
+        def windows(self, epoch: int) -> int:
+            return epoch % 3 // 2  # only the third, the sixth ... have anything
+
+    reader = Reader(Rare(steps=1), Place())
+    places = []
+    for _ in range(4):
+        reader.take()
+        places.append(reader.place)
+    reader.close()
+    assert places == [Place(2, 0, 1), Place(3), Place(5, 0, 1), Place(6)]
+    run = trainer(stream=Rare(steps=1), max_steps=3)
+    run.train()
+    assert run.progress.step == 3

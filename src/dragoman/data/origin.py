@@ -121,6 +121,8 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
         values["tags"] = list(tags)
     if transforms := part.prepared_transforms:
         values["transforms"] = [transform.text_settings() for transform in transforms]
+        if any(transform.reads_languages for transform in transforms):
+            values["languages"] = [part.source_language, part.target_language]
     if part.is_labelled:
         values |= {"label": part.label, "label_columns": list(part.label_columns)}
     if part.context is not None:

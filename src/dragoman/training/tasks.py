@@ -28,6 +28,9 @@ from dragoman.training.schedule import between_points
 LOSS, TOKENS = "loss", "tokens"
 """Totals that every objective returns: the summed loss and its number of tokens."""
 
+EMPTY_EPOCHS = 1000
+"""So many epochs in a row without a batch are passed over; more are an error."""
+
 
 class Objective(Protocol):
     """The loss on a batch.  Stateless: it reads nothing but the model and the batch."""
@@ -169,18 +172,23 @@ class Reader:
 
 
 def _steps(stream: Stream, place: Place) -> Iterator[tuple[list[Batch] | None, Place]]:
-    """Every step from ``place`` on with the place after it, and None where an epoch ends."""
-    first, start = place.window, place.step
+    """Every step from ``place`` on with the place after it, and None where an epoch ends.
+
+    An epoch that small weights leave without a batch is passed over.
+    """
+    first, start, empty = place.window, place.step, 0
     for epoch in count(place.epoch):
         taken = first + start  # of an epoch that is resumed in the middle
         for window in range(first, stream.windows(epoch)):
             for taken, batches in enumerate(stream.window(epoch, window, start), start + 1):
                 yield batches, Place(epoch, window, taken)
             start = 0
-        if not taken:
+        empty = 0 if taken else empty + 1
+        if empty > EMPTY_EPOCHS:
             raise DataError(
-                "there is nothing to learn from: an epoch has no batch; raise the weights in "
-                "data.train, or add text"
+                f"there is nothing to learn from: {empty:,} epochs in a row have no batch; raise "
+                "the weights in data.train, or add text"
             )
-        yield None, Place(epoch + 1)
+        if taken:
+            yield None, Place(epoch + 1)
         first = start = 0

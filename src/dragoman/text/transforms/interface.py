@@ -69,6 +69,11 @@ class TransformConfig(Config):
         """Whether the source of its examples is made later, by the model that learns from them."""
         return False
 
+    @property
+    def reads_languages(self) -> bool:
+        """Whether what it changes depends on the languages of its part, and not on text alone."""
+        return False
+
     def files(self) -> Sequence[Path]:
         """Files that it reads besides the corpus; if their content changes, the text does."""
         return ()

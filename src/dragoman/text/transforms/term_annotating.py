@@ -12,6 +12,7 @@ from pydantic import Field
 
 from dragoman.text.examples import Direction, Example
 from dragoman.text.glossary import Glossary, Match, unmet
+from dragoman.text.glossary_files import is_tbx
 from dragoman.text.normalization import normalize
 from dragoman.text.term_annotation import AnnotationMethod, annotated, annotation_tags
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
@@ -42,6 +43,11 @@ class AnnotateTermsConfig(SharedTransform):
     def is_random(self) -> bool:
         """True if one of the shares is below 1."""
         return super().is_random or self.term_share < 1
+
+    @property
+    def reads_languages(self) -> bool:
+        """True if the glossary has several languages."""
+        return is_tbx(Path(self.glossary))
 
     def files(self) -> list[Path]:
         """The glossary."""
@@ -80,6 +86,11 @@ class WithTermsConfig(TransformConfig):
     glossary: str
     """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
     of the configuration."""
+
+    @property
+    def reads_languages(self) -> bool:
+        """True if the glossary has several languages."""
+        return is_tbx(Path(self.glossary))
 
     def files(self) -> list[Path]:
         """The glossary."""
