@@ -202,6 +202,28 @@ def test_consolidation_is_measured_on_all_of_several_parts(
             torch.testing.assert_close(both[name], (5 * one[name] + 3 * other[name]) / 8)
 
 
+def test_consolidation_leaves_out_what_the_model_has_no_positions_for(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """The end symbol needs one as well."""
+    rows = [(f"{'one ' * n}", "eins") for n in range(1, 60)]
+    text = {"path": str(tmp_path / "long.tsv"), **PART}
+    lines = "".join(f"{source}\t{target}\n" for source, target in rows)
+    (tmp_path / "long.tsv").write_text(f"en\tde\n{lines}", encoding="utf-8")
+    model = {**MODEL, "positions": "learned", "max_positions": 60}
+    steps = {"max_steps": 1, "validation_steps": 1}
+    begun = train(read(corpus, model, **steps), tmp_path / "begun")
+    held_text = {**held(1.0, pairs=100), "text": text}
+    config = read(corpus, model, start_from=str(begun), consolidation=held_text, **steps)
+    experiment, told = Experiment.create(config, tmp_path / "run"), list[str]()
+    prepared = experiment.prepare()
+    experiment.train(prepared, ALONE, lambda step: [], told.append)
+    lengths = map(len, prepared.vocabularies.source.encode_batch([source for source, _ in rows]))
+    fitting = sum(length < 60 for length in lengths)
+    assert 0 < fitting < len(rows)
+    assert any(f"measuring what {fitting} pairs of" in line for line in told)
+
+
 def test_a_part_of_several_is_named_where_it_is_wrong(corpus: Path) -> None:
     text = [GENERAL, {**GENERAL, "source": None}]
     consolidation = {**held(1.0), "text": text}

@@ -261,12 +261,11 @@ class Experiment:
         if consolidation is None or not training.consolidates or not self._begins(world):
             return
         parts = list(config.general_text().values())
+        longest, positions = config.data.max_pieces, config.model.position_limit
+        if positions is not None:
+            longest = min(longest, positions - 1)  # one is for the end symbol
         batches = general_pairs(
-            consolidation,
-            parts,
-            vocabularies,
-            max_pieces=config.data.max_pieces,
-            seed=config.seed,
+            consolidation, parts, vocabularies, max_pieces=longest, seed=config.seed
         )
         if world.is_leader:
             names = ", ".join(part.name for part in parts)

@@ -19,8 +19,12 @@ from dragoman.evaluation.similarity import Similarity
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.distillation import Distillation, asked_for, check
-from dragoman.text.corpus import kept_pairs, read_pairs
+from dragoman.text.corpus import evaluation_examples, kept_pairs, read_pairs
 from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.formats import FORMATS, Pair
+from dragoman.text.transforms.term_annotating import term_annotation
+from dragoman.translation.shards import PAIRS_FILE
+from dragoman.translation.synthesis import GivenText, SyntheticCorpus
 from dragoman.translation.translator import Translator
 
 Change = Callable[[dict[str, Any]], None]
@@ -329,6 +333,48 @@ class TestAPart:
         assert (made.source, made.target, made.weight) == ("source", "target", 3)
         assert [one.kind for one in made.transforms] == ["tag", "noise"]
         assert made.direction == before.direction
+
+    @pytest.mark.usefixtures("stopping")
+    @pytest.mark.parametrize("method", ["append", "replace"])
+    def test_has_its_terms_annotated_once_and_by_its_translations(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        method: str,
+    ) -> None:
+        """The teacher reads them as they are; pairs are chosen by their references alone."""
+        lines = "house cat\tHaus Katze\nhouse\tBau\nthe house\tdas Haus\n"
+        (tmp_path / "train.tsv").write_text(f"en\tde\n{lines}", encoding="utf-8")
+        (tmp_path / "terms.tsv").write_text("house\tHaus\n", encoding="utf-8")
+        kinds: list[dict[str, Any]] = [{"kind": "with_terms"}, {"kind": "terms", "share": 1.0}]
+        kinds[1]["method"] = method
+        transforms = [{"glossary": "terms.tsv", **one} for one in kinds]
+        read: list[str] = []
+
+        def translated(_: object, given: GivenText, output: Path, **__: object) -> SyntheticCorpus:
+            read.extend(line.text for line in given)
+            output.mkdir(parents=True)
+            with FORMATS["jsonl"].write([output / PAIRS_FILE], ("source", "target")) as add:
+                for line, translation in zip(given, ["Haus Katz", "das Heim"], strict=True):
+                    add(Pair(line.text, translation, line.number))
+            return SyntheticCorpus(output / PAIRS_FILE, 2, 0, 0, {"method": "hand"})
+
+        monkeypatch.setattr("dragoman.techniques.distillation.translate_corpus", translated)
+        recipe = student(
+            text, tmp_path, lambda values: values["data"]["train"][0].update(transforms=transforms)
+        )
+        options = ["--teacher", teacher(tmp_path / "one", "de"), "--run", tmp_path / "run"]
+        assert "repeat" in one_error(dragoman("distill", recipe, *options), 130)
+        assert read == ["house cat", "the house"]
+        (made,) = read_experiment(tmp_path / "run" / "config.yaml").data.train
+        assert term_annotation(made.transforms) == method
+        inside = "house <as> Haus" if method == "append" else "Haus"
+        assert [one.source for one in evaluation_examples(made)] == [
+            f"<term> {inside} </term> cat",
+            "the house",
+        ]
 
     def test_without_sources_stays(self, tmp_path: Path) -> None:
         copied = {"target": "mono.de", "transforms": [{"kind": "copy"}, {"kind": "tag"}]}

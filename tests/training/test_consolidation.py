@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from families import build
 from reversal import (
     Reversal,
     assert_same,
@@ -15,11 +16,12 @@ from reversal import (
     translation,
     weights,
 )
-from torch import Tensor
+from torch import Tensor, nn
 from worlds import ALONE, gloo_together
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.data.batches import Batch, make_batch
+from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import VocabularyConfig
@@ -62,6 +64,12 @@ def test_the_fisher_information_is_that_of_a_loop_over_pairs() -> None:
     found = fisher_diagonal(model, batches(), ALONE)
     assert model.training
     assert all(parameter.grad is None for parameter in model.parameters())
+    assert frozen not in found
+    assert_as_by_loop(found, model)
+
+
+def assert_as_by_loop(found: dict[str, Tensor], model: TranslationModel) -> None:
+    """Compare Fisher information with that of a loop over pairs, without dropout."""
     model.eval()
     learned = {name: p for name, p in model.named_parameters() if p.requires_grad}
     expected = {name: torch.zeros_like(p) for name, p in learned.items()}
@@ -70,10 +78,30 @@ def test_the_fisher_information_is_that_of_a_loop_over_pairs() -> None:
         for name, gradient in zip(learned, gradients, strict=True):
             expected[name] += gradient.square() / len(PAIRS)
     assert found.keys() == expected.keys()
-    assert frozen not in found
     for name, tensor in found.items():
         torch.testing.assert_close(tensor.double(), expected[name], rtol=1e-5, atol=1e-12)
     assert sum(float(tensor.sum()) for tensor in found.values()) > 0
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "tanh", "grouped_lstm"])
+@pytest.mark.parametrize("training", [True, False])
+def test_recurrent_layers_alone_are_in_training_mode(cell: str, training: bool) -> None:
+    """On a GPU, cuDNN goes back through no other; dropout must not be."""
+    groups = {"cell_groups": 2} if cell == "grouped_lstm" else {}
+    values = {"encoder_layers": 2, "decoder_layers": 1, "d_model": 6, "dropout": 0.5}
+    config = RecurrentConfig.model_validate({**values, "cell": cell, **groups})
+    model = build(config).train(training)
+    modes = set()
+
+    def look(module: nn.Module, _: object) -> None:
+        modes.add((isinstance(module, nn.RNNBase), module.training))
+
+    for module in model.modules():
+        module.register_forward_pre_hook(look)
+    found = fisher_diagonal(model, batches(), ALONE)
+    assert modes == {(True, True), (False, False)}
+    assert {module.training for module in model.modules()} == {training}
+    assert_as_by_loop(found, model)
 
 
 def test_processes_share_the_pairs() -> None:

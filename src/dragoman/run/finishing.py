@@ -27,9 +27,8 @@ from dragoman.saved.model import (
     load_weights,
     save_model,
 )
+from dragoman.saved.run_values import tags_learned
 from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.transforms.inline_tagging import inline_tags
-from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     chosen_checkpoints,
@@ -96,7 +95,7 @@ def finish_run(
     kept += _pieces(run, vocabularies) if config.training.objective.translates else []
     save_model(  # last: with it, the run is finished
         run / MODEL_DIRECTORY,
-        saved_config(config),
+        saved_config(config, vocabularies),
         vocabularies,
         weights,
         origin=story_of(config),
@@ -137,15 +136,16 @@ def validation_of(
             objective=objective,
             model=config.model,
         )
-    back, learned = config.back_tags(part), saved_config(config).inline_tags
+    back, learned = config.back_tags(part), saved_config(config, vocabularies).inline_tags
     return Validation(
         *(part, vocabularies, search, evaluation, world), back=back, inline_tags=learned
     )
 
 
-def saved_config(config: ExperimentConfig) -> SavedConfig:
+def saved_config(config: ExperimentConfig, vocabularies: Vocabularies) -> SavedConfig:
     """The content of the model's own ``config.yaml``."""
     transforms = [one for part in config.data.train for one in part.transforms]
+    start = config.training.model_dump()["start_from"]
     return SavedConfig(
         source_language=config.source_language,
         target_language=config.target_language,
@@ -154,8 +154,7 @@ def saved_config(config: ExperimentConfig) -> SavedConfig:
         directions=tuple(config.directions()),
         context=config.data.context,
         translates=config.training.objective.translates,
-        term_annotation=term_annotation(transforms),
-        inline_tags=inline_tags(transforms),
+        **tags_learned(transforms, start, lambda: vocabularies),
     )
 
 

@@ -5,15 +5,23 @@ A checkpoint has no configuration of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dragoman.core.config import parse
+from dragoman.core.errors import SavedError
+from dragoman.models.interface import Part
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
+from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol
+from dragoman.text.term_annotation import AnnotationMethod, annotation_tags
+from dragoman.text.transforms import TransformConfig
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
+from dragoman.text.vocabulary import Vocabularies
 
 WITHOUT_TRANSLATION = frozenset({"masked_lm"})
 """Kinds of ``training.objective`` that leave the target side as it was drawn."""
@@ -39,10 +47,56 @@ def learned_in_run(
     transforms = [one for part in parts for one in part.transforms]
     return {
         "directions": _directions(parts, languages),
-        "term_annotation": term_annotation(transforms),
-        "inline_tags": inline_tags(transforms),
         "translates": _objective(values) not in WITHOUT_TRANSLATION,
+        **tags_learned(transforms, _start(values), lambda: Vocabularies.load(path.parent)),
     }
+
+
+def tags_learned(
+    transforms: Sequence[TransformConfig],
+    start: Mapping[str, Any] | None,
+    vocabularies: Callable[[], Vocabularies],
+) -> dict[str, Any]:
+    """The annotation of terms and the inline tags that a model has learned, by their keys.
+
+    What the model knew that training started from, it still knows where the text of the run has
+    none.  That is read from the vocabulary, which keeps its tags: the model itself may be gone.
+
+    Args:
+        transforms: of the training text.
+        start: ``training.start_from`` in plain values.
+        vocabularies: gives those of the run.
+    """
+    method, inline = term_annotation(transforms), inline_tags(transforms)
+    if (method is None or inline is None) and _keeps_all(start):
+        with suppress(SavedError):  # whoever needs the vocabulary will hear what is wrong with it
+            known = _common_tags(vocabularies())
+            method, inline = method or _annotation_by(known), inline or _inline_tags_among(known)
+    return {"term_annotation": method, "inline_tags": inline}
+
+
+def _keeps_all(start: Mapping[str, Any] | None) -> bool:
+    """Whether tags mean what they meant to the model before: none of its weights is drawn anew."""
+    if start is None or start.get("vocabulary") == "new":
+        return False
+    return set(start.get("parts", ())) == set(get_args(Part))
+
+
+def _common_tags(vocabularies: Vocabularies) -> frozenset[str]:
+    return frozenset.intersection(*(frozenset(one.pieces(one.tags)) for one in vocabularies))
+
+
+def _annotation_by(tags: frozenset[str]) -> AnnotationMethod | None:
+    """How terms are annotated with these tags; None if they are not."""
+    methods: tuple[AnnotationMethod, ...] = ("append", "replace")  # fewer tags last
+    return next((one for one in methods if tags.issuperset(annotation_tags(one))), None)
+
+
+def _inline_tags_among(tags: frozenset[str]) -> InlineTags | None:
+    """The inline tags that these are; None if there are none."""
+    pairs = next(n for n in count() if not tags.issuperset(pair_symbols(n + 1)))
+    points = next(n for n in count() if point_symbol(n + 1) not in tags)
+    return InlineTags(pairs=pairs, points=points) if pairs and points else None
 
 
 def _directions(parts: Sequence[CorpusPart], languages: tuple[str, str]) -> tuple[Direction, ...]:
@@ -53,7 +107,18 @@ def _directions(parts: Sequence[CorpusPart], languages: tuple[str, str]) -> tupl
 
 def _objective(values: Mapping[str, Any]) -> str | None:
     """The kind of the objective, if one is named."""
-    training = values.get("training")
-    objective = training.get("objective") if isinstance(training, dict) else None
-    kind = objective.get("kind") if isinstance(objective, dict) else None
+    kind = (_section(values, "training", "objective") or {}).get("kind")
     return kind if isinstance(kind, str) else None
+
+
+def _start(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What training started from, if it started from another model."""
+    return _section(values, "training", "start_from")
+
+
+def _section(values: Mapping[str, Any], *names: str) -> Mapping[str, Any] | None:
+    """A section within sections; None if there is none."""
+    found: Any = values
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None

@@ -39,6 +39,8 @@ from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
+from dragoman.text.transforms import TransformConfig
+from dragoman.text.transforms.term_annotating import AnnotateTermsConfig, WithTermsConfig
 from dragoman.translation.shards import PAIRS_FILE
 from dragoman.translation.synthesis import GivenText, SyntheticCorpus, translate_corpus
 
@@ -114,7 +116,8 @@ class Distillation:
         name = f"data.train.{number}"
         corpus = translate_corpus(
             asked_for(self.teacher, part),
-            GivenText(part, "source"),
+            # The student's annotations follow the translations that it learns from.
+            GivenText(_without(part, AnnotateTermsConfig), "source"),
             self._directory(number),
             known="source",
             closest=self.closest,
@@ -136,7 +139,8 @@ class Distillation:
             if not part.has_source:
                 train.append(part)
                 continue
-            train.append(part.kept_in(self._directory(number) / PAIRS_FILE))
+            chosen = _without(part, WithTermsConfig)  # by the references
+            train.append(chosen.kept_in(self._directory(number) / PAIRS_FILE))
             if self.references is not None:
                 weight = part.weight * self.references
                 train.append(part.model_copy(update={"weight": weight}))
@@ -271,6 +275,15 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     others = (tag for tag in direction.tags if tag != language_tag(language))
     tags = tuple(dict.fromkeys([*teacher.tags, *others]))
     return teacher.model_copy(update={"target_language": language, "tags": tags})
+
+
+def _without(part: CorpusPart, kind: type[TransformConfig]) -> CorpusPart:
+    """The part without those of its transforms that are of a kind and run once."""
+    once = len(part.prepared_transforms)
+    transforms = [
+        one for n, one in enumerate(part.transforms) if n >= once or not isinstance(one, kind)
+    ]
+    return part.model_copy(update={"transforms": tuple(transforms)})
 
 
 def _is_finished(experiment: Experiment) -> bool:

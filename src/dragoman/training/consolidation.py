@@ -18,7 +18,7 @@ from typing import Annotated, Any, Protocol
 
 import torch
 from pydantic import BeforeValidator, Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
@@ -165,6 +165,9 @@ def fisher_diagonal(
     objective = CrossEntropy(0.0)
     was_training = model.training
     model.eval()
+    for module in model.modules():
+        if isinstance(module, nn.RNNBase):  # cuDNN goes back through no other; none drops anything
+            module.training = True
     for batch in batches[world.rank :: world.size]:
         objective.backward(model, batch.to(parameters[0].device))
         found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]

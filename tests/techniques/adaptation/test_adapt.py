@@ -47,16 +47,6 @@ def corrections(folder: Path, text: str = CORRECTION) -> Path:
     return path
 
 
-@pytest.fixture
-def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal comes as soon as training begins."""
-
-    def stop(*_: object, **__: object) -> None:
-        raise InterruptedRunError("saved")
-
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stop)
-
-
 class TestOneCorrection:
     def test_interrupted_and_repeated(
         self,

@@ -15,6 +15,8 @@ from dragoman.techniques.adaptation.domain_texts import (
     language_warnings,
     sampled,
     split_dev,
+    split_parts,
+    undivided,
 )
 from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import read_pairs
@@ -38,12 +40,32 @@ def test_a_dev_set_shares_no_side_with_the_rest(count: int) -> None:
     pairs = [Pair(f"s{n // 2}", f"t{n}", n) for n in range(count)]
     rest, dev = split_dev(pairs)
     if count < FEWEST_TO_SPLIT:
-        assert rest == dev == pairs
+        assert (rest, dev) == (pairs, [])
         return
     assert len(dev) == min(200, count // 10)
     assert not {pair.source for pair in dev} & {pair.source for pair in rest}
     assert {*dev, *rest} <= set(pairs)
     assert len(rest) >= count - 2 * len(dev)
+
+
+def test_parts_that_are_learned_whole_are_in_no_dev_set_of_others() -> None:
+    many = [Pair(f"s{n}", f"t{n}", n) for n in range(400)]
+    few = [pair._replace(target=f"other {pair.target}") for pair in many[:150]]
+    similar = [Pair(f"{n}", "the same", n) for n in range(300)]
+    assert split_parts([many]) == [split_dev(many)]
+    (rest, dev), *others = split_parts([many, few, similar])
+    assert others == [(few, []), (similar, [])]
+    assert 0 < len(dev) < len(split_dev(many)[1]) == 40
+    assert not {pair.source for pair in dev} & {pair.source for pair in few}
+    assert sorted([*rest, *dev]) == sorted(many)
+    assert split_parts([many[:200], many[:199]]) == [(many[:200], []), (many[:199], [])]
+
+
+def test_why_parts_are_learned_whole() -> None:
+    pair = Pair("a", "b", 1)
+    assert undivided([[pair] * 150, [pair] * 199]).startswith("too few in-domain pairs")
+    found = undivided([[pair] * 150, [pair] * 1200])
+    assert found == "too few or similar in-domain pairs to set some apart (150 + 1,200)"
 
 
 def test_a_sample_keeps_parts_apart_and_leaves_out_what_it_must(tmp_path: Path) -> None:

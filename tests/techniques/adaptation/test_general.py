@@ -20,7 +20,7 @@ from dragoman.techniques.adaptation.general import (
     general_text,
 )
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus import evaluation_pairs, read_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.formats import Pair
@@ -43,12 +43,18 @@ class Quiet:
         raise AssertionError("nothing is trained here")
 
 
-def drawn(model: Path, choice: GeneralChoice, folder: Path, *without: CorpusPart) -> GeneralText:
+def drawn(
+    model: Path,
+    choice: GeneralChoice,
+    folder: Path,
+    *without: CorpusPart,
+    direction: Direction | None = None,
+) -> GeneralText:
     parent = ParentModel.open(model)
     return general_text(
         choice,
         parent,
-        parent.directions[0],
+        direction or parent.directions[0],
         size=500,
         folder=folder,
         without=without,
@@ -74,6 +80,38 @@ def test_replay_is_what_the_model_itself_says(tmp_path: Path) -> None:
     assert "departs" not in found.told()
     pairs = [pair for part in found.parts for pair in read_pairs(part)]
     assert {pair.source for pair in pairs} <= set(lines) - {"a b a"}
+    with Translator.load(model, device="cpu") as translator:
+        assert [pair.target for pair in pairs] == translator.translate([p.source for p in pairs])
+
+
+@pytest.mark.parametrize(
+    ("languages", "tags", "asked"),
+    [
+        (("en", "de"), ("<ui>", "<2de>"), ("<2de>", "<ui>")),
+        (("en", "de"), ("<2de>", "<new>"), ("<2de>",)),
+        (("en", "fr"), (), ("<2fr>",)),
+        (("en", "ko"), ("<2ko>",), ("<2de>",)),
+    ],
+)
+def test_replay_is_in_a_direction_that_the_model_has(
+    tmp_path: Path, languages: tuple[str, str], tags: tuple[str, ...], asked: tuple[str, ...]
+) -> None:
+    source, target = languages
+    own = (("de", ("<2de>",)), ("de", ("<2de>", "<ui>")), ("fr", ("<2fr>",)))
+    directions = tuple(
+        Direction(source_language="en", target_language=one, tags=its) for one, its in own
+    )
+    known = ("<2de>", "<2fr>", "<ui>")
+    model = save_tiny_model(tmp_path / "model", tags=known, directions=directions, seed=3)
+    lines = [f"{a} {b} {c}" for a in "abcde" for b in "abcde" for c in "abcde"]
+    (tmp_path / "lines").write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text("en\tde\na b a\tx\n", encoding="utf-8")
+    dev = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
+    choice = GeneralChoice(replay=tmp_path / "lines", dev=dev)
+    wanted = Direction(source_language=source, target_language=target, tags=tags)
+    (part,) = drawn(model, choice, tmp_path / "text", direction=wanted).parts
+    assert part.direction in directions and part.tags == asked
+    pairs = list(evaluation_pairs(part))
     with Translator.load(model, device="cpu") as translator:
         assert [pair.target for pair in pairs] == translator.translate([p.source for p in pairs])
 

@@ -8,10 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tiny_model import save_tiny_model
 
+from dragoman.evaluation.metrics import score_corpus
 from dragoman.recipe import read_experiment
 from dragoman.techniques.adaptation.report import AdaptationReport, AdaptationScore, _scores
 from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.translation.translator import Translator
 
 NEW = AdaptationScore("dev_ko", "domain", "en-ko", 60, "chrF2", None, 6.5, None, None)
 KNOWN = AdaptationScore("dev_de", "general", "en-de", 60, "chrF2", 40.0, 39.5, (-1.0, 0.1), 0.2)
@@ -46,9 +50,27 @@ class Told:
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
 
-    def translate(self, sources: list[str]) -> list[str]:
-        assert len(sources) == len(self.lines)
-        return self.lines
+    def translate_nbest(self, sources: list[str], nbest: int) -> list[list[Any]]:
+        assert len(sources) == len(self.lines) and nbest == 1
+        return [[SimpleNamespace(text=line)] for line in self.lines]
+
+
+def test_a_line_that_only_the_old_model_refuses_is_empty_before(
+    config: Path, tmp_path: Path
+) -> None:
+    """A vocabulary that was extended spells a script in fewer pieces."""
+    (tmp_path / "dev.tsv").write_text("en\tde\na b c d e a b c\ta b\n", encoding="utf-8")
+    part = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
+    experiment: Any = SimpleNamespace(config=read_experiment(config))
+    host: Any = SimpleNamespace(counting=lambda *_: nullcontext(lambda _: None))
+    old = save_tiny_model(tmp_path / "old", max_source_pieces=7)
+    new = save_tiny_model(tmp_path / "new", minimum_length=5)
+    with Translator.load(old, device="cpu") as before, Translator.load(new, device="cpu") as after:
+        output = after.translate(["a b c d e a b c"])
+        found = list(_scores(experiment, "dev", part, [before, after], host, is_new=False))
+    assert output != [""]
+    wanted = score_corpus(output, [["a b"]])
+    assert [(one.before, one.after) for one in found] == [(0, score.value) for score in wanted]
 
 
 def test_intervals_and_p_values_are_of_what_was_gained(config: Path) -> None:

@@ -160,10 +160,13 @@ def adapt(
 
 
 def _beside(model: Path, name: str) -> Path:
-    """A directory beside a run or model, never in it: ``runs/x-NAME`` for ``runs/x/model``."""
-    from dragoman.saved.model import CONFIG_FILE
+    """A directory beside a run or model, never in it: ``runs/x-NAME`` for ``runs/x/model``.
 
-    place = model.resolve()
+    A checkpoint is in its run, too.
+    """
+    from dragoman.saved.model import CONFIG_FILE, home_of
+
+    place = home_of(model).resolve()
     if (place.parent / CONFIG_FILE).is_file():
         place = place.parent
     found = place.with_name(f"{place.name}-{name}")
@@ -203,6 +206,8 @@ def _domain(
 
 def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
     """Where general text comes from."""
+    from dataclasses import replace
+
     from dragoman.apps.material import Choice, find_part
     from dragoman.core.errors import DataError
     from dragoman.techniques.adaptation.general import GeneralChoice
@@ -221,6 +226,7 @@ def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
         choice = Choice(given["source"], given["target"])
         if choice == Choice() and known.source_language != "source":
             choice = Choice(known.source_language, known.target_language)
+        choice = replace(choice, format=_format_told(given[name], given["file_format"]))
         found, languages = find_part(given[name], choice)
         return _with_direction(found, parent, languages)
 
@@ -230,6 +236,21 @@ def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
         None if replay is None else replay.absolute(),
         part("general_dev"),
     )
+
+
+def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:
+    """What ``--format`` says of general text: the format of FILES, where no suffix says another."""
+    from dragoman.text.formats import FormatError, format_named, format_of
+
+    if told is None or format_named(told).one_file != (len(files) == 1):
+        return None
+    if len(files) > 1:
+        return told
+    try:
+        format_of(files[0])
+    except FormatError:
+        return told
+    return None
 
 
 def _with_direction(

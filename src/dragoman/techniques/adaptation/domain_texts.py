@@ -15,7 +15,7 @@ from dragoman.text.reservoir import Reservoir
 
 TEXT_DIRECTORY = "text"
 FEWEST_TO_SPLIT = 200
-"""In-domain pairs from which on a dev set is split off; fewer are all learned from."""
+"""Pairs of a part from which on a dev set is split off; fewer are all learned from."""
 MOST_DEV_PAIRS = 200
 _REFUSED, _MUCH = 0.5, 0.1  # shares of lines in another language
 _ENOUGH_LINES = 20  # below that, the language of short lines is a guess,
@@ -34,18 +34,46 @@ def filled_pairs(part: CorpusPart) -> list[Pair]:
     return pairs
 
 
-def split_dev(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to learn from and a dev set; the same pairs twice where they are few.
+def split_dev(
+    pairs: Sequence[Pair], without: frozenset[int] = frozenset()
+) -> tuple[list[Pair], list[Pair]]:
+    """Pairs to learn from and a dev set; all of them and none where they are few or similar.
 
     The dev set is spread evenly over the text, and no side of it is among the others.
+
+    Args:
+        pairs: the text.
+        without: keys of pairs that are not set apart, of
+            :func:`~dragoman.text.cleaning.held_out_keys`.
     """
     if len(pairs) < FEWEST_TO_SPLIT:
-        return list(pairs), list(pairs)
+        return list(pairs), []
     wanted = min(MOST_DEV_PAIRS, len(pairs) // 10)
-    chosen = {round((n + 0.5) * len(pairs) / wanted) for n in range(wanted)}
-    dev = [pair for number, pair in enumerate(pairs) if number in chosen]
+    chosen = (pairs[round((n + 0.5) * len(pairs) / wanted)] for n in range(wanted))
+    dev = [pair for pair in chosen if without.isdisjoint(held_out_keys([pair]))]
     keys = held_out_keys(dev)
-    return [pair for pair in pairs if keys.isdisjoint(held_out_keys([pair]))], dev
+    rest = [pair for pair in pairs if keys.isdisjoint(held_out_keys([pair]))]
+    return (rest, dev) if rest else (list(pairs), [])
+
+
+def split_parts(parts: Sequence[Sequence[Pair]]) -> list[tuple[list[Pair], list[Pair]]]:
+    """What :func:`split_dev` makes of each part.
+
+    No dev set has a side of a pair of which all its part is learned: cleaning would drop that pair.
+    """
+    split = [split_dev(one) for one in parts]
+    whole = held_out_keys(pair for rest, dev in split if not dev for pair in rest)
+    return [split_dev(one, whole) for one in parts] if whole else split
+
+
+def undivided(parts: Iterable[Sequence[Pair]]) -> str:
+    """Why no dev set was split off these parts, and how many pairs they have, for notes."""
+    sizes = [len(one) for one in parts]
+    few = dict.fromkeys("few" if size < FEWEST_TO_SPLIT else "similar" for size in sizes)
+    return (
+        f"too {' or '.join(few)} in-domain pairs to set some apart "
+        f"({' + '.join(f'{size:,}' for size in sizes)})"
+    )
 
 
 def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:

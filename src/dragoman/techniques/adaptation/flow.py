@@ -6,7 +6,7 @@ The same command continues wherever it was interrupted; what it was begun with i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,11 @@ from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
 from dragoman.techniques.adaptation.adaptation_recipe import recipe
 from dragoman.techniques.adaptation.domain_texts import (
-    FEWEST_TO_SPLIT,
     TEXT_DIRECTORY,
     filled_pairs,
     language_warnings,
-    split_dev,
+    split_parts,
+    undivided,
     written,
 )
 from dragoman.techniques.adaptation.general import GeneralChoice, general_text
@@ -66,6 +66,17 @@ class Adapted:
 
     experiment: Experiment
     report: AdaptationReport
+
+
+@dataclass(frozen=True)
+class _DomainText:
+    """In-domain text as the run has it."""
+
+    train: tuple[CorpusPart, ...]
+    dev: dict[str, CorpusPart]
+    repeats: bool = False
+    """Whether the dev sets are what is learned."""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -169,16 +180,11 @@ class Adaptation:
         self, parent: ParentModel, host: Host
     ) -> tuple[ExperimentConfig, list[str], ChosenVocabulary]:
         """Read and write the text, and choose everything."""
-        train, dev, repeats = self._domain_text()
-        notes = language_warnings(train, refuse=not self.any_language)
+        text = self._domain_text()
+        train, dev = text.train, text.dev
+        notes = [*language_warnings(train, refuse=not self.any_language), *text.notes]
         pairs = [pair for part in train for pair in filled_pairs(part)]
         plan = self._numbers(parent, pairs)
-        if repeats:
-            few = "few" if len(pairs) < FEWEST_TO_SPLIT else "similar"
-            notes.append(
-                f"too {few} in-domain pairs to set some apart ({len(pairs)}): scores of {DOMAIN} "
-                "are of the pairs themselves, and show what was learned by heart"
-            )
         general = general_text(
             self.general,
             parent,
@@ -220,7 +226,7 @@ class Adaptation:
             plan=plan,
             method=self.method,
             may_lose=general.may_lose if self.may_lose is None else self.may_lose,
-            repeats_dev=repeats,
+            repeats_dev=text.repeats,
             vocabulary=chosen.section(),
             overrides=dict(self.domain.overrides),
             where=self.domain.where,
@@ -232,24 +238,33 @@ class Adaptation:
         tokens = sum(len(ids) + 1 for ids in target.encode_batch([pair.target for pair in pairs]))
         return planned(tokens, parent.config.model.d_model, self.ratio, self.method)
 
-    def _domain_text(self) -> tuple[tuple[CorpusPart, ...], dict[str, CorpusPart], bool]:
-        """What is learned, the dev sets, and whether these are the same text.
+    def _domain_text(self) -> _DomainText:
+        """What is learned, and the dev sets.
 
         Pairs are copied, so that the files may change later.
         """
-        folder = self.run / TEXT_DIRECTORY
-        pairs = [filled_pairs(part) for part in self.domain.train]
+        given, folder = self.domain.train, self.run / TEXT_DIRECTORY
+        pairs = [filled_pairs(part) for part in given]
         if self.domain.dev:
-            parts = tuple(_copies(folder, DOMAIN, self.domain.train, pairs))
-            return parts, dict(self.domain.dev), False
-        repeats = sum(map(len, pairs)) < FEWEST_TO_SPLIT
-        split = [(one, one) if repeats else split_dev(one) for one in pairs]
-        if not all(rest for rest, _ in split):  # the same sides again and again
-            repeats, split = True, [(one, one) for one in pairs]
-        parts = tuple(_copies(folder, DOMAIN, self.domain.train, [one for one, _ in split]))
-        sets = _copies(folder, f"dev-{DOMAIN}", self.domain.train, [two for _, two in split])
-        names = [DOMAIN] if len(sets) == 1 else [f"{DOMAIN}_{n}" for n in range(1, len(sets) + 1)]
-        return parts, dict(zip(names, sets, strict=True)), repeats
+            copies = _copies(folder, DOMAIN, given, pairs)
+            return _DomainText(tuple(copies.values()), dict(self.domain.dev))
+        split = split_parts(pairs)
+        if repeats := not any(dev for _, dev in split):
+            split = [(one, one) for one in pairs]
+            notes = [
+                f"{undivided(pairs)}: scores of {DOMAIN} are of the pairs themselves, and show "
+                "what was learned by heart"
+            ]
+        else:
+            notes = [
+                f"{part.name}: {undivided([one])}: all are learned from, and no score is of them"
+                for part, one, (_, dev) in zip(given, pairs, split, strict=True)
+                if not dev
+            ]
+        train = _copies(folder, DOMAIN, given, [rest for rest, _ in split])
+        sets = _copies(folder, f"dev-{DOMAIN}", given, [dev for _, dev in split])
+        dev = {DOMAIN if len(sets) == 1 else f"{DOMAIN}_{n}": part for n, part in sets.items()}
+        return _DomainText(tuple(train.values()), dev, repeats, notes)
 
     def _report(
         self, parent: ParentModel, experiment: Experiment, record: dict[str, Any], host: Host
@@ -267,12 +282,13 @@ class Adaptation:
 
 def _copies(
     folder: Path, name: str, parts: tuple[CorpusPart, ...], pairs: list[list[Pair]]
-) -> list[CorpusPart]:
-    """Each part's pairs in a file of its own."""
-    return [
-        written(folder / (f"{name}-{n}.jsonl" if len(parts) > 1 else f"{name}.jsonl"), own, part)
+) -> dict[int, CorpusPart]:
+    """Each part's pairs in a file of its own, by its number from 1, if it has any."""
+    return {
+        n: written(folder / (f"{name}-{n}.jsonl" if len(parts) > 1 else f"{name}.jsonl"), own, part)
         for n, (part, own) in enumerate(zip(parts, pairs, strict=True), 1)
-    ]
+        if own
+    }
 
 
 def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:

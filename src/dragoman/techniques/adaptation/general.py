@@ -91,7 +91,7 @@ def general_text(
     Args:
         choice: where from.
         parent: the model.
-        direction: in which it translates ``choice.replay``.
+        direction: of the domain; ``choice.replay`` is translated in the nearest of the model's own.
         size: maximum number of pairs to learn from.
         folder: for the files.
         without: in-domain text, whose sources and targets are not drawn in its target languages.
@@ -170,7 +170,8 @@ def _found(
         return "given", choice.pairs
     if choice.replay is not None:
         options: Any = {"size": size, "folder": folder, "seed": seed, "host": host}
-        return "replay", [_replayed(choice.replay, parent, direction, **options)]
+        own = parent.nearest_direction(direction)
+        return "replay", [_replayed(choice.replay, parent, own, **options)]
     if parts := parent.general_parts():
         return "run", parts
     raise ConfigError(
@@ -190,18 +191,13 @@ def _replayed(
     seed: int,
     host: Host,
 ) -> CorpusPart:
-    """The model's own translations of some lines."""
+    """The model's own translations of some lines, in one of its directions."""
     drawn: Reservoir[GivenLine] = Reservoir(min(size, _REPLAY_LINES) + GENERAL_DEV_PAIRS, seed)
     for number, line in enumerate(read_lines(path), 1):
         if line.strip():
             drawn.add(GivenLine(line, number))
     lines = sorted(drawn.items, key=lambda line: line.number)
-    several = len({one.target_language for one in parent.directions}) > 1
-    system = TranslationSystem(
-        models=(parent.path,),
-        target_language=direction.target_language if several else None,
-        tags=() if several else direction.tags,
-    )
+    system = TranslationSystem(models=(parent.path,), tags=direction.tags)
 
     def progress(start: int, total: int) -> AbstractContextManager[Any]:
         return host.counting("translating general text", "lines", total, start)

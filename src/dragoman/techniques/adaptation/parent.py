@@ -45,7 +45,8 @@ class ParentModel:
             SavedError: it is missing or damaged.
         """
         directory = model_directory(path)
-        config = read_config(home_of(directory) / CONFIG_FILE)
+        home = home_of(directory)
+        config = read_config(home / CONFIG_FILE)
         if kind := _other_kind(config):
             raise ConfigError(f"{path}: {kind}; adapt adapts models that translate text")
         if config.context is not None:
@@ -53,7 +54,7 @@ class ParentModel:
                 f"{path}: it reads sentences with those before them, and in-domain pairs are apart "
                 "from their documents; train a recipe with training.start_from instead"
             )
-        run = next(filter(None, map(_recipe_of, (path, directory.parent))), None)
+        run = next(filter(None, map(_recipe_of, (path, directory.parent, home))), None)
         return cls(path, config, run)
 
     @property
@@ -103,6 +104,21 @@ class ParentModel:
             f"{', '.join(dict.fromkeys(one.name for one in known))}; name the sides with --source "
             "and --target, or give a recipe that adds a language"
         )
+
+    def nearest_direction(self, wanted: Direction) -> Direction:
+        """Its own direction of the same languages and tags, or of the languages, or else its first.
+
+        Args:
+            wanted: may have a language or a tag that the model lacks.
+        """
+        languages = wanted.source_language, wanted.target_language
+        same = [
+            one
+            for one in self.directions
+            if (one.source_language, one.target_language) == languages
+        ]
+        told = (one for one in same if set(one.tags) == set(wanted.tags))
+        return next(told, [*same, *self.directions][0])
 
     def general_parts(self) -> list[CorpusPart]:
         """Its training text, as far as it still is where it was."""

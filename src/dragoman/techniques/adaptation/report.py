@@ -182,14 +182,16 @@ def _scores(
 ) -> Iterator[AdaptationScore]:
     """Each text metric of a set, of the first and the last of the models.
 
-    Of a set that is new, the model that was adapted cannot read the tags.
+    Of a set that is new, the model that was adapted cannot read the tags.  A line that is too long
+    for one of the models, as where the old vocabulary spells it in more pieces, has no translation
+    by it: an empty one.
     """
     pairs = list(evaluation_pairs(part))
     sources, references = [pair.source for pair in pairs], [[pair.target for pair in pairs]]
     found = []
     with host.counting(f"scoring {name}", "lines", len(models) * len(sources)) as count:
         for number, model in enumerate(models):
-            found.append(model.translate(sources))
+            found.append([best.text for best, *_ in model.translate_nbest(sources, nbest=1)])
             count((number + 1) * len(sources))
     before, after = found[0], found[-1]
     config = experiment.config
