@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dragoman.core.text_tables import markdown_table
 from studies.tables.plan import TableConfig
@@ -77,8 +77,7 @@ def _beside(lines: Sequence[Line], table: TableConfig) -> str:
             if table.show_seconds and line is not None and line.scores:
                 figures.append(_seconds(line))
             cells += figures + [""] * (len(named) - len(figures))
-        measured = next((line.cost for line in found.values() if line.cost is not None), None)
-        cells += [] if measured is None else _cost(measured)
+        cells += _different_costs(line.cost for line in found.values() if line.cost is not None)
         cells += [""] * (len(head) - len(cells))
         known = "; ".join(
             dict.fromkeys(line.published for line in found.values() if line.published)
@@ -173,6 +172,12 @@ def _named_baseline(line: Line) -> str:
 def _cost(cost: Cost) -> list[str]:
     own = [f"{cost.steps:,}", f"{cost.target_tokens / 1e6:.2f} M", f"{cost.seconds / 60:.1f}"]
     return [*(own if cost.steps else [""] * 3), f"{cost.seconds_in_all / 60:.1f}"]
+
+
+def _different_costs(costs: Iterable[Cost]) -> Iterator[str]:
+    """The cells of a row whose tests may be translated by models of their own."""
+    for column in zip(*map(_cost, dict.fromkeys(costs)), strict=True):
+        yield "; ".join(one or "unknown" for one in column) if any(column) else ""
 
 
 def _explained(table: TableConfig, lines: Sequence[Line]) -> str:

@@ -68,7 +68,8 @@ class Stage(Config):
     {tuned}/system.yaml`, or that of a study, `python -m studies.NAME ...`. It must name the
     directory of its own stage, and is repeated where it was interrupted."""
     done: str = SCORES_FILE
-    """The file in the directory of the stage that the command writes last."""
+    """The file in the directory of the stage that the command writes last; `scores.json` is of a
+    run, which writes its model after it."""
     needs: tuple[str, ...] = ()
     """Stages that it needs and does not name."""
     seeds: tuple[int, ...] = ()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.errors import DragomanError
+from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import content_digest, write_json
 from dragoman.evaluation.metrics import (
     READS_SOURCE,
@@ -23,6 +23,7 @@ from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.validation import source_side
 from studies.tables.plan import Row, Section
 from studies.tables.work import (
+    BUSY,
     Cell,
     Work,
     cells,
@@ -135,9 +136,12 @@ def _problem(work: Work, cell: Cell, outdated: Mapping[str, str]) -> str:
         if stage in outdated:
             return outdated[stage]
     try:
-        return "" if is_translated(work.place, cell) else "not yet run"
+        if is_translated(work.place, cell):  # perhaps by another process
+            return ""
     except DragomanError as error:
         return problem_of(error)
+    busy = work.busy.get(cell.name)
+    return "not yet run" if busy is None else work.failures.get(busy, BUSY.format(busy))
 
 
 def _line(
@@ -257,8 +261,15 @@ def _further_settings(place: Workplace, test: str, evaluation: EvaluationConfig)
     if not READS_SOURCE.isdisjoint(evaluation.metrics):
         found["source"] = content_digest(text_of(place, test).source)
     if evaluation.glossary is not None:
-        found["glossary"] = content_digest(Path(evaluation.glossary))
+        found["glossary"] = _digest_of_glossary(evaluation.glossary)
     return found
+
+
+def _digest_of_glossary(path: str) -> str:
+    try:
+        return content_digest(Path(path))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror} (glossary)") from error
 
 
 def _cost(place: Workplace, cell: Cell) -> Cost:
@@ -295,8 +306,10 @@ def _directories(arguments: Sequence[str]) -> Iterator[Path]:
 
 
 def _stage_seconds(place: Workplace, name: str) -> float:
-    """Seconds that a stage took: of training, or those of its command."""
+    """Seconds that a stage took: of training, or of its command, which may do more than train."""
     found = checkpoints(place.places[name])
-    if found:
-        return read_progress(found[-1]).seconds
-    return float(place.record(STAGES, name).get("seconds", 0))
+    trained = read_progress(found[-1]).seconds if found else 0.0
+    if place.table.stages[name].command is None:
+        return trained
+    # Of a command that was killed, or was run by hand, its training alone is known.
+    return max(trained, float(place.record(STAGES, name).get("seconds", 0)))

@@ -2,8 +2,8 @@
 
 ``seeds: [1, 2, 3]`` stands for three stages or rows, whose names end in the seed.  In them
 ``{NAME}``, and NAME in ``needs``, is the one of the same seed, where NAME has seeds, too.  A row
-whose baseline has seeds, but not its own, is compared with none.  The page shows rows of several
-seeds as one, by mean and spread.
+whose baseline has seeds, but not its own, is compared with none; one without seeds is compared with
+the first.  The page shows rows of several seeds as one, by mean and spread.
 """
 
 from __future__ import annotations
@@ -69,11 +69,15 @@ def _section(section: Any, seeded: Mapping[str, Sequence[int]]) -> Any:
                 one["baseline"] = f"{baseline if seed in seeds else name}-{seed}"
             found.append((f"{name}-{seed}", {**one, "group": name}))
         if not by_row[name]:
-            found.append((name, row))
-    changed: Values = {**section, "rows": _named("rows", found)}
-    if seeds := by_row.get(section.get("baseline")):  # rows without seeds are compared with this
-        changed["baseline"] = f"{section['baseline']}-{seeds[0]}"
-    return changed
+            found.append((name, _with_one_baseline(row, by_row)))
+    return _with_one_baseline({**section, "rows": _named("rows", found)}, by_row)
+
+
+def _with_one_baseline(values: Any, by_row: Mapping[str, Sequence[int]]) -> Any:
+    """A section, or a row without seeds: its baseline is the first of several seeds."""
+    baseline = values.get("baseline") if isinstance(values, dict) else None
+    seeds = by_row.get(baseline) if isinstance(baseline, str) else None
+    return {**values, "baseline": f"{baseline}-{seeds[0]}"} if seeds else values
 
 
 def _named(kind: str, found: Iterable[tuple[Any, Any]]) -> Values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import atomic_write, content_digest, write_json
 from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.text.corpus import evaluation_examples
+from studies.tables.named_files import described, other_files
 from studies.tables.plan import expanded
 from studies.tables.running import CommandRunner
 from studies.tables.workplace import (
@@ -32,6 +34,7 @@ from studies.tables.workplace import (
 
 BUSY = "another process is making {}"
 
+_LINE_BREAK = re.compile(r"\r?\n|\r\Z")
 TEXT = "the text of a test"
 """A name that no stage can have."""
 WORD_BY_WORD = ["embed", "translate"]
@@ -67,10 +70,11 @@ class Work:
     runner: CommandRunner
     tell: Callable[[str], object]
     problems: dict[str, str] = field(default_factory=dict)
-    """Why cells are not done, by name, where there is a reason."""
+    """Why cells cannot be done, by name."""
     failures: dict[str, str] = field(default_factory=dict)
     """Errors by stage or cell."""
-    _busy: set[str] = field(default_factory=set)
+    busy: dict[str, str] = field(default_factory=dict)
+    """What another process was making when it was needed, by stage or cell: it may be there now."""
     _texts: dict[str, Text] = field(default_factory=dict)
     _locks: defaultdict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
     """Of stages, so that of several rows that need one the others wait; and of what is shared."""
@@ -121,7 +125,10 @@ class Work:
     def _make_cell(self, cell: Cell) -> None:
         for stage in self.place.stages_of(cell.arguments):
             if not self._make_stage(stage):
-                self.problems[cell.name] = self.failures.get(stage) or BUSY.format(stage)
+                if stage in self.failures:
+                    self.problems[cell.name] = self.failures[stage]
+                else:
+                    self.busy[cell.name] = stage
                 return
         self._attempt(cell.name, lambda: self._translate(cell))
         if cell.name in self.failures:
@@ -130,17 +137,15 @@ class Work:
     def _make_stage(self, name: str) -> bool:
         """Whether a stage is done now."""
         with self._locks[name]:
-            if name in self.failures or name in self._busy:
-                return False
-            return self._attempt(name, lambda: self._make(name))
+            return name not in self.failures and self._attempt(name, lambda: self._make(name))
 
     def _attempt(self, name: str, make: Callable[[], None]) -> bool:
         try:
             make()
         except BusyPlaceError:
-            self._busy.add(name)
-            self.problems[name] = BUSY.format(name)
-            self.tell(f"{name}: {BUSY.format('it')}; going on with the rest")
+            if name not in self.busy:
+                self.tell(f"{name}: {BUSY.format('it')}; going on with the rest")
+            self.busy[name] = name
         except DragomanError as error:
             self.failures[name] = f"{name}: {problem_of(error)}"
             self.tell(self.failures[name])
@@ -163,9 +168,8 @@ class Work:
             state = place.state(name)
             if state is State.CHANGED:
                 raise changed(place, name)
-            if state is not State.DONE:
-                done = place.places[name] / place.table.stages[name].done
-                raise DataError(f"the command ended without writing {done}")
+            if missing := place.missing_end(name):
+                raise DataError(f"the command ended without writing {missing}")
             self.tell(f"{name}: done in {duration(taken)}")
 
     def _run_stage(self, name: str) -> float:
@@ -189,12 +193,13 @@ class Work:
         with self.runner.turn(), place.held(TRANSLATIONS, cell.name):
             if is_translated(place, cell):  # by another process, meanwhile
                 return
-            wanted = _made_from(place, cell)
+            wanted, files = _made_from(place, cell), place.files(cell.arguments)
+            read = {"files": described(files)} if files else {}
             arguments = translation_command(place, cell, text)
             self.tell(f"{cell.name}: {shell(arguments)}")
             seconds = self.runner.run(arguments, place.output / "logs" / f"{cell.name}.log")
             written = {"translations": content_digest(output), "seconds": round(seconds, 3)}
-            write_json(place.record_file(TRANSLATIONS, cell.name), {**wanted, **written})
+            write_json(place.record_file(TRANSLATIONS, cell.name), {**wanted, **read, **written})
 
     def _text(self, test: str) -> Text:
         """A test as plain files, read from its corpus once."""
@@ -228,6 +233,8 @@ def text_of(place: Workplace, test: str) -> Text:
 def write_text(place: Workplace, test: str) -> Text:
     """Write a test as plain files, unless they are there with the same lines.
 
+    Line breaks within a text, which some formats can hold, become spaces.
+
     Raises:
         DataError: the corpus is missing or unfit.
         StorageError: the disk refuses.
@@ -237,8 +244,8 @@ def write_text(place: Workplace, test: str) -> Text:
     if not found:
         raise DataError(f"{part.name}: no pair of {test} has both sides filled")
     sides = [one.tagged_source for one in found], [one.target for one in found]
-    for path, lines in zip(text, sides, strict=True):
-        content = "".join(f"{line}\n" for line in lines)
+    for path, texts in zip(text, sides, strict=True):
+        content = "".join(f"{_LINE_BREAK.sub(' ', one)}\n" for one in texts)
         if not (path.is_file() and path.read_bytes() == content.encode("utf-8")):
             with atomic_write(path) as stream:
                 stream.write(content)
@@ -261,10 +268,13 @@ def _command(place: Workplace, given: list[str]) -> list[str]:
 
 
 def is_translated(place: Workplace, cell: Cell) -> bool:
-    """Whether a cell's translations are there, of its stages and its text as they are now."""
+    """Whether a cell's translations are there, of its stages, text and files as they are now."""
     output = translations(place, cell)
-    record = place.record(TRANSLATIONS, cell.name)
+    record, files = place.record(TRANSLATIONS, cell.name), place.files(cell.arguments)
     if not (record and output.is_file() and same(record, _made_from(place, cell))):
+        return False
+    before = record.get("files", {})
+    if not files.keys() <= before.keys() or any(other_files(before, files)):
         return False
     return bool(record.get("translations") == content_digest(output))
 

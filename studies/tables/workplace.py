@@ -26,17 +26,22 @@ from dragoman.core.files import (
 from dragoman.core.locks import lock
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.run.revision import plain_values
 from dragoman.run.run_directory import claim, is_run
-from dragoman.saved.model import CONFIG_FILE, has_model
+from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, WEIGHTS_FILE, has_model
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.training.checkpoint import checkpoints
+from dragoman.validation import SCORES_FILE
+from studies.tables.named_files import described, named_files, other_files
 from studies.tables.plan import CORPORA, HERE, Stage, TableConfig, expanded, named_places
-from studies.tables.same_recipe import changes, has_other_text
+from studies.tables.same_recipe import begun_values, changes, other_text
 
 RECORDS = "records"
 STAGES, TRANSLATIONS, SCORES = "stages", "translations", "scores"
 """Kinds of records."""
+
+_CHOOSE_BY = {"adapt": ("chrf",), "distill": ("bleu", "chrf")}
+"""The scores by which commands choose weights, or among translations, with their recipes'
+settings."""
 
 STUDY = ["python", "-m"]
 """How commands begin that are not of ``dragoman`` but of a study beside this one."""
@@ -75,12 +80,20 @@ class Workplace:
             ConfigError: its recipe cannot be read.
             SavedError: its run, or its record, is damaged.
         """
-        stage, place = self.table.stages[name], self.places[name]
-        if not place.exists():
+        if not self.places[name].exists():
             return State.TO_DO
         if list(self.differences(name)):
             return State.CHANGED
-        return State.DONE if (place / stage.done).is_file() else State.TO_DO
+        return State.TO_DO if self.missing_end(name) else State.DONE
+
+    def missing_end(self, name: str) -> Path | None:
+        """The first that is missing of the files that a stage ends with; None if it is done."""
+        done = self.places[name] / self.table.stages[name].done
+        ends = [done]
+        # A run makes its model of checkpoints, after its scores; of an old one, scores may be left.
+        if done.name == SCORES_FILE and checkpoints(done.parent):
+            ends.append(done.parent / MODEL_DIRECTORY / WEIGHTS_FILE)
+        return next((end for end in ends if not end.is_file()), None)
 
     def differences(self, name: str) -> Iterator[str]:
         """What was otherwise when a stage was begun: keys of its recipe, text, command or needs."""
@@ -90,8 +103,7 @@ class Workplace:
                 found = parse(ExperimentConfig, read_yaml(place / CONFIG_FILE), place / CONFIG_FILE)
                 wanted = self.recipe(stage)
                 yield from changes(found, wanted)
-                if has_other_text(place, wanted):
-                    yield "the text of data.train"
+                yield from other_text(place, wanted)
             return
         record = self.record(STAGES, name)
         if not record:
@@ -101,10 +113,13 @@ class Workplace:
         for need, digest in self._digests(stage).items():
             if record.get("needs", {}).get(need) not in {digest, None}:
                 yield f"{need}, which it needs"
+        for file in other_files(record.get("files", {}), self._other_files(stage)):
+            yield f"{file}, which it reads"
         for recipe, wanted in self._recipes(stage).items():
             before = record.get("recipes", {}).get(recipe)
             if before is not None:
-                yield from changes(parse(ExperimentConfig, before, recipe), wanted)
+                found = parse(ExperimentConfig, before, recipe)
+                yield from changes(found, wanted, _scores_of(stage))
 
     def recipe(self, stage: Stage) -> ExperimentConfig:
         """The configuration that a stage trains.
@@ -145,11 +160,12 @@ class Workplace:
         if stage.command is None:
             return  # its run has the whole configuration
         before = self.record(STAGES, name) if self.places[name].exists() else {}
-        recipes = {recipe: plain_values(config) for recipe, config in self._recipes(stage).items()}
+        recipes = {recipe: begun_values(config) for recipe, config in self._recipes(stage).items()}
         record = {
             "command": stage.command,
             "needs": self._digests(stage),
             "recipes": recipes,
+            "files": described(self._other_files(stage)),
             "seconds": before.get("seconds", 0),
         }
         write_json(self.record_file(STAGES, name), record)
@@ -190,6 +206,10 @@ class Workplace:
             if name in self.table.stages
             and (file := self.places[name] / self.table.stages[name].done).is_file()
         }
+
+    def files(self, arguments: str) -> dict[str, Path]:
+        """The files that arguments name, by their names there, without those that stages make."""
+        return named_files(arguments, self.places, self.table.stages)
 
     @contextmanager
     def held(self, kind: str, name: str) -> Iterator[None]:
@@ -234,13 +254,17 @@ class Workplace:
 
     def _recipes(self, stage: Stage) -> dict[str, ExperimentConfig]:
         """The recipes beside the table that a command names."""
-        tokens = shlex.split(stage.command or "")
-        named = [one for one in tokens if one.startswith(f"{{{HERE}}}/") and one.endswith(".yaml")]
         found = {}
-        for one in named:
+        for one in _recipes_among(stage.command or ""):
             path = Path(expanded(one, self.places))
             found[one.removeprefix(f"{{{HERE}}}/")] = read_experiment(path)
         return found
+
+    def _other_files(self, stage: Stage) -> dict[str, Path]:
+        """The other files that a command names."""
+        command = stage.command or ""
+        recipes = _recipes_among(command)
+        return {name: path for name, path in self.files(command).items() if name not in recipes}
 
 
 def shell(arguments: list[str]) -> str:
@@ -256,6 +280,16 @@ def is_study(arguments: Sequence[str]) -> bool:
 def problem_of(error: DragomanError) -> str:
     """The text of an error, on one line."""
     return " ".join(str(error).split())
+
+
+def _recipes_among(arguments: str) -> list[str]:
+    named = shlex.split(arguments)
+    return [one for one in named if one.startswith(f"{{{HERE}}}/") and one.endswith(".yaml")]
+
+
+def _scores_of(stage: Stage) -> tuple[str, ...]:
+    """The scores by which the command of a stage chooses, whatever its recipe says."""
+    return _CHOOSE_BY.get(shlex.split(stage.command or "")[0], ())
 
 
 def _is_text(key: str) -> bool:

@@ -103,6 +103,12 @@ def test_a_seed_that_the_baseline_has_not_is_compared_with_no_other(tmp_path: Pa
     assert rows["some-5"].baseline == "some-5"  # itself, so with none
 
 
+def test_a_row_without_seeds_is_compared_with_the_first_of_its_own_baseline(tmp_path: Path) -> None:
+    content = values()
+    content["sections"][0]["rows"]["both"]["baseline"] = "some"
+    assert read(tmp_path, content).rows()["both"].baseline == "some-1"
+
+
 def test_what_is_no_table_at_all_is_refused_as_ever(tmp_path: Path) -> None:
     for name, wrong in (("stages", [1]), ("sections", 3), ("sections", [3])):
         with pytest.raises(ConfigError, match=name):

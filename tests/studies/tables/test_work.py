@@ -10,10 +10,12 @@ import pytest
 from small_table import TABLE, InThisProcess, change, commands, made
 
 from dragoman.core.errors import DataError
+from dragoman.core.files import write_json
 from dragoman.run.run_directory import claim
+from dragoman.text.lines import read_lines
 from dragoman.training.interruption import Interruption
 from studies.tables.listing import list_rows, remaining_commands
-from studies.tables.plan import read_table
+from studies.tables.plan import TestText, read_table
 from studies.tables.result import write_result
 from studies.tables.running import StoppedError
 from studies.tables.work import (
@@ -23,8 +25,16 @@ from studies.tables.work import (
     text_of,
     translation_command,
     translations,
+    write_text,
 )
-from studies.tables.workplace import STAGES, BusyPlaceError, State, Workplace, shell
+from studies.tables.workplace import (
+    STAGES,
+    TRANSLATIONS,
+    BusyPlaceError,
+    State,
+    Workplace,
+    shell,
+)
 
 
 def test_rows_need_their_stages_and_a_failure_ends_its_row_alone(finished: Work) -> None:
@@ -106,20 +116,43 @@ def test_other_options_or_other_text_are_translated_again(copied: tuple[Path, Pa
     assert not is_translated(work.place, single)
 
 
-def test_a_row_may_translate_word_by_word(copied: tuple[Path, Path]) -> None:
-    folder, output = copied
+WORDS = "embed translate {here}/en.vec {here}/de.vec"
+
+
+def word_by_word(folder: Path) -> None:
+    """Add a row that translates the news by two files of vectors."""
     for name, word in (("en.vec", "one"), ("de.vec", "eins")):
         (folder / name).write_text(f"1 2\n{word} 0.6 0.8\n", encoding="utf-8")
     rows: list[dict[str, Any]] = json.loads(json.dumps(TABLE["sections"]))
-    arguments = "embed translate {here}/en.vec {here}/de.vec"
-    rows[0]["rows"]["words"] = {"label": "Word by word", "translate": {"news": arguments}}
+    rows[0]["rows"]["words"] = {"label": "Word by word", "translate": {"news": WORDS}}
     change(folder, sections=rows)
+
+
+def test_a_row_may_translate_word_by_word(copied: tuple[Path, Path]) -> None:
+    folder, output = copied
+    word_by_word(folder)
     work = made(folder, output, ["words"])
     assert not work.failures
     assert commands(work) == ["embed"]
-    translated = translations(work.place, Cell("words", "news", arguments)).read_text("utf-8")
+    translated = translations(work.place, Cell("words", "news", WORDS)).read_text("utf-8")
     assert "eins" in translated
     assert "one" not in translated.split()
+
+
+def test_what_reads_another_file_is_translated_again(copied: tuple[Path, Path]) -> None:
+    folder, output = copied
+    word_by_word(folder)
+    work = made(folder, output, ["words"])
+    assert commands(made(folder, output, ["words"])) == []
+    record = work.place.record(TRANSLATIONS, "words.news")
+    del record["files"]  # as older releases wrote it: of which vectors, nobody knows
+    write_json(work.place.record_file(TRANSLATIONS, "words.news"), record)
+    assert commands(made(folder, output, ["words"])) == ["embed"]
+    (folder / "de.vec").write_text("1 2\nein 0.6 0.8\n", encoding="utf-8")
+    assert commands(made(folder, output, ["words"])) == ["embed"]
+    (folder / "de.vec").unlink()  # whatever it was, it cannot be asked
+    assert commands(made(folder, output, ["words"])) == []
+    assert "files" not in work.place.record(TRANSLATIONS, "single.news")
 
 
 def test_a_row_may_be_of_a_study(copied: tuple[Path, Path]) -> None:
@@ -154,7 +187,8 @@ def test_a_stage_that_somebody_else_makes_is_left_to_them(copied: tuple[Path, Pa
         assert told == ["one: another process is making it; going on with the rest"]
         assert not work.failures
         assert commands(work) == []
-        assert work.problems["averaged.news"] == "another process is making one"
+        assert work.busy["averaged.news"] == "one"
+        assert not work.problems
     with claim(output / "one"), pytest.MonkeyPatch.context() as patch:
         patch.setattr("dragoman.run.run_directory._held", set())  # as in another process
         with pytest.raises(BusyPlaceError), place.held(STAGES, "one"):
@@ -172,10 +206,21 @@ def test_it_stops_in_time_and_the_table_is_as_far_as_it_is(folder: Path, tmp_pat
     assert page.count("not yet run") == 5
 
 
+def test_each_text_of_a_test_is_a_line(folder: Path, tmp_path: Path) -> None:
+    """Some formats can hold line breaks; other signs that end lines elsewhere are as they were."""
+    pairs = [{"en": "One.\nTwo.", "de": "Eins.\r\nZwei.\r"}, {"en": "a\u2028b", "de": "c\rd"}]
+    path = tmp_path / "test.jsonl"
+    path.write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs), encoding="utf-8")
+    table = read_table(folder / "table.yaml")
+    test = TestText(path=str(path), source="en", target="de")
+    table = table.model_copy(update={"tests": {"news": test}})
+    text = write_text(Workplace(table, folder / "table.yaml", tmp_path / "out"), "news")
+    assert list(read_lines(text.source)) == ["One. Two.", "a\u2028b"]
+    assert list(read_lines(text.reference)) == ["Eins. Zwei. ", "c\rd"]
+
+
 def test_a_test_without_text_is_an_error_of_its_rows(folder: Path, tmp_path: Path) -> None:
     place = Workplace(read_table(folder / "table.yaml"), folder / "table.yaml", tmp_path / "out")
-    from studies.tables.work import write_text
-
     empty = place.table.tests["dev"].model_copy(update={"path": str(tmp_path / "gone.tsv")})
     table = place.table.model_copy(update={"tests": {**place.table.tests, "dev": empty}})
     with pytest.raises(DataError, match=r"gone\.tsv"):
