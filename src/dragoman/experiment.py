@@ -26,9 +26,9 @@ from dragoman.run.finishing import finish_run, validation_of
 from dragoman.run.parents import (
     check_parents,
     completed,
+    digests_at_start,
     fix_weights,
     take_weights,
-    weight_digests,
     with_digests,
 )
 from dragoman.run.prepared_text import Prepared, check_positions, open_prepared_run, prepare_run
@@ -183,7 +183,7 @@ class Experiment:
         """
         with claim(self.run):
             self._decide_precision(world)
-            self._decide_start(world, prepared.vocabularies)
+            self._decide_start(world)
             if self._begins(world):
                 self._keep(with_length_ratio(self.config, prepared.store), world)
             self._train(prepared, world, observe, tell)
@@ -284,11 +284,11 @@ class Experiment:
         """Whether there is no checkpoint to resume from."""
         return bool(world.broadcast(lambda: not checkpoints(self.run)))
 
-    def _decide_start(self, world: World, vocabularies: Vocabularies) -> None:
+    def _decide_start(self, world: World) -> None:
         """Record what training begins with, of other runs: a repeated start must have the same."""
         if self._begins(world):
-            digests = world.broadcast(lambda: weight_digests(self.config))
-            self._keep(with_digests(self.config, digests, vocabularies), world)
+            digests = world.broadcast(lambda: digests_at_start(self.config))
+            self._keep(with_digests(self.config, digests), world)
 
     def _decide_precision(self, world: World) -> None:
         self._keep(with_precision(self.config, self.run, world), world)

@@ -106,8 +106,7 @@ def _digests(recipe: ExperimentConfig) -> Iterator[tuple[tuple[str, ...], str]]:
     if training.embeddings is not None:
         with suppress(DataError, SavedError):
             yield ("training", "embeddings"), digest_of_embeddings(training.embeddings)
-    # That of a classifier was recorded with its labels, which only its text knows.
-    if recipe.vocabulary.of is not None and not recipe.model.writes_labels:
+    if recipe.vocabulary.of is not None:
         with suppress(SavedError):
             if (parent := parent_of(recipe)) is not None:
                 yield ("vocabulary",), parent.vocabularies.digest

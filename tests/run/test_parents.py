@@ -158,6 +158,30 @@ class TestVocabulary:
         experiment.revise(longer)
         experiment.train(experiment.prepare(), CPU, lambda step: [])
 
+    def test_a_classifier_that_was_killed_before_its_first_checkpoint_begins_again(
+        self, read: Read, runs: Path, corpus: Path, tmp_path: Path
+    ) -> None:
+        """Its vocabularies are not those of the other run: the target's are labels."""
+        part = {"path": str(corpus / "train.tsv"), "source": "en", "label": "english"}
+        german = {**part, "source": "de", "label": "german"}
+        dev = {**part, "path": str(corpus / "dev.tsv")}
+        experiment = train(
+            read(
+                data={"train": [part, german], "dev": dev, "processes": 1},
+                model={"family": "classifier", "backbone": {"d_model": 8, "d_ff": 8, "heads": 2}},
+                vocabulary={"of": str(runs / "mt")},
+            ),
+            tmp_path / "run",
+        )
+        for made in ("checkpoints", "model"):
+            shutil.rmtree(tmp_path / "run" / made)
+        digest = experiment.config.vocabulary.digest
+        assert digest == Vocabularies.load(runs / "mt").digest
+        assert digest != Vocabularies.load(tmp_path / "run").digest
+        begun = Experiment.open(tmp_path / "run")
+        begun.train(begun.prepare(), CPU, lambda step: [])
+        assert checkpoints(tmp_path / "run")
+
     def test_a_run_that_is_not_trained_yet_has_one(
         self, read: Read, runs: Path, tmp_path: Path
     ) -> None:

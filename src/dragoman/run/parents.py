@@ -108,8 +108,11 @@ def _check_adapted(config: ExperimentConfig) -> None:
         )
 
 
-def weight_digests(config: ExperimentConfig) -> dict[str, str]:
-    """Digests of the weights that training is to begin with, by what names them in ``training``.
+def digests_at_start(config: ExperimentConfig) -> dict[str, str]:
+    """Digests of the weights that training begins with, by what names them in ``training``.
+
+    And of the vocabularies of another run, as ``vocabulary``: those of the run itself may differ,
+    as a classifier's do, which have its labels.
 
     Raises:
         DataError: a file of embeddings is missing.
@@ -119,18 +122,17 @@ def weight_digests(config: ExperimentConfig) -> dict[str, str]:
     own = {} if training.start_from is None else {"start_from": digest_of(training.start_from)}
     if training.embeddings is not None:
         own["embeddings"] = digest_of_embeddings(training.embeddings)
+    if config.vocabulary.of is not None and (parent := parent_of(config)) is not None:
+        own["vocabulary"] = parent.vocabularies.digest
     return own | digests_of(training.components)
 
 
-def with_digests(
-    config: ExperimentConfig, digests: Mapping[str, str], vocabularies: Vocabularies
-) -> ExperimentConfig:
+def with_digests(config: ExperimentConfig, digests: Mapping[str, str]) -> ExperimentConfig:
     """The configuration with what training begins with recorded: a repeated start has the same.
 
     Args:
         config: of the run.
-        digests: from :func:`weight_digests`.
-        vocabularies: of the run.
+        digests: from :func:`digests_at_start`.
     """
     training, vocabulary = config.training, config.vocabulary
     start = training.start_from
@@ -144,7 +146,7 @@ def with_digests(
         for name, component in training.components.items()
     }
     if vocabulary.of is not None:
-        vocabulary = vocabulary.model_copy(update={"digest": vocabularies.digest})
+        vocabulary = vocabulary.model_copy(update={"digest": digests["vocabulary"]})
     training = training.model_copy(
         update={"start_from": start, "components": components, "embeddings": embeddings}
     )

@@ -132,14 +132,6 @@ def test_a_vocabulary_that_was_made_again_is_noticed(tmp_path: Path) -> None:
     assert changes(wanted, wanted) == [], "an older release recorded none"
 
 
-def test_a_classifier_has_another_vocabulary_than_it_takes(tmp_path: Path) -> None:
-    """That of its labels belongs to it, and nobody can tell."""
-    labels = ["model={family: classifier, backbone: {d_model: 8}}", "evaluation.metrics=[accuracy]"]
-    taken = f"of: {save_tiny_model(tmp_path / 'a/other')}"
-    run = config(*labels, f"vocabulary={{{taken}, digest: '{'0' * 64}'}}")
-    assert changes(run, config(*labels, f"vocabulary={{{taken}}}")) == []
-
-
 def test_vectors_that_were_made_again_are_noticed(tmp_path: Path) -> None:
     vectors = tmp_path / "de.vec"
     vectors.write_text("1 2\neins 0.6 0.8\n", encoding="utf-8")
