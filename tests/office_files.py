@@ -6,7 +6,7 @@ import asyncio
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from echo_service import EchoService
 
@@ -162,21 +162,25 @@ class ReversingService(EchoService):
 
     Args:
         reverses: whether words are reversed; otherwise they are the same as they were.
+        keeps: tells of texts whose words stay as they were in any case.
     """
 
-    def __init__(self, *, reverses: bool = True) -> None:
+    def __init__(
+        self, *, reverses: bool = True, keeps: Callable[[str], bool] = lambda text: False
+    ) -> None:
         super().__init__()
-        self._reverses = reverses
+        self._reverses, self._keeps = reverses, keeps
 
     def _translated(self, request: TextRequest) -> TranslatedText:
         words = [(found[0], found.start()) for found in re.finditer(r"\S+", request.text)]
         links, parts, place = [], [], 0
-        if self._reverses:
+        reverses = self._reverses and not self._keeps(request.text)
+        if reverses:
             for word, start in reversed(words):
                 links.append(Link(start, start + len(word), place, place + len(word)))
                 parts.append("".join(reversed(word)))
                 place += len(word) + 1
-        text = " ".join(parts) if self._reverses else request.text
+        text = " ".join(parts) if reverses else request.text
         rendering = Rendering(text, links=tuple(links) if request.links else ())
         sentence = TranslatedSentence(request.text, 0, (rendering,), 0)
         return TranslatedText(text, "en", "de", None, (sentence,))

@@ -80,6 +80,14 @@ def test_quotation_marks_of_icu() -> None:
     assert message("{x, select, other {a}}", "de", "it's #").endswith("{it's #}}")
 
 
+def test_apostrophes_beside_what_is_quoted_stay() -> None:
+    source = "{n, plural, one {the key '{''' works} other {keys '{'}}"
+    assert texts(source) == ["the key {' works", "keys {"]
+    assert message(source, "de") == source
+    written = message("{x, select, other {a '{' b}}", "de", "{'a")
+    assert texts(written) == ["{'a"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -135,6 +135,17 @@ def test_another_order_of_normalisation_is_refused(tmp_path: Path) -> None:
         read(changed(tmp_path, change))
 
 
+def test_an_order_of_normalisation_that_nothing_says_is_refused(tmp_path: Path) -> None:
+    def change(values: dict[str, Any]) -> None:
+        for side in ("encoder", "decoder"):
+            del values["model"][side]["layer_norm"]
+
+    with pytest.raises(ConfigError, match=r"encoder\.layer_norm is missing, .* write pre or post"):
+        read(changed(tmp_path / "post", change, "sentencepiece"))
+    found = read(changed(tmp_path / "pre", change))  # whose output is normalised
+    assert found.config.model.model_dump()["norm"] == "pre"
+
+
 def test_what_is_done_to_text_before_is_told(tmp_path: Path) -> None:
     found = read(changed(tmp_path, put("data.src.normalize", True)))
     assert any("NFKC" in note for note in found.notes)

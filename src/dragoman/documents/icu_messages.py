@@ -31,6 +31,7 @@ _ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
 _OFFSET = re.compile(r"(?:\s*offset:\s*\d+)?")
 _SELECTOR = re.compile(r"\s*(=\d{1,18}|[\w-]+)\s*\{")
 _QUOTED = re.compile(r"''|'[{}#|](?:[^']|'')*(?:'|$)")
+_MUST_BE_DOUBLED = re.compile(r"(?<=[{}#|])'|'(?=['{}#|]|$)")
 _DEEPEST = 10
 _PLAIN = 5
 """What most ordinals are like."""
@@ -353,12 +354,16 @@ def _arguments(source: str) -> list[tuple[int, int]]:
 
 def _unquoted(raw: str) -> str:
     def plain(found: re.Match[str]) -> str:
-        return "'" if found[0] == "''" else found[0].strip("'").replace("''", "'")
+        if found[0] == "''":
+            return "'"
+        within = found[0][1:]
+        is_closed = (len(within) - len(within.rstrip("'"))) % 2  # two of them are one of the text
+        return within[: len(within) - is_closed].replace("''", "'")
 
     return _QUOTED.sub(plain, raw)
 
 
 def _quoted(text: str, signs: str, *, doubles: bool) -> str:
     """Text as a message writes it; an apostrophe is doubled only where it must, or all are."""
-    text = text.replace("'", "''") if doubles else re.sub(r"'(?=['{}#|]|$)", "''", text)
+    text = text.replace("'", "''") if doubles else _MUST_BE_DOUBLED.sub("''", text)
     return re.sub(f"[{signs}]+", lambda found: f"'{found[0]}'", text)

@@ -50,7 +50,7 @@ def place_marks(
         return _written(marked, learned)
     found = Correspondence(marked.text, translated, atoms)
     if _work(marked, found) > _MOST_WORK:
-        return _written(marked, _unchanged(marked, atoms, escape))
+        return unchanged(marked, escape)
     placement = _Placement(marked, found)
     for atom in found.lost:
         if not placement.put_atom(atom):
@@ -58,6 +58,18 @@ def place_marks(
     placement.place(marked.marks)
     gaps = _written_gaps(marked, found.sentences, found.target)
     return _written(marked, _Writing(found.target, found.units, gaps, placement.places, escape))
+
+
+def unchanged(marked: MarkedText, escape: Callable[[str], str] | None = None) -> str:
+    """A text as it was, with its marks; see :func:`place_marks`."""
+    atoms, others = [], {}
+    for mark in walk(marked.marks):
+        if mark.is_atom:
+            atoms.append(TargetUnit(mark.start, mark.stop, 0, True, atom=mark))
+        else:
+            others[id(mark)] = mark.start, mark.stop
+    writing = _Writing(marked.text, atoms, marked.gaps, others, escape or marked.escape)
+    return _written(marked, writing)
 
 
 def _learned(
@@ -89,13 +101,6 @@ def _work(marked: MarkedText, found: Correspondence) -> int:
     marks = list(walk(marked.marks))
     units = (len(found.units_of(found.sentence_at(mark.start))) for mark in marks)
     return len(marks) ** 2 + sum(units)
-
-
-def _unchanged(marked: MarkedText, atoms: Sequence[Mark], escape: Callable[[str], str]) -> _Writing:
-    """What writes a text as it was, marks and all."""
-    units = [TargetUnit(atom.start, atom.stop, 0, True, atom=atom) for atom in atoms]
-    places = {id(mark): (mark.start, mark.stop) for mark in walk(marked.marks) if not mark.is_atom}
-    return _Writing(marked.text, units, marked.gaps, places, escape)
 
 
 def _written(marked: MarkedText, writing: _Writing) -> str:

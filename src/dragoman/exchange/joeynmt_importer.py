@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -243,6 +243,30 @@ def _checkpoint(path: Path) -> Path:
     return found[0]
 
 
+def _norm(encoder: _Section, *, is_final: bool) -> Literal["pre", "post"]:
+    """Where sublayers are normalised.
+
+    Args:
+        encoder: its section; that of the decoder says the same.
+        is_final: whether the output of the encoder is normalised, as only that of "pre" is.
+
+    Raises:
+        ConfigError: nothing says it.  Versions of JoeyNMT differ in what they do then, and some
+            have layers of "pre" without the normalisation of the output.
+        DataError: the weights contradict it.
+    """
+    where = f"{encoder.where}: model.encoder.layer_norm"
+    if encoder.get("layer_norm") is None and not is_final:
+        raise ConfigError(
+            f"{where} is missing, and versions of JoeyNMT differ in what that means; write pre or "
+            "post for encoder and decoder, as the model was trained"
+        )
+    norm: Literal["pre", "post"] = encoder.choice("layer_norm", ("pre", "post"), "pre")
+    if (norm == "pre") != is_final:
+        raise DataError(f"{where}: {norm} is not what it has")
+    return norm
+
+
 def _config(
     options: _Section, theirs: ForeignWeights, d_model: int, chosen: Mapping[str, Any]
 ) -> TransformerConfig:
@@ -271,9 +295,7 @@ def _config(
             f"{options.where}: only one of encoder and decoder scales its embeddings, which no "
             "family here can express"
         )
-    norm = encoder.choice("layer_norm", ("pre", "post"), "post")
-    if (norm == "pre") != ("encoder.layer_norm.weight" in theirs):
-        raise DataError(f"{options.where}: model.encoder.layer_norm: {norm} is not what it has")
+    norm = _norm(encoder, is_final="encoder.layer_norm.weight" in theirs)
     dropout = encoder.of_type("dropout", float, 0.1)
     try:
         return TransformerConfig(

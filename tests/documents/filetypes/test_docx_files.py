@@ -46,6 +46,7 @@ def paragraph(*content: str) -> str:
 
 
 _TAB = "<w:r><w:tab/></w:r>"
+_BOOKMARK = [f'<w:bookmark{end} w:id="1"/>' for end in ("Start", "End")]
 _DELETED = '<w:del w:id="4"><w:r><w:delText>old</w:delText></w:r></w:del>'
 _NOTE = '<w:r><w:rPr><w:rStyle w:val="N"/></w:rPr><w:footnoteReference w:id="2"/></w:r>'
 _PAGE = [field("begin"), says("PAGE"), field("separate"), run("5"), field("end")]
@@ -397,6 +398,43 @@ def test_nothing_is_lost_or_doubled_whatever_the_order_of_words(inline: str) -> 
     assert after[:2] == before[:2]
     assert Counter(after[2]) == Counter(before[2])
     assert translated("a.docx", content, ReversingService(reverses=False)) == content
+
+
+@pytest.mark.parametrize(
+    ("kept", "after"),
+    [
+        (
+            [_BOOKMARK[0], run("Dragoman", BOLD), _BOOKMARK[1], _NOTE, _TAB],
+            [_BOOKMARK[0], run("Dragoman", BOLD), _BOOKMARK[1], _NOTE, _TAB],
+        ),
+        ([link(run("Dragoman")), _TAB], [link(run("Dragoman")), _TAB]),
+        ([run("Drago"), *_PAGE[:3], run("man"), _PAGE[4], _TAB], None),
+    ],
+)
+def test_a_text_that_stays_keeps_its_marks_beside_one_that_changes(
+    kept: list[str], after: list[str] | None
+) -> None:
+    service = ReversingService(keeps=lambda text: text.startswith("Drago"))
+    written = translated("a.docx", docx(paragraph(*kept, run("one two"))), service)
+    assert body_of(written) == paragraph(*(after or kept), run("owt eno"))
+
+
+def test_a_link_may_go_on_behind_a_text_that_stays() -> None:
+    service = ReversingService(keeps=lambda text: text == "Dragoman")
+    content = docx(paragraph(link(run("Dragoman"), _TAB, run("one two")), run(" three")))
+    assert body_of(translated("a.docx", content, service)) == paragraph(
+        link(run("Dragoman"), _TAB, run("eerht owt eno"))
+    )
+
+
+@settings(max_examples=25)
+@given(_INLINE, _INLINE, _INLINE)
+def test_nothing_is_lost_where_some_texts_stay(one: str, two: str, three: str) -> None:
+    content = docx(paragraph(one, _TAB, two, _TAB, three))
+    written = translated("a.docx", content, ReversingService(keeps=lambda text: len(text) % 2 == 0))
+    before, after = _structure(content), _structure(written)
+    assert after[:2] == before[:2]
+    assert Counter(after[2]) == Counter(before[2])
 
 
 def test_a_document_of_python_docx_opens_again() -> None:

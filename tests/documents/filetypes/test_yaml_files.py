@@ -100,6 +100,16 @@ def test_what_is_no_plain_scalar_is_quoted() -> None:
     assert translated("a.yml", "en:\n  a: b\n", "no", by=str) == '"no":\n  a: b\n'
 
 
+def test_a_question_within_brackets_is_quoted() -> None:
+    content = "within: {a: One two, b: [x y]}\nbelow: Who are you?\n"
+    found = translated("a.yml", content, by=lambda text: f"{text.rstrip('?')}?")
+    assert yaml.safe_load(found) == {
+        "within": {"a": "One two?", "b": ["x y?"]},
+        "below": "Who are you?",
+    }
+    assert found.endswith("\nbelow: Who are you?\n")
+
+
 @pytest.mark.parametrize("style", ["|", ">", "|-", ">-", "|+", "|2"])
 @pytest.mark.parametrize("text", ["x y", " x", "a # b", "- a: b", "it's \u0085"])
 def test_blocks_are_read_again(style: str, text: str) -> None:

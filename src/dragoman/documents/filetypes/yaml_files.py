@@ -156,7 +156,9 @@ class _Strings:
             return raw.replace("\n", self._newline)
         if node.style == "'" and "\n" not in text and not _UNSAFE.search(text):
             return "'" + text.replace("'", "''") + "'"
-        if node.style is None and _reads_as(text, text):
+        # Within brackets "?" would end the string, and none that has one is written so there.
+        is_safe = "?" not in text or "?" in old
+        if node.style is None and is_safe and _reads_as(text, text):
             return text
         return _double(text)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
+from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import Mark, MarkedText, escaped, walk
 
@@ -85,7 +86,7 @@ class Paragraph:
         if all(one is None for one in found):
             return written_parts(self.raw, answers)
         texts = [
-            identity(text) if one is None else one
+            unchanged(text) if one is None else one
             for text, one in zip(self.document.texts, found, strict=True)
         ]
         writing = _Writing(self, answers)
