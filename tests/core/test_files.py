@@ -79,6 +79,40 @@ class TestAtomicWrite:
             stream.write("x")
         assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
 
+    @pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+    def test_a_file_keeps_its_permissions(self, tmp_path: Path, mode: int) -> None:
+        path = tmp_path / "file"
+        path.write_text("old")
+        path.chmod(mode)
+        with atomic_write(path) as stream:
+            stream.write("new")
+            written = next(one for one in tmp_path.iterdir() if one != path)
+            assert written.stat().st_mode & 0o777 == mode, "while it is written, too"
+        assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+    def test_a_link_stays_and_what_it_leads_to_is_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "disk").mkdir()
+        for target in ("disk/there", "disk/not there yet"):
+            link = tmp_path / "link"
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            with atomic_write(link) as stream:
+                stream.write("new")
+            assert link.is_symlink()
+            assert (tmp_path / target).read_text() == "new"
+        assert names(tmp_path / "disk") == {"there", "not there yet"}
+
+    @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+    def test_what_a_process_has_open_is_written_to_and_not_replaced(self, tmp_path: Path) -> None:
+        """As in ``--output /dev/stdout >> file``."""
+        path = tmp_path / "file"
+        with path.open("a") as output:
+            output.write("before\n")
+            output.flush()
+            with atomic_write(f"/proc/self/fd/{output.fileno()}", "a") as stream:
+                stream.write("new\n")
+        assert path.read_text() == "before\nnew\n"
+
     def test_a_full_disk_keeps_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import unicodedata
 
 import pytest
 from drawn_pieces import drawn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dragoman.text.cleaning import normalize
 from dragoman.text.public_corpora import corpora_folder
@@ -41,3 +44,20 @@ def test_text_of_many_scripts_comes_back(declaration: list[str], config: Vocabul
     assert [vocabulary.decode(sentence) for sentence in ids] == expected
     sampled = drawn(vocabulary, declaration[::10], 0.1, seed=1)
     assert [vocabulary.decode(sentence) for sentence in sampled] == expected[::10]
+
+
+@pytest.mark.parametrize("marks", [1, 100, 499])
+def test_marks_are_composed_and_sorted(marks: int) -> None:
+    text = "b a" + "\u0316\u0300" * (marks // 2) + "\u0301"
+    assert normalize(text) == unicodedata.normalize("NFC", text)
+
+
+@given(st.integers(500, 1500), st.sampled_from(["\u0958", "a", "", "\u1112\u1161 "]))
+@settings(max_examples=10)
+def test_marks_without_end_stay_as_they_are(marks: int, base: str) -> None:
+    """To sort them takes the square of their number, in which no other thread runs."""
+    run = ("\u0301\u0316" * marks)[:marks]
+    found = normalize(f"e\u0301 {base}{run}e\u0301")
+    assert found.startswith("\u00e9 ")
+    assert found.endswith(f"{run}\u00e9")
+    assert normalize(found) == found

@@ -6,10 +6,12 @@ import builtins
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sentencex import segment
 
 from dragoman.core.errors import MissingExtraError
+from dragoman.text import sentences
 from dragoman.text.sentences import SplitMode, split_text
 
 MODES: tuple[SplitMode, ...] = ("sentences", "flowing", "paragraphs", "none")
@@ -99,6 +101,40 @@ def test_a_long_text_has_bounded_work(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     spans = split_text(text, "de")
     assert sum(one.end - one.start for one in spans) <= len(text)
+
+
+SENTENCES = [
+    "今天天气很好。",
+    "「你好！」",
+    "She said hi. ",
+    "Mr. Smith came. ",
+    "3. ",
+    "a.b.c ",
+    "and so on; ",
+]
+
+
+@given(
+    st.lists(st.sampled_from(SENTENCES), min_size=200, max_size=400), st.sampled_from(["en", "zh"])
+)
+@settings(max_examples=10)
+def test_a_long_line_is_split_window_by_window(parts: list[str], language: str) -> None:
+    """Into the same sentences as at once; what takes the square of them never sees many."""
+    line = "".join(parts)
+    sizes: list[int] = []
+
+    def noted(code: str, text: str) -> list[str]:
+        sizes.append(len(text))
+        return segment(code, text)
+
+    assert sentences._pieces(line, language, noted) == segment(language, line)
+    assert max(sizes) <= 2000
+    assert sum(sizes) <= 3 * len(line)
+
+
+@pytest.mark.parametrize("unit", ["a", "ab "])
+def test_windows_without_an_end_are_one_sentence(unit: str) -> None:
+    assert sentences._pieces(unit * 3000, "en", segment) == [unit * 3000]
 
 
 def test_without_sentencex_lines_still_work(monkeypatch: pytest.MonkeyPatch) -> None:

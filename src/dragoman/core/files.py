@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -66,7 +67,9 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file for writing that becomes ``path`` when the block succeeds.
 
     Text is UTF-8 with ``\\n`` line ends.  If the block raises, ``path`` keeps its old content.
-    A device or a pipe cannot be replaced and is written to directly.
+    A device or a pipe cannot be replaced and is written to directly, and so is what a name such as
+    ``/dev/stdout`` links to.  Any other link stays, and what it leads to is replaced.  A file that
+    was there keeps its permissions.
 
     Raises:
         StorageError: the disk is full, read-only or not permitted.
@@ -76,18 +79,27 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     with storage_errors(path):
         if path.is_dir():  # which may have no name to write beside, like "." and "/"
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if path.exists() and not path.is_file():
+        if path.exists() and (not path.is_file() or _is_of_a_process(path)):
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
+        if path.is_symlink():
+            path = Path(os.path.realpath(path))
         make_directory(path.parent, path)
         with _temporary(path, lambda new: new.touch(exist_ok=False)) as temporary:
             with temporary.open(mode, **text) as stream:  # type: ignore[call-overload]
+                if path.exists():  # before anything can be read there
+                    temporary.chmod(stat.S_IMODE(path.stat().st_mode))
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             with _place_kept(path):
                 durable_replace(temporary, path)
+
+
+def _is_of_a_process(path: Path) -> bool:
+    """Whether a name means what this process has open: /dev/stdout, /dev/fd/1, /proc/self/fd/1."""
+    return path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",))
 
 
 @contextmanager

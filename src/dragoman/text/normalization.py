@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import regex
+
 # Control characters other than white space, a byte order mark inside a text, and halves of
 # surrogate pairs (JSON can smuggle them in; no UTF-8 can carry them out).
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
+_MOST_MARKS = 500
+_RUN_OF_MARKS = regex.compile(rf"(\p{{M}}{{{_MOST_MARKS},}})")
 
 
 def normalize(text: str) -> str:
@@ -15,8 +19,18 @@ def normalize(text: str) -> str:
 
     Control characters go, the rest is composed (Unicode NFC), and any run of Unicode white
     space becomes one space, none at the ends.  Joiners and direction marks stay: Persian,
-    Hebrew and emoji need them.  Normalising twice changes nothing.
+    Hebrew and emoji need them.  500 combining marks in a row are no writing, and stay as they are.
+    Normalising twice changes nothing.
     """
     if not text.isascii() or not text.isprintable():
-        text = unicodedata.normalize("NFC", CONTROLS.sub("", text))
+        text = _composed(CONTROLS.sub("", text))
     return " ".join(text.split())
+
+
+def _composed(text: str) -> str:
+    """The text in NFC, which sorts a run of marks in the square of its length."""
+    if len(text) < _MOST_MARKS:
+        return unicodedata.normalize("NFC", text)
+    parts = _RUN_OF_MARKS.split(text)
+    parts[::2] = [unicodedata.normalize("NFC", part) for part in parts[::2]]
+    return "".join(parts)

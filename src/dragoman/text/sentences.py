@@ -63,6 +63,9 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
 
 # Where str.splitlines ends a line.
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_WINDOW = 2000
+"""Characters that sentencex gets at once.  It takes the square of the number of sentences, and no
+other thread runs meanwhile."""
 # sentencex works on UTF-8, which has no halves of surrogate pairs.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ITEM = regex.compile(r"\W{,4}(?:\p{N}{1,3}|\p{L})[.)]")
@@ -114,9 +117,7 @@ def _splitter() -> Callable[[str, str], list[str]]:
 
 def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[TextSpan]:
     """The sentences of a line that has no white space at its ends."""
-    pieces = split(code, _SURROGATE.sub("\ufffd", line))
-    if sum(map(len, pieces)) != len(line):  # it left something out, and does not say where
-        return [TextSpan(0, len(line))]
+    pieces = _pieces(_SURROGATE.sub("\ufffd", line), code, split)
     spans, start, end = [], 0, 0
     for piece, following in pairwise(pieces):
         end += len(piece)
@@ -125,6 +126,30 @@ def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> 
             spans.append((start, end))
             start = end
     return list(_trimmed(line, [*spans, (start, len(line))]))
+
+
+def _pieces(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[str]:
+    """What sentencex makes of a line, window by window; together, they are the line.
+
+    The last sentence of a window may go on, so the next one begins with it.
+    """
+    pieces: list[str] = []
+    start, waiting = 0, ""  # where nothing ended yet
+    while start < len(line):
+        window = line[start : start + _WINDOW]
+        found = split(code, window)
+        if sum(map(len, found)) != len(window):  # it left something out, and does not say where
+            found = [window]
+        if start + len(window) < len(line):
+            found.pop()
+        if found:
+            pieces += [waiting + found[0], *found[1:]]
+            waiting = ""
+            start += sum(map(len, found))
+        else:
+            waiting += window
+            start += len(window)
+    return [*pieces, waiting] if waiting else pieces
 
 
 def _is_end(sentence: str, following: str, code: str) -> bool:

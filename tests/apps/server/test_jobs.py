@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
@@ -312,6 +313,35 @@ def test_a_server_that_ends_gives_its_files_back(
         translates(upper)
         async with runner(store).running():
             assert (await ended(store, job)).state == "done"
+
+    asyncio.run(main())
+
+
+def test_a_file_that_is_claimed_while_the_server_ends_is_given_back(
+    store: ServerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ending, claimed = (threading.Event() for _ in range(3))
+    claim_job = store.claim_job
+
+    def slow(silent_since: datetime) -> DocumentJob | None:
+        asked.set()
+        assert ending.wait(10)
+        try:
+            return claim_job(silent_since)
+        finally:
+            claimed.set()
+
+    async def main() -> None:
+        first = runner(store)
+        async with first.running():
+            monkeypatch.setattr(store, "claim_job", slow)
+            job = await first.submit("a.txt", b"text", REQUEST)
+            while not asked.is_set():
+                await asyncio.sleep(0.01)
+            asyncio.get_running_loop().call_later(0.1, ending.set)
+        assert await asyncio.to_thread(claimed.wait, 10)
+        found = store.job(job.id)
+        assert found is not None and found.state == "queued"
 
     asyncio.run(main())
 

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from anyio import to_thread
@@ -31,6 +31,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 
 _log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
 
 _LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
 _SILENT_SECONDS = 60.0  # after which a server has died
@@ -170,10 +171,8 @@ class JobRunner:
             self._news.clear()
             job = None
             try:
-                silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
-                job = await to_thread.run_sync(self._store.claim_job, silent_since)
+                job = await _to_the_end(self._claimed())
                 if job is not None:
-                    self._at_work.add(job.id)
                     await self._finish(job)
                     self._at_work.discard(job.id)
             except Exception:
@@ -185,6 +184,14 @@ class JobRunner:
             if job is None:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
+
+    async def _claimed(self) -> DocumentJob | None:
+        """The next job, noted as at work, so that it is given back if this server ends."""
+        silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
+        job = await to_thread.run_sync(self._store.claim_job, silent_since)
+        if job is not None:
+            self._at_work.add(job.id)
+        return job
 
     async def _finish(self, job: DocumentJob) -> None:
         if job.abandoned >= _MOST_DEATHS:
@@ -279,11 +286,11 @@ def attachment_headers(job: DocumentJob) -> dict[str, str]:
     }
 
 
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
     """Work that is completed even if whoever waits for it is cancelled."""
     task = asyncio.create_task(work)
     try:
-        await asyncio.shield(task)
+        return await asyncio.shield(task)
     except asyncio.CancelledError:
         await task
         raise

@@ -422,3 +422,13 @@ def _used(server: DoorServer, headers: dict[str, str], expected: int) -> dict[st
             return found
         assert found["character_count"] < expected
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("changes", [{"text": [1]}, {"auth_key": 5}])
+def test_requests_without_sense_count_too(tmp_path: Path, changes: dict[str, Any]) -> None:
+    limits = LimitsConfig(requests_per_minute=1, patience_seconds=0)
+    with deepl_server(tmp_path, limits=limits) as server:
+        first, second = (
+            httpx.post(f"{server.address}/v2/translate", json={**TEXT, **changes}) for _ in range(2)
+        )
+    assert (first.status_code, second.status_code) == (400, 429)

@@ -371,7 +371,7 @@ def test_a_key_comes_before_what_is_asked_for(tmp_path: Path) -> None:
             assert none.json() == {"error": "Please contact the server operator to get an API key"}
 
 
-@pytest.mark.parametrize("content", [b'{"q": 5}', b"{"])
+@pytest.mark.parametrize("content", [b'{"q": 5}', b"{", b'{"q": "a", "api_key": 5}'])
 def test_too_many_requests_are_slowed_down_also_such_without_sense(
     tmp_path: Path, content: bytes
 ) -> None:

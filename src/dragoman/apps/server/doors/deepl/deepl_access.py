@@ -29,8 +29,13 @@ async def admission(
     Raises:
         RefusedError: as the guard does.
     """
-    secret = header_secret(request) or parameters.text("auth_key")
-    return await premises.guard.admit(secret, address_of(request), texts, files=files)
+    address = address_of(request)
+    try:
+        secret = header_secret(request) or parameters.text("auth_key")
+    except RefusedError:
+        await premises.guard.admit(None, address)  # requests without sense count, too
+        raise
+    return await premises.guard.admit(secret, address, texts, files=files)
 
 
 async def admitted(

@@ -51,10 +51,10 @@ class LibreReception:
         limits = self._premises.config.limits
         try:
             given = await read_parameters(request, part_bytes=limits.body_bytes)
+            secret = given.text("api_key")
         except RefusedError:
             await self._admit(request, None)
             raise
-        secret = given.text("api_key")
         try:
             asked = read(given)
         except RefusedError:
