@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 import pytest
 from echo_service import EchoService
 
+from dragoman.documents import content
 from dragoman.documents.content import (
     ContentFormat,
     MarkupOptions,
@@ -166,3 +168,21 @@ def test_lost_placeholders_of_plain_text_come_back() -> None:
 
     (found,) = translated(["Hi [X7X] you"], "text", Careless())
     assert found.text == "HI [X7X] YOUde"
+
+
+@pytest.mark.parametrize(("nbest", "beside"), [(1, False), (9, True)])
+def test_placeholders_of_plain_text_are_repaired_beside_the_event_loop(
+    nbest: int, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of every alternative, if they are many."""
+    threads: list[threading.Thread] = []
+
+    def noted(one: TranslatedText) -> TranslatedText:
+        threads.append(threading.current_thread())
+        return one
+
+    monkeypatch.setattr(content, "repaired", noted)
+    request = TextRequest("Hi [X7X] you. " * 50, "de", "en", nbest=nbest)
+    asyncio.run(translate_contents(EchoService(), [request, TextRequest("Yes", "de", "en")]))
+    (thread,) = threads
+    assert (thread is not threading.main_thread()) == beside

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.text.glossary import Glossary, Term, unmet
+from dragoman.text import glossary as glossary_module
+from dragoman.text.glossary import Glossary, Term, _seats, unmet
 from dragoman.text.glossary_files import read_kept
 from dragoman.text.lines import write_text
+from dragoman.text.word_edges import Span
 
 TABLE = """source\ttarget
 House\tHaus|Hauses| Häuser
@@ -208,6 +211,19 @@ def test_a_word_counts_for_one_term() -> None:
     assert unmet([["Haus"], ["Haus Nummer"]], "die Haus Nummer") == [0]
     assert unmet([["Haus", "Heim"], ["Haus"]], "Haus und Heim") == []
     assert unmet([["%d"], ["%d"]], "%dpx %dpx", whole=[False, False]) == []
+
+
+def test_what_is_missing_many_times_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sentence with hundreds of placeholders, many of them lost, took half a second."""
+    searched: list[int] = []
+
+    def noted(index: int, *others: Any) -> dict[int, Span]:
+        searched.append(index)
+        return _seats(index, *others)
+
+    monkeypatch.setattr(glossary_module, "_seats", noted)
+    assert unmet([["%s"], ["%d"]] * 4, "%s %d %s", [False] * 8) == [3, 4, 5, 6, 7]
+    assert searched == [0, 1, 2, 3, 4]
 
 
 def test_a_term_makes_room_for_one_with_less_choice() -> None:

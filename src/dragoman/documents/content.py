@@ -80,10 +80,14 @@ async def _translate_plain(
     service: TranslationService, requests: Sequence[TextRequest], seconds: float | None
 ) -> list[TranslatedText]:
     found = await service.translate(requests, seconds=seconds)
-    return [
-        repaired(one) if PLACEHOLDER.search(request.text) else one
-        for request, one in zip(requests, found, strict=True)
-    ]
+    size = sum(len(request.text) * request.nbest for request in requests)
+    return await aside(
+        size,
+        lambda: [
+            repaired(one) if PLACEHOLDER.search(request.text) else one
+            for request, one in zip(requests, found, strict=True)
+        ],
+    )
 
 
 def _read(text: str, kind: ContentFormat, markup: MarkupOptions | None) -> MarkedDocument:

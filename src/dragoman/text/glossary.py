@@ -196,12 +196,18 @@ def unmet(
     found = {key: _places(text, *key) for key in dict.fromkeys(keys)}
     places = [found[key] for key in keys]
     taken: dict[int, Span] = {}
+    vain: set[tuple[tuple[str, ...], bool]] = set()
     # The longest phrases and those with the fewest alternatives choose their places first.
     order = sorted(
         range(len(phrases)), key=lambda i: (-max(map(len, phrases[i])), len(phrases[i]), i)
     )
     for index in order:
-        taken |= _seats(index, places, taken)
+        if keys[index] in vain:  # no room for one, so none for another like it
+            continue
+        if seats := _seats(index, places, taken):
+            taken |= seats
+        else:
+            vain.add(keys[index])
     return [index for index in range(len(phrases)) if index not in taken]
 
 

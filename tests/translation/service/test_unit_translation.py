@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from dragoman.translation.outputs import Translation
 from dragoman.translation.service import unit_translation
 from dragoman.translation.service.interface import Link, TextRequest, TranslatedText
 from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.placeholders import is_intact, protected
+from dragoman.translation.service.text_jobs import Unit
 from dragoman.translation.translator import Translator
 
 Asked = list[tuple[str, tuple[str, str]]]
@@ -119,6 +122,47 @@ def test_two_systems_have_no_confidence_together() -> None:
         systems = system("de-en", Calibrated()), system("en-fr", Calibrated())
         found = answered(TextRequest("Ja.", "fr", source), *systems)
         assert [each.confidence for each in found.sentences[0].renderings] == [expected]
+
+
+@pytest.mark.parametrize(("work", "drops_marks"), [(is_intact, False), (protected, True)])
+def test_marks_of_many_sentences_are_looked_for_beside_the_event_loop(
+    work: Callable[..., object], drops_marks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_loop: list[bool] = []
+
+    def noted(*arguments: str) -> object:
+        in_loop.append(threading.current_thread() is threading.main_thread())
+        return work(*arguments)
+
+    monkeypatch.setattr(unit_translation, work.__name__, noted)
+    text = "\n".join(["Click [X7X] now."] * 200)
+    answered(TextRequest(text, "de", "en"), FakeSystem("en-de", drops_marks=drops_marks))
+    assert in_loop == [False] * 200
+
+
+def test_a_translation_that_begins_as_it_must_stays_whole_though_it_lacks_a_mark() -> None:
+    request = TextRequest("Click [X7X] now.", "de", "en", nbest=2, prefix="Bitte ")
+    found = answered(request, FakeSystem("en-de", drops_marks=True))
+    assert [found.text, *found.alternatives] == ["Bitte CLICKde NOW.de", "Bitte CLICKde NOW.de 2"]
+    found = answered(request, system("en-de", FirstLosesMarks()))
+    assert [found.text, *found.alternatives] == ["Bitte CLICKde [X7X]de NOW.de 2"]
+
+
+def test_sentences_without_their_marks_are_not_compared_with_one_another(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of them took seconds."""
+    compared: list[object] = []
+
+    def noted(one: Unit, other: object) -> bool:
+        compared.append(other)
+        return one is other
+
+    monkeypatch.setattr(Unit, "__eq__", noted)
+    request = TextRequest("Click [X7X] now.\n" * 9 + "Yes.", "de", "en", links=True)
+    answered(request, FakeSystem("en-de", drops_marks=True))
+    assert [pair for _, pair in asked] == [("Yes.", "YES.de")]
+    assert not compared
 
 
 def test_links_are_those_of_the_translation_that_is_given(asked: Asked) -> None:

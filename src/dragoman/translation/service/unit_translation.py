@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import PlacedTag, numbered, read_tags
@@ -21,6 +22,8 @@ from dragoman.translation.service.linking import through, word_links
 from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
 
+_AT_ONCE = 2000
+"""Characters whose translations are checked without leaving the event loop."""
 _WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
 """From the first letter or digit to the last."""
 _PLACE = re.compile(r"line \d+: ")
@@ -73,7 +76,7 @@ class UnitTranslator:
             DragomanError: the errors of :meth:`ServedSystem.translate`.
         """
         waiting = list(given)
-        translated: list[tuple[Unit, str]] = []  # each with its text in the pivot language
+        translated: list[tuple[Unit, list[Translation]]] = []
         texts: dict[int, str] = {}
         while waiting:
             again: list[tuple[str, Unit]] = []
@@ -81,8 +84,7 @@ class UnitTranslator:
             for (text, unit), found in zip(waiting, searched, strict=True):
                 texts[id(unit)] = text
                 if found[0].refused is None:
-                    unit.renderings = self._renderings(unit, found)
-                    translated.append((unit, found[0].pivot or ""))
+                    translated.append((unit, found))
                     continue
                 if self._wishes.prefix or len(unit.source) < 2:
                     raise RefusedError("invalid", _PLACE.sub("", found[0].refused, count=1))
@@ -92,16 +94,18 @@ class UnitTranslator:
                     else:
                         again.append((text, part))
             waiting = again
+        await self._check(translated)
         if broken := [unit for unit, _ in translated if not unit.renderings]:
             await self._mend(broken)
         if self._wishes.links:
+            mended = set(broken)
             # Marks whose places are known need no links; but a text is placed in one way.
             needy = {texts[id(unit)] for unit, _ in translated if _needs_links(unit)}
             await self._link(
                 [
-                    (unit, pivot)
-                    for unit, pivot in translated
-                    if unit not in broken and texts[id(unit)] in needy
+                    (unit, found[0].pivot or "")
+                    for unit, found in translated
+                    if unit not in mended and texts[id(unit)] in needy
                 ]
             )
 
@@ -155,21 +159,33 @@ class UnitTranslator:
             unit.source, [one for _, one in _numbered(unit)], self._tags[0]
         )
 
+    async def _check(self, translated: Sequence[tuple[Unit, Sequence[Translation]]]) -> None:
+        """Give each sentence those of its translations that will do; perhaps none."""
+
+        def work() -> list[tuple[Rendering, ...]]:
+            return [self._renderings(unit, found) for unit, found in translated]
+
+        size = sum(len(unit.text) * len(found) for unit, found in translated)
+        checked = await asyncio.to_thread(work) if size > _AT_ONCE else work()
+        for (unit, _), renderings in zip(translated, checked, strict=True):
+            unit.renderings = renderings
+
     def _renderings(self, unit: Unit, found: Sequence[Translation]) -> tuple[Rendering, ...]:
-        """The translations that have all marks of the sentence; perhaps none."""
+        """The translations that have all marks of the sentence; all, if a prefix leaves none."""
         has_tags = self._marked_line(unit) is not None
-        renderings = (
+        renderings = tuple(
             _with_places(unit, one) if has_tags else Rendering(one.text, one.score, one.confidence)
             for one in found
         )
-        return tuple(one for one in renderings if is_intact(unit.text, one.text))
+        intact = tuple(one for one in renderings if is_intact(unit.text, one.text))
+        # What is around marks cannot be translated so that the whole begins with the prefix.
+        return intact or (renderings if self._wishes.prefix else ())
 
     async def _mend(self, units: Sequence[Unit]) -> None:
         """Translate what is around marks by itself, where no translation has all of them."""
-        pieces = [list(_around_marks(unit.text)) for unit in units]
-        wanted = dict.fromkeys(one for each in pieces for one in each if not is_copied(one))
+        pieces, wanted = await asyncio.to_thread(_pieces, [unit.text for unit in units])
         asked = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
-        wishes = replace(self._wishes, nbest=1, prefix="", links=False)
+        wishes = replace(self._wishes, nbest=1, links=False)
         await UnitTranslator(self._legs, wishes).translate(asked)
         found = {
             text: " ".join(one.renderings[0].text for one in unit.undivided())
@@ -177,7 +193,7 @@ class UnitTranslator:
         }
         for unit, each in zip(units, pieces, strict=True):
             text = "".join(found.get(one, one) for one in each)
-            unit.renderings = (Rendering(self._wishes.prefix + text),)
+            unit.renderings = (Rendering(text),)
 
     async def _link(self, units: Sequence[tuple[Unit, str]]) -> None:
         """Find which words translate which in the best translation of each sentence.
@@ -247,6 +263,13 @@ def _with_places(unit: Unit, found: Translation) -> Rendering:
     places = tuple(MarkPlace(at, *ranges[key]) for at, key in keys if key in ranges)
     complete = places if len(places) == len(tags) else None
     return Rendering(text, found.score, found.confidence, places=complete)
+
+
+def _pieces(texts: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """What each text is cut into around its marks, and the pieces that are to be translated."""
+    pieces = [list(_around_marks(text)) for text in texts]
+    different = dict.fromkeys(chain.from_iterable(pieces))
+    return pieces, [one for one in different if not is_copied(one)]
 
 
 def _around_marks(text: str) -> Iterator[str]:
