@@ -619,7 +619,7 @@ class TestStart:
         experiment = self.child(corpus, tmp_path / "run", tmp_path / "parent")
         prepared = experiment.prepare()
         vocabulary = (tmp_path / "run" / "vocabulary.model").read_bytes()
-        experiment._decide_start(CPU, prepared.vocabularies)
+        experiment._decide_start(CPU)
         digest = experiment.config.training.start_from
         assert digest is not None
         assert digest.digest == weights_digest(parent / "model")
@@ -663,7 +663,7 @@ class TestStart:
 
         def work(world: World) -> None:
             one = Experiment(experiment.config, tmp_path)
-            one._decide_start(world, prepared.vocabularies)
+            one._decide_start(world)
             one._train(prepared, world, lambda step: [])
 
         for future in together(2, work):

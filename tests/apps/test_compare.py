@@ -78,7 +78,7 @@ def test_files_of_somebody_else_are_not_touched(
 def _decides_once(planned: Callable[[], Planned]) -> None:
     """That a recipe is still that of its run once the run has decided what it begins with."""
     begun = planned()
-    begun.experiment._decide_start(World.alone(), begun.vocabularies)
+    begun.experiment._decide_start(World.alone())
     assert planned().experiment.config == begun.experiment.config
 
 
