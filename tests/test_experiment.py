@@ -617,7 +617,7 @@ class TestStart:
         shutil.copytree(parent, tmp_path / "parent")
         train(self.child(corpus, tmp_path / "whole", tmp_path / "parent"))
         experiment = self.child(corpus, tmp_path / "run", tmp_path / "parent")
-        prepared = experiment.prepare()
+        experiment.prepare()
         vocabulary = (tmp_path / "run" / "vocabulary.model").read_bytes()
         experiment._decide_start(CPU)
         digest = experiment.config.training.start_from
