@@ -90,18 +90,6 @@ class TestAtomicWrite:
             assert written.stat().st_mode & 0o777 == mode, "while it is written, too"
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
 
-    def test_a_link_stays_and_what_it_leads_to_is_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "disk").mkdir()
-        for target in ("disk/there", "disk/not there yet"):
-            link = tmp_path / "link"
-            link.unlink(missing_ok=True)
-            link.symlink_to(target)
-            with atomic_write(link) as stream:
-                stream.write("new")
-            assert link.is_symlink()
-            assert (tmp_path / target).read_text() == "new"
-        assert names(tmp_path / "disk") == {"there", "not there yet"}
-
     @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
     def test_what_a_process_has_open_is_written_to_and_not_replaced(self, tmp_path: Path) -> None:
         """As in ``--output /dev/stdout >> file``."""

@@ -68,8 +68,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
 
     Text is UTF-8 with ``\\n`` line ends.  If the block raises, ``path`` keeps its old content.
     A device or a pipe cannot be replaced and is written to directly, and so is what a name such as
-    ``/dev/stdout`` links to.  Any other link stays, and what it leads to is replaced.  A file that
-    was there keeps its permissions.
+    ``/dev/stdout`` links to; any other link is replaced.  A file that was there keeps its
+    permissions.
 
     Raises:
         StorageError: the disk is full, read-only or not permitted.
@@ -83,8 +83,6 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
-        if path.is_symlink():
-            path = Path(os.path.realpath(path))
         make_directory(path.parent, path)
         with _temporary(path, lambda new: new.touch(exist_ok=False)) as temporary:
             with temporary.open(mode, **text) as stream:  # type: ignore[call-overload]
