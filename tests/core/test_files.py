@@ -91,15 +91,16 @@ class TestAtomicWrite:
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
 
     @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-    def test_what_a_process_has_open_is_written_to_and_not_replaced(self, tmp_path: Path) -> None:
+    def test_what_a_process_has_open_is_added_to_and_not_replaced(self, tmp_path: Path) -> None:
         """As in ``--output /dev/stdout >> file``."""
         path = tmp_path / "file"
         with path.open("a") as output:
             output.write("before\n")
             output.flush()
-            with atomic_write(f"/proc/self/fd/{output.fileno()}", "a") as stream:
-                stream.write("new\n")
-        assert path.read_text() == "before\nnew\n"
+            for line in ("new\n", "newer\n"):
+                with atomic_write(f"/proc/self/fd/{output.fileno()}") as stream:
+                    stream.write(line)
+        assert path.read_text() == "before\nnew\nnewer\n"
 
     def test_a_full_disk_keeps_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -67,9 +67,9 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file for writing that becomes ``path`` when the block succeeds.
 
     Text is UTF-8 with ``\\n`` line ends.  If the block raises, ``path`` keeps its old content.
-    A device or a pipe cannot be replaced and is written to directly, and so is what a name such as
-    ``/dev/stdout`` links to; any other link is replaced.  A file that was there keeps its
-    permissions.
+    A device or a pipe cannot be replaced and is written to directly.  What a name such as
+    ``/dev/stdout`` links to is added to; any other link is replaced.  A file that was there keeps
+    its permissions.
 
     Raises:
         StorageError: the disk is full, read-only or not permitted.
@@ -80,6 +80,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
         if path.is_dir():  # which may have no name to write beside, like "." and "/"
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path.exists() and (not path.is_file() or _is_of_a_process(path)):
+            if path.is_file():  # its beginning is another's, as in "--output /dev/stdout >> file"
+                mode = mode.replace("w", "a")
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
