@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from dragoman.core.errors import DataError
-from dragoman.documents.aside import aside
 from dragoman.documents.filetypes import FileLanguages, OpenDocument, document_format
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_requests import detections, questions, with_kept
+from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (
     RefusedError,
     TextRequest,

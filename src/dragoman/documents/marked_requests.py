@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from dragoman.core.errors import DataError
-from dragoman.documents.aside import aside
 from dragoman.documents.learned_places import tag_spans
 from dragoman.documents.marked_text import MarkedText
 from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import Detection, TextRequest, TranslationService
 from dragoman.translation.service.placeholders import is_protected
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineError
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.batching import BatchingConfig
+from dragoman.translation.service.aside import aside
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.detecting import LanguageDetector
 from dragoman.translation.service.direction_table import DirectionTable
@@ -49,8 +50,6 @@ Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
 _MOST_NBEST = 101
 """Translations of a sentence: a beam as wide takes that much longer."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_AT_ONCE = 2000
-"""Characters that are divided into sentences without leaving the event loop."""
 _LATER_SECONDS = 5.0
 """When to send again what was not translated in time, as a busy server may have been the reason."""
 _FIRST, _MOST = 2, 64
@@ -271,10 +270,8 @@ class ModelService:
             source = request.source if detection is None else detection.language
             pair = table.pair(source or "", request.target)
             jobs.append(TextJob(request, pair, detection))
-        if sum(len(job.request.text) + len(job.request.context) for job in jobs) > _AT_ONCE:
-            await asyncio.to_thread(_plan, jobs, table)
-        else:
-            _plan(jobs, table)
+        size = sum(len(job.request.text) + len(job.request.context) for job in jobs)
+        await aside(size, lambda: _plan(jobs, table))
         await self._recall(jobs)
         return jobs
 

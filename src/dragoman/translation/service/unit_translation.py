@@ -15,6 +15,7 @@ from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
+from dragoman.translation.service.aside import aside
 from dragoman.translation.service.carried_glossary import carried
 from dragoman.translation.service.direction_table import Leg
 from dragoman.translation.service.interface import Link, MarkPlace, RefusedError, Rendering
@@ -22,8 +23,6 @@ from dragoman.translation.service.linking import through, word_links
 from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
 
-_AT_ONCE = 2000
-"""Characters whose translations are checked without leaving the event loop."""
 _WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
 """From the first letter or digit to the last."""
 _PLACE = re.compile(r"line \d+: ")
@@ -166,8 +165,7 @@ class UnitTranslator:
             return [self._renderings(unit, found) for unit, found in translated]
 
         size = sum(len(unit.text) * len(found) for unit, found in translated)
-        checked = await asyncio.to_thread(work) if size > _AT_ONCE else work()
-        for (unit, _), renderings in zip(translated, checked, strict=True):
+        for (unit, _), renderings in zip(translated, await aside(size, work), strict=True):
             unit.renderings = renderings
 
     def _renderings(self, unit: Unit, found: Sequence[Translation]) -> tuple[Rendering, ...]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 _AT_ONCE = 2000
-"""Characters that are read without leaving the event loop."""
+"""Characters that are worked at without leaving the event loop."""
 
 
 async def aside(size: int, work: Callable[[], Result]) -> Result:
