@@ -32,6 +32,7 @@ VARIATIONS: list[dict[str, Any]] = [
     {},
     {"norm": "pre", "positions": "learned", "embeddings": "separate"},
     {"activation": "gelu"},
+    {"norm": "pre", "positions": "rotary"},
 ]
 
 
@@ -125,6 +126,7 @@ def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Pa
             "first_position": 2,
         },
         {"activation": "gelu_tanh", "scale_embeddings": False, "attention_bias": True},
+        {"positions": "rotary", "attention_bias": True},
     ],
 )
 def test_scores_what_other_toolkits_have(variation: dict[str, Any], tmp_path: Path) -> None:
@@ -279,7 +281,6 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
         {"attention": "dot"},
         {"attention": "additive"},
         {"positions": "relative"},
-        {"positions": "rotary"},
         {"positions": "alibi"},
         {"positions": "none"},
         {"window": 3},

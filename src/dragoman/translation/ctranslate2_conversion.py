@@ -58,7 +58,7 @@ KNOWN: Known = {
     "model.activation": list(_ACTIVATIONS),
     "model.norm": None,
     "model.norm_epsilon": None,
-    "model.positions": ["sinusoidal", "learned"],
+    "model.positions": ["sinusoidal", "learned", "rotary"],
     "model.max_positions": None,
     "model.timescales": None,
     "model.first_position": None,
@@ -160,12 +160,7 @@ def specification(model: Transformer, vocabularies: Vocabularies) -> Any:
 
 def _weights(model: Transformer) -> Any:
     config = model.config
-    spec = transformer_spec.TransformerSpec.from_config(
-        (config.encoder_layers, config.decoder_layers),
-        config.multi_head.heads,
-        pre_norm=config.residual.norm == "pre",
-        activation=_ACTIVATIONS[config.feed_forward.activation],
-    )
+    spec = _empty(config)
     for side, embedding in (
         (spec.encoder, model.source_embedding),
         (spec.decoder, model.target_embedding),
@@ -174,12 +169,13 @@ def _weights(model: Transformer) -> Any:
         part.weight = _array(embedding.weight)
         side.scale_embeddings = config.embedding.scale_embeddings
         positions: Any = embedding.positions
-        table = (
-            positions.rows(POSITIONS).float()
-            if isinstance(positions, SinusoidalPositions)
-            else positions.table * positions.scale
-        )
-        side.position_encodings.encodings = _array(table)
+        if positions is not None:
+            table = (
+                positions.rows(POSITIONS).float()
+                if isinstance(positions, SinusoidalPositions)
+                else positions.table * positions.scale
+            )
+            side.position_encodings.encodings = _array(table)
     spec.decoder.start_from_zero_embedding = config.begin == "zeros"
     spec.config.layer_norm_epsilon = config.residual.norm_epsilon
     _linear(spec.decoder.projection, [model.output], with_bias=config.embedding.output_bias)
@@ -200,6 +196,21 @@ def _weights(model: Transformer) -> Any:
         _norm(spec.encoder.layer_norm, model.encoder_norm)
         _norm(spec.decoder.layer_norm, model.decoder_norm)
     return spec
+
+
+def _empty(config: TransformerConfig) -> Any:
+    """The specification of a model of these settings, without weights."""
+    options = {
+        "num_heads": config.multi_head.heads,
+        "pre_norm": config.residual.norm == "pre",
+        "activation": _ACTIVATIONS[config.feed_forward.activation],
+    }
+    if config.positional_encoding.positions == "rotary":
+        options["rotary_dim"] = 0  # all of a head, in pairs of neighbours as ours
+    return transformer_spec.TransformerSpec(
+        transformer_spec.TransformerEncoderSpec(config.encoder_layers, **options),
+        transformer_spec.TransformerDecoderSpec(config.decoder_layers, **options),
+    )
 
 
 def _self_attention(spec: Any, attention: Any, residual: Any) -> None:

@@ -72,13 +72,16 @@ def rotation_matrix(position: int, d_k: int) -> np.ndarray:
     return matrix
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-6), (torch.float32, 1e-5), (torch.bfloat16, 0.05)]
+)
 @pytest.mark.parametrize("start", [0, 3, 300])
-def test_rotation_is_the_papers_matrix(start: int) -> None:
-    x = random(2, 3, 4, 6)
-    found = Rotation(6).double()(x, start).numpy()
+def test_rotation_is_the_papers_matrix(start: int, dtype: torch.dtype, tolerance: float) -> None:
+    x = random(2, 4, 3, 6).transpose(1, 2)  # as heads are split
+    found = Rotation(6).to(dtype)(x.to(dtype), start).double().numpy()
     for i in range(4):
         expected = x[:, :, i].numpy() @ rotation_matrix(start + i, 6).T
-        np.testing.assert_allclose(found[:, :, i], expected, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(found[:, :, i], expected, rtol=0, atol=tolerance)
 
 
 def test_turned_products_depend_on_the_distance_alone() -> None:

@@ -163,6 +163,12 @@ class Rotation(nn.Module):
         """``(rows, heads, length, d_k)`` at positions from ``start`` on, to the same shape."""
         table = self.angles(start, x.shape[2])  # (length, d_k)
         sine, cosine = table[:, 0::2], table[:, 1::2]
+        if x.dtype in {torch.float32, torch.float64} and not torch.onnx.is_in_onnx_export():
+            # A turn is a product of complex numbers, which takes a CPU a third of the time of the
+            # four products below; ONNX and types of 16 bits lack them.
+            pairs = x.unflatten(-1, (-1, 2))  # (rows, heads, length, d_k / 2, 2)
+            turned = torch.view_as_complex(pairs) * torch.complex(cosine, sine)
+            return torch.view_as_real(turned).flatten(-2)
         even, odd = x[..., 0::2], x[..., 1::2]  # (rows, heads, length, d_k / 2)
         turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
         return turned.flatten(-2)
