@@ -401,13 +401,23 @@ def figures(report: Report) -> dict[str, float]:
     }
 
 
-def write_scores(run: Path, checkpoints: list[str], reports: dict[str, Report]) -> None:
+def write_scores(
+    run: Path, checkpoints: list[str], reports: dict[str, Report], share: float | None = None
+) -> None:
     """Write ``scores.json``: the checkpoints that make up the model, and a report for each set.
+
+    Args:
+        run: its directory.
+        checkpoints: names; the model is their mean.
+        reports: by set.
+        share: how far the model is from the first of two checkpoints to the second, if it is not
+            their mean.
 
     Raises:
         StorageError: the disk refuses.
     """
-    write_json(run / SCORES_FILE, {"checkpoints": checkpoints, **reports})
+    made_of = {"checkpoints": checkpoints} | ({} if share is None else {"share": share})
+    write_json(run / SCORES_FILE, {**made_of, **reports})
 
 
 def read_scores(run: Path) -> dict[str, Report]:
@@ -416,11 +426,23 @@ def read_scores(run: Path) -> dict[str, Report]:
     Raises:
         SavedError: the file is missing or damaged.
     """
+    return {name: one for name, one in _read(run).items() if isinstance(one, dict)}
+
+
+def read_share(run: Path) -> float | None:
+    """How far a finished run's model is from its first checkpoint to its newest, if between them.
+
+    Raises:
+        SavedError: the file is missing or damaged.
+    """
+    return _read(run).get("share")
+
+
+def _read(run: Path) -> dict[str, Any]:
     path = run / SCORES_FILE
     try:
-        scores = dict(read_json(path))
+        return dict(read_json(path))
     except (OSError, ValueError, TypeError) as error:
         raise SavedError(
             f"{path}: missing or damaged; make it with 'dragoman resume {in_shell(run)}'"
         ) from error
-    return {name: report for name, report in scores.items() if isinstance(report, dict)}

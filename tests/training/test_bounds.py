@@ -59,7 +59,7 @@ def test_it_ends_outside_of_the_bound_and_keeps_what_was_within(tmp_path: Path) 
     (newest,) = chosen_checkpoints(tmp_path, 1)
     (best,) = chosen_checkpoints(tmp_path, 0)
     assert step_of(newest) == step_of(best) == 4, "a loss of exactly the bound is within it"
-    assert [step_of(path) for path in checkpoints(tmp_path)] == [4, 6]
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [0, 4, 6]
 
 
 def test_it_warns_once_when_the_bound_is_near(tmp_path: Path) -> None:

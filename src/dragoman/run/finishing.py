@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from torch import Tensor
 
 from dragoman.data.counted_pieces import counted_pieces
 from dragoman.data.store import DATA_DIRECTORY, Store
@@ -13,6 +17,7 @@ from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import story_of
 from dragoman.run.training_facts import training_facts
+from dragoman.run.weight_interpolation import best_between, step_outside
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
 from dragoman.saved.language_pieces import write_pieces
 from dragoman.saved.model import (
@@ -51,6 +56,47 @@ from dragoman.validation import (
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class _Scorer:
+    """Scores weights of a run on its sets, each process its share."""
+
+    config: ExperimentConfig
+    run: Path
+    vocabularies: Vocabularies
+    world: World
+    tell: Callable[[str], object]
+
+    def __call__(
+        self, weights: dict[str, Tensor], sets: dict[str, CorpusPart], what: str = "the model"
+    ) -> dict[str, Report]:
+        """Reports by set; ``what`` the weights are is told."""
+        model = build_model(self.config.model, self.vocabularies)
+        load_weights(model, merged(weights), self.run)
+        model.to(self.world.device)
+        reports = {}
+        for name, part in sets.items():
+            validation = validation_of(self.config, part, self.vocabularies, self.world)
+            if self.world.is_leader:
+                lines = f"{len(validation.references):,} sentences"
+                self.tell(f"scoring {what} on {name}: {lines}")
+            reports[name] = validation.report(model)
+        return reports
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What becomes the model of a run."""
+
+    checkpoints: list[Path]
+    """It is made from these, oldest first."""
+    weights: dict[str, Tensor]
+    """With those of an adapter apart."""
+    reports: dict[str, Report]
+    """Of the dev sets."""
+    share: float | None = None
+    """How far from the first of two checkpoints to the second, if not their mean."""
+
+
 def finish_run(
     config: ExperimentConfig,
     run: Path,
@@ -65,7 +111,35 @@ def finish_run(
     Returns:
         Reports by set, as also written to ``scores.json``.
     """
-    training = config.training
+    score = _Scorer(config, run, vocabularies, world, tell)
+    made = _made(score)
+    reports = made.reports | score(made.weights, config.test_sets())
+    if not world.is_leader:
+        return reports
+    _warn_of_a_bad_mean(config, run, made.checkpoints, reports)
+    write_scores(run, [path.name for path in made.checkpoints], reports, made.share)
+    training, last = config.training, made.checkpoints[-1]
+    if training.adapter is not None and training.start_from is not None:
+        of = training.start_from.digest or digest_of(training.start_from)
+        write_adapter(run / ADAPTER_FILE, made.weights, of)
+    kept = _made_for_the_last(run / MODEL_DIRECTORY)
+    kept += _pieces(run, vocabularies) if config.training.objective.translates else []
+    save_model(  # last: with it, the run is finished
+        run / MODEL_DIRECTORY,
+        saved_config(config, vocabularies),
+        vocabularies,
+        merged(made.weights),
+        origin=story_of(config),
+        facts=training_facts(config, run, read_progress(last), reports, world),
+        kept=kept,
+    )
+    return reports
+
+
+def _made(score: _Scorer) -> _Made:
+    """The checkpoints, or weights between two, that the configuration asks for."""
+    config, run, world = score.config, score.run, score.world
+    training, dev = config.training, config.dev_sets()
     count = training.average_checkpoints
     if training.ema_decay is not None:
         count = min(1, count)  # each checkpoint has a mean already
@@ -74,35 +148,15 @@ def finish_run(
     learned = average_weights(path / WEIGHTS_FILE for path in chosen)
     if training.ema_decay is not None:
         learned |= moving_average(chosen[-1])
-    weights = merged(learned)
-    model = build_model(config.model, vocabularies)
-    load_weights(model, weights, chosen[-1])
-    model.to(world.device)
-    reports = {}
-    for name, part in {**config.dev_sets(), **config.test_sets()}.items():
-        validation = validation_of(config, part, vocabularies, world)
-        if world.is_leader:
-            tell(f"scoring the model on {name}: {len(validation.references):,} sentences")
-        reports[name] = validation.report(model)
-    if not world.is_leader:
-        return reports
-    _warn_of_a_bad_mean(config, run, chosen, reports)
-    write_scores(run, [path.name for path in chosen], reports)
-    if training.adapter is not None and training.start_from is not None:
-        of = training.start_from.digest or digest_of(training.start_from)
-        write_adapter(run / ADAPTER_FILE, learned, of)
-    kept = _made_for_the_last(run / MODEL_DIRECTORY)
-    kept += _pieces(run, vocabularies) if config.training.objective.translates else []
-    save_model(  # last: with it, the run is finished
-        run / MODEL_DIRECTORY,
-        saved_config(config, vocabularies),
-        vocabularies,
-        weights,
-        origin=story_of(config),
-        facts=training_facts(config, run, read_progress(chosen[-1]), reports, world),
-        kept=kept,
-    )
-    return reports
+    made = _Made(chosen, learned, score(learned, dev))
+    newest = world.broadcast(lambda: step_outside(config, run))
+    if newest is None:
+        return made
+    between = best_between(config, run, newest, made.reports, partial(score, sets=dev))
+    if between is None:
+        return made
+    ends = [path_of(run, 0), path_of(run, newest)]
+    return _Made(ends, between.weights, between.reports, between.share)
 
 
 def _made_for_the_last(model: Path) -> list[Path]:

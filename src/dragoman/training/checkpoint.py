@@ -252,6 +252,7 @@ def _remedy(path: Path) -> str:
 def prune(run: Path, keep: int, progress: Progress) -> None:
     """Delete all but the newest ``keep`` checkpoints, the best and the newest within bounds.
 
+    Where bounds are watched, the first stays as well: the model may lie between it and the newest.
     One that a signal brought about is not among those, and is deleted when another is written.
     """
     found = checkpoints(run)
@@ -259,7 +260,7 @@ def prune(run: Path, keep: int, progress: Progress) -> None:
     if progress.best is not None:
         spared.add(progress.best.step)
     if progress.watched is not None:
-        spared.add(progress.watched.kept_step)
+        spared |= {0, progress.watched.kept_step}
     for checkpoint in found:
         if step_of(checkpoint) not in spared:
             remove_directory(checkpoint)

@@ -407,7 +407,7 @@ class Trainer:
         self._warn(
             f"training.bounds: {'stopped' if ends else 'outside'} at step {progress.step}: "
             f"{progress.watched.story(bounds, progress.watched.passed(bounds))}; "
-            + (f"the model is that of step {kept}" if ends else "training goes on for now")
+            + (f"the best within is step {kept}" if ends else "training goes on for now")
         )
         return False
 

@@ -122,7 +122,7 @@ def test_a_bound_that_cannot_be_met_leaves_the_model_as_it_was(
     command += ["--set", "training.bounds.general.patience=0"]
     outcome = dragoman(*command, "--run", run, "--json")
     assert outcome.code == 0, outcome.err
-    assert "the model is that of step 0" in (run / "metrics.jsonl").read_text("utf-8")
+    assert "the best within is step 0" in (run / "metrics.jsonl").read_text("utf-8")
     found = json.loads(outcome.out)["adaptation"]
     assert (found["adapted"], found["kept_step"]) == (False, 0)
     assert found["ended_by"] == "training.bounds"

@@ -156,7 +156,7 @@ def test_each_of_many_dev_sets_has_pairs_enough_to_watch(
     part = CorpusPart(path=str(tmp_path / "all.tsv"), source="en", target="de")
     monkeypatch.setattr(ParentModel, "general_parts", lambda self: [part])
     model = save_tiny_model(tmp_path / "model")
-    for count, pairs in ((1, 200), (2, 100), (4, 100)):
+    for count, pairs in ((1, 200), (3, 200), (4, 150), (7, 100)):
         sets = dict.fromkeys((f"set{n}" for n in range(count)), part)
         monkeypatch.setattr(ParentModel, "general_dev_sets", lambda self, found=sets: found)
         found = drawn(model, GeneralChoice(), tmp_path / f"text-{count}")

@@ -36,6 +36,15 @@ def test_what_to_change_where_nothing_was_gained(ended: str, remedy: str) -> Non
     assert ended in outcome and remedy in outcome
 
 
+def test_a_model_between_two_says_how_far_it_is() -> None:
+    report = AdaptationReport("model", 9, 9, "training.bounds", (KNOWN,), share=0.5)
+    assert "The model is 50% of the way from what it was to step 9, the best" in report.outcome()
+    values = report.to_json()
+    assert AdaptationReport.from_json(values) == report
+    del values["share"]  # as an earlier Dragoman wrote it
+    assert AdaptationReport.from_json(values).share == 1
+
+
 def test_a_report_with_a_new_set_is_read_as_it_was_written() -> None:
     report = AdaptationReport("model", 10, 8, "training.max_steps: 10", (NEW, KNOWN))
     values = report.to_json()

@@ -139,6 +139,11 @@ def is_factor(name: str) -> bool:
     return _MARK in name
 
 
+def is_down(name: str) -> bool:
+    """Whether a saved tensor is a factor ``A``, which does not begin as zero."""
+    return name.endswith(f"{_MARK}down")
+
+
 def changed_matrix(factor: str) -> str:
     """The name of the matrix that a factor changes."""
     return f"{factor.partition(_MARK)[0]}.weight"
@@ -159,7 +164,7 @@ def merged(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """
     found = {name: tensor for name, tensor in weights.items() if not is_factor(name)}
     for name in weights:
-        if not name.endswith(f"{_MARK}down"):
+        if not is_down(name):
             continue
         layer = name.partition(_MARK)[0]
         down, up, factor = (weights[f"{layer}{_MARK}{part}"] for part in ("down", "up", "factor"))

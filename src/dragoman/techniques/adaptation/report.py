@@ -20,6 +20,7 @@ from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import Progress
 from dragoman.translation.translator import Translator
+from dragoman.validation import read_share
 
 REPORT_FILE = "adaptation.md"
 _FEWEST_FOR_INTERVALS = 10
@@ -80,11 +81,13 @@ class AdaptationReport:
     steps: int
     """Steps taken."""
     kept_step: int
-    """The step whose weights are the model; 0 for the model as it was."""
+    """The step whose weights are the model, wholly or in part; 0 for the model as it was."""
     ended_by: str
     """What ended training, such as ``training.max_steps: 40``."""
     scores: tuple[AdaptationScore, ...]
     notes: tuple[str, ...] = ()
+    share: float = 1.0
+    """How far the model is on the way from what it was to that step."""
 
     @property
     def adapted(self) -> bool:
@@ -105,9 +108,12 @@ class AdaptationReport:
                 f"{self.ended_by}): the model is the one that it began with. Give more in-domain "
                 f"pairs, {remedy}"
             )
+        where = f"that of step {self.kept_step:,} of {self.steps:,}"
+        if self.share < 1:
+            where = f"{self.share:.0%} of the way from what it was to step {self.kept_step:,}"
         return (
-            f"The model is that of step {self.kept_step:,} of {self.steps:,}, the best of the "
-            f"domain within the bound; ended by {self.ended_by}"
+            f"The model is {where}, the best of the domain within the bound; ended by "
+            f"{self.ended_by}"
         )
 
     def table(self) -> str:
@@ -158,6 +164,9 @@ def measure(
     kept = progress.step if best is None else best.step
     if progress.watched is not None and (config.training.average_checkpoints or best is None):
         kept = progress.watched.kept_step
+    share = read_share(experiment.run)
+    if share is not None:
+        kept = progress.step
     sets = {**config.dev_sets(), **config.test_sets()}
     search = config.decoding.model_dump()
     scores: list[AdaptationScore] = []
@@ -168,7 +177,9 @@ def measure(
             models = [new] if is_new else [old, new] if kept else [old]
             scores += _scores(experiment, name, part, models, host, is_new=is_new)
     ended = ended_by(config, experiment.run) or "an interruption"
-    return AdaptationReport(str(parent), progress.step, kept, ended, tuple(scores), notes)
+    return AdaptationReport(
+        *(str(parent), progress.step, kept, ended, tuple(scores), notes, share or 1.0)
+    )
 
 
 def _scores(
