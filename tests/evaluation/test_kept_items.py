@@ -45,6 +45,14 @@ def test_the_rate_is_over_all_items_of_all_sources(pairs: list[tuple[str, str]])
     assert "glossary:terms.tsv" in score.signature and "nrefs" not in score.signature
 
 
+@pytest.mark.parametrize("name", ["12:30.tsv", "a|b.tsv"])
+def test_a_glossary_may_have_any_name(name: str) -> None:
+    config = EvaluationConfig(metrics=("terms",), glossary=name, confidence_samples=9)
+    (score,) = score_corpus(["1", ""], [["", ""]], config, side(["1", "2"]))
+    assert f"glossary:{name}|" in score.signature
+    assert score.value == 50 and score.confidence is not None
+
+
 SOURCES = [f"{n % 3} and {n % 5}" for n in range(60)]
 GOOD = SOURCES
 BAD = [line.replace("2", "x") for line in SOURCES]

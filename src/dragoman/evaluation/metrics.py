@@ -216,7 +216,8 @@ def score_corpus(
         )
         signature = str(metric.get_signature())
         # The interval is public only in sacrebleu's JSON, which rounds; six places lose nothing.
-        details = json.loads(found.format(width=6, is_json=True, signature=signature))
+        # It takes a signature apart at ":" and "|", which the name of a glossary may have.
+        details = json.loads(found.format(width=6, is_json=True, signature="nrefs:1"))
         confidence = None
         if "confidence_mean" in details:
             confidence = Confidence(details["confidence_mean"], details["confidence_var"])
