@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import (
     READS_SOURCE,
@@ -16,7 +17,11 @@ from dragoman.evaluation.metrics import (
     check_installed,
     score_corpus,
 )
-from dragoman.evaluation.significance import compare_systems, difference_interval
+from dragoman.evaluation.significance import (
+    SignificanceConfig,
+    compare_systems,
+    difference_interval,
+)
 
 CONFIG = EvaluationConfig(metrics=("terms",), glossary="some/terms.tsv")
 
@@ -74,6 +79,22 @@ def test_intervals_and_tests_are_those_of_other_metrics() -> None:
         BAD, GOOD, REFERENCES, config, metric="numbers", samples=100, source=side(SOURCES)
     )
     assert 0 < low < compared[1].difference < high
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
+def test_systems_are_compared_in_the_order_of_the_metrics(test: str) -> None:
+    config = EvaluationConfig(metrics=("numbers", "chrf", "placeholders", "bleu"))
+    how = parse(SignificanceConfig, {"test": test, "samples": 9}, "test")
+    given = {"good": GOOD, "bad": BAD}
+    compared = compare_systems(BAD, given, REFERENCES, config, how, source=side(SOURCES))
+    scores = [score_corpus(lines, REFERENCES, config, side(SOURCES)) for lines in given.values()]
+    assert [(one.system, one.metric, round(one.value, 9)) for one in compared] == [
+        (system, one.name, round(one.value, 9))
+        for system, found in zip(given, scores, strict=True)
+        for one in found
+    ]
+    numbers, chrf, *_ = compared
+    assert "case:" in chrf.signature and "case:" not in numbers.signature
 
 
 def test_what_they_lack_is_said() -> None:

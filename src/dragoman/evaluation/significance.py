@@ -107,7 +107,7 @@ def compare_systems(
         source: what the translations are of; needed for terms, placeholders and numbers.
 
     Returns:
-        For each system, in the order given, a comparison for each metric.
+        For each system, in the order given, a comparison for each metric, in their order.
 
     Raises:
         DataError: lines are missing or their numbers differ, or there is nothing to compare.
@@ -125,9 +125,11 @@ def compare_systems(
 
     signatures: dict[str, Any] = {}
     results: dict[str, Any] = {}
+    titles: dict[str, str] = {}  # what sacrebleu calls each metric
+    metrics = list(dict.fromkeys(evaluation.metrics))
     # What metrics are computed together decides what is drawn for them.
     for reads_source in (False, True):
-        names = [one for one in evaluation.metrics if (one in READS_SOURCE) == reads_source]
+        names = [one for one in metrics if (one in READS_SOURCE) == reads_source]
         if not names:
             continue
         test: Any = PairedTest(
@@ -142,19 +144,20 @@ def compare_systems(
         found = test()
         signatures |= found[0]
         results |= found[1]
+        titles |= zip(names, found[0], strict=True)
     is_bootstrap = config.test == "bootstrap"
     return [
         _comparison(
             system,
-            metric,
-            results[metric][0],
-            results[metric][row],
-            str(signature),
+            title,
+            results[title][0],
+            results[title][row],
+            str(signatures[title]),
             tails=2 if is_bootstrap else 1,
             least=_least_p(baseline, systems[system]) if is_bootstrap else 0.0,
         )
         for row, system in enumerate(systems, start=1)
-        for metric, signature in signatures.items()
+        for title in [titles[name] for name in metrics]
     ]
 
 
