@@ -26,6 +26,7 @@ from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
+from dragoman.validation import read_scores
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -376,6 +377,37 @@ class TestTestSets:
             assert rows[name].perplexity == pytest.approx(expected)
             found = (tmp_path / "translations" / f"{name}.news").read_text(encoding="utf-8")
             assert found.splitlines() == translator.translate(sources)
+
+    def test_models_that_write_context_are_scored_without_it(
+        self, recipes: list[Path], tmp_path: Path
+    ) -> None:
+        both = ["data.context={target: true}", "search.allow_tags=true"]
+        configs = {
+            "alone": read_experiment(recipes[0]),
+            "both": read_experiment(recipes[0], both),
+        }
+        contest = Contest.begin(configs, tmp_path, Budget(flops=FLOPS / 5))
+        test = contest.test
+        assert test.targets["alone"] == test.references
+        assert test.targets["both"][1] == " <sep> ".join(test.references[:2])
+        for row in contest.carry_out().rows:
+            known = read_scores(tmp_path / row.name)["news"]
+            assert row.perplexity == pytest.approx(known["perplexity"], rel=1e-4)
+            for score, metric in zip(row.scores, ("bleu", "chrf"), strict=True):
+                assert score.value == pytest.approx(known[metric]["value"])
+        with pytest.raises(ConfigError, match=r"--ensemble alone\+both: its members read news"):
+            Contest.begin(configs, tmp_path, Budget(flops=FLOPS), ensembles=[["alone", "both"]])
+
+    def test_trees_are_scored_with_the_tags_of_their_file(
+        self, recipes: list[Path], tmp_path: Path
+    ) -> None:
+        trees = tmp_path / "test.trees"
+        trees.write_text("(S (NP (NN dogs)) (VP (VBP bark)) (. .))\n", encoding="utf-8")
+        part = {"path": str(trees), "source": "words", "target": "brackets"}
+        configs = {"a": read_experiment(recipes[0], [f"data.test={json.dumps({'news': part})}"])}
+        test = read_common_test(configs, None)
+        assert test.targets["a"] == ["(S (NP XX )NP (VP XX )VP XX )S"]
+        assert test.references == ["(S (NP NN )NP (VP VBP )VP . )S"]
 
     def test_members_of_an_ensemble_read_the_same(
         self, recipes: list[Path], text: Path, tmp_path: Path

@@ -24,7 +24,11 @@ class CommonTest:
     name: str
     sources: dict[str, list[str]]
     """Sources by recipe, each as its model reads them: transformed, with tags in front."""
+    targets: dict[str, list[str]]
+    """References by recipe, each as its model would write them: behind their context, if it writes
+    that, too."""
     references: list[str]
+    """What all translations are scored against."""
     own_sources: list[str]
     """Those of the first recipe without tags and context."""
     languages: tuple[str, str]
@@ -70,15 +74,22 @@ def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
     common: list[Example] = []
     own_sources: list[str] = []
     sources: dict[str, list[str]] = {}
+    targets: dict[str, list[str]] = {}
     for recipe, config in configs.items():
         part = _part(config, name)
         assert part is not None, "it was found before"
-        found = [one for one in evaluation_examples(part) if one.tagged_source and one.target]
-        if not found:
+        read, scored = (evaluation_examples(one) for one in (part, part.scored()))
+        pairs = [
+            (one, other)
+            for one, other in zip(read, scored, strict=True)
+            if one.tagged_source and one.target
+        ]
+        if not pairs:
             raise DataError(f"{part.name}: no pair of {name} has both sides filled")
-        common = common or found
+        found, compared = (list(side) for side in zip(*pairs, strict=True))
+        common = common or compared
         own_sources = own_sources or [own_source(one, part) for one in found]
-        if [(one.line, one.target) for one in found] != [(o.line, o.target) for o in common]:
+        if [(o.line, o.target) for o in compared] != [(o.line, o.target) for o in common]:
             raise ConfigError(
                 f"{recipe}: its transforms leave other lines or references of {name} than the "
                 "first recipe's; use the same filters, and the same changes of the target, in all"
@@ -86,8 +97,10 @@ def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
         if [one.source for one in found] != [one.source for one in common]:
             log.warning("%s reads other sources of %s than the first recipe", recipe, name)
         sources[recipe] = [one.tagged_source for one in found]
+        targets[recipe] = [one.target for one in found]
     languages = common[0].source_language, common[0].target_language
-    return CommonTest(name, sources, [one.target for one in common], own_sources, languages)
+    references = [one.target for one in common]
+    return CommonTest(name, sources, targets, references, own_sources, languages)
 
 
 def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:

@@ -24,7 +24,6 @@ from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.core.files import atomic_write
 from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
 from dragoman.evaluation.significance import SignificanceConfig, SignificanceTest, compare_systems
-from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import claim
 from dragoman.saved.model import has_model
@@ -154,11 +153,11 @@ def _check_members(
             raise ConfigError(f"{label}: {name} is not among the recipes: {', '.join(configs)}")
     if len(set(members)) < len(members) or len(members) < 2:
         raise ConfigError(f"{label}: an ensemble has two or more members, each only once")
-    first, *others = [test.sources[name] for name in members]
-    if any(sources != first for sources in others):
+    first, *others = [(test.sources[name], test.targets[name]) for name in members]
+    if any(text != first for text in others):
         raise ConfigError(
-            f"{label}: its members read {test.name} with different tags or transforms; an ensemble "
-            "reads one source, so make them equal"
+            f"{label}: its members read {test.name} with different tags, transforms or context; an "
+            "ensemble reads one source, so make them equal"
         )
 
 
@@ -194,10 +193,7 @@ def _compare(
     runs = {name: [one.experiment for one in members] for name, members in systems.items()}
     # The members of an ensemble read the same.
     sources = {name: test.sources[members[0].name] for name, members in systems.items()}
-    found = {
-        name: _translate(name, members, output, sources[name], test)
-        for name, members in runs.items()
-    }
+    found = {name: _translate(name, members, output, test) for name, members in systems.items()}
     config = next(iter(runs.values()))[0].config
     part = {**config.dev_sets(), **config.test_sets()}[test.name]
     evaluation = config.evaluation_of(part)
@@ -227,19 +223,16 @@ class _Translated(NamedTuple):
 
 
 def _translate(
-    name: str,
-    members: Sequence[Experiment],
-    output: Path,
-    sources: Sequence[str],
-    test: CommonTest,
+    name: str, members: Sequence[Planned], output: Path, test: CommonTest
 ) -> _Translated:
     tell(f"{name}: translating {test.name} for its scores, then scoring the references")
-    translator = Translator.load(*(one.run for one in members))
+    translator = Translator.load(*(one.experiment.run for one in members))
+    sources, targets = test.sources[members[0].name], test.targets[members[0].name]
     with counting(f"{name}: translating", "sentences", len(sources)) as count:
         hypotheses = translator.translate(sources, progress=count)
     with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
         stream.writelines(f"{line}\n" for line in hypotheses)
-    scored = total(translator.score(sources, test.references))
+    scored = total(translator.score(sources, targets))
     return _Translated(hypotheses, perplexity(*scored))
 
 
