@@ -26,6 +26,8 @@ class DevText:
     """What it is called in tables."""
     sources: Sequence[str]
     references: Sequence[str]
+    scored: Sequence[str]
+    """The references as metrics read them: trees have their tags, which say what is punctuation."""
     own_sources: Sequence[str]
     """The sources without tags and context."""
     languages: tuple[str, str]
@@ -68,7 +70,8 @@ def text_of_files(
         raise DataError(f"{source}, {reference}: no pair with both sides filled")
     sources, references = [one.source for one in examples], [one.target for one in examples]
     languages = _languages(system)
-    return DevText(part.name, sources, references, sources, languages, _target_language(system))
+    language = _target_language(system)
+    return DevText(part.name, sources, references, references, sources, languages, language)
 
 
 def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText:
@@ -118,9 +121,10 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
         raise DataError(f"{part.name}: no pair with both sides filled")
     sources = [one.tagged_source if tagged else one.source for one in examples]
     references = [one.target for one in examples]
+    scored = [one.target for one in evaluation_examples(part.scored())]
     own = [own_source(one, part) for one in examples]
     languages = part.direction.source_language, part.direction.target_language
-    return DevText(f"{name} of {model}", sources, references, own, languages, languages[1])
+    return DevText(f"{name} of {model}", sources, references, scored, own, languages, languages[1])
 
 
 def _languages(system: TranslationSystem) -> tuple[str, str]:

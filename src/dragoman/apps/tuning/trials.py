@@ -168,9 +168,7 @@ class Tuning:
             self._text.sources, progress=progress, **search_of(values)
         )
         seconds = perf_counter() - started
-        (score,) = score_corpus(
-            translations, [self._text.references], self._evaluation, self._source
-        )
+        (score,) = score_corpus(translations, [self._text.scored], self._evaluation, self._source)
         return Trial(values, score, seconds, translations)
 
     def _chosen(self, trials: list[Trial]) -> Tuned:
@@ -185,7 +183,7 @@ class Tuning:
             (comparison,) = compare_systems(
                 first.translations,
                 {"best": best.translations},
-                [self._text.references],
+                [self._text.scored],
                 self._evaluation,
                 source=self._source,
             )
