@@ -507,6 +507,19 @@ class TestMistakes:
         arguments = ["compare", other, recipes[0], "--output", tmp_path / "output"]
         assert "other: a language model has no translations" in one_error(dragoman(*arguments), 2)
 
+    def test_classifiers_are_not_compared(self, recipes: list[Path]) -> None:
+        backbone = {"encoder_layers": 1, "d_model": 16, "d_ff": 32, "heads": 2}
+        other = read_experiment(
+            recipes[0],
+            [
+                f"model={json.dumps({'family': 'classifier', 'backbone': backbone})}",
+                *("evaluation.metrics=[accuracy]", "training.best_metric=accuracy"),
+                *("training.label_smoothing=0", "training.max_steps=1"),
+            ],
+        )
+        with pytest.raises(ConfigError, match="b: a classifier has no translations to compare"):
+            read_common_test({"b": other}, None)
+
     def test_the_same_file_by_another_name_is_the_same(
         self, recipes: list[Path], text: Path, tmp_path: Path, dragoman: CommandLine
     ) -> None:

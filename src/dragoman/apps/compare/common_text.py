@@ -40,7 +40,7 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
 
     Raises:
         ConfigError: a recipe lacks that set, or has another one, other references after its
-            transforms, other metrics or no source.
+            transforms, other metrics or no source, or is of a classifier.
         DataError: the set cannot be read or is empty.
     """
     first = next(iter(configs.values()))
@@ -52,6 +52,10 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
     for recipe, config in configs.items():
         if not config.model.reads_source:
             raise ConfigError(f"{recipe}: a language model has no translations to compare")
+        if config.model.writes_labels:
+            raise ConfigError(
+                f"{recipe}: a classifier has no translations to compare; 'dragoman train' scores it"
+            )
     if not first.evaluation.metrics:
         raise ConfigError("evaluation.metrics: empty; name at least one metric to compare by")
     for recipe, config in configs.items():
