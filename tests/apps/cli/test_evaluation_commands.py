@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -168,10 +169,20 @@ class TestByLength:
         ],
     )
     def test_mistakes(
-        self, options: list[str], problem: str, files: dict[str, Path], dragoman: CommandLine
+        self, options: list[str], problem: str, tmp_path: Path, dragoman: CommandLine
     ) -> None:
-        outcome = dragoman("evaluate", files["good"], files["reference"], *options)
+        """Told before anything is read: it may come from a translation of hours."""
+        outcome = dragoman("evaluate", tmp_path / "none", tmp_path / "none", *options)
         assert problem in one_error(outcome, 2)
+
+    def test_a_picture_without_matplotlib(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dragoman: CommandLine
+    ) -> None:
+        monkeypatch.delitem(sys.modules, "dragoman.apps.reports.plots", raising=False)
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        arguments = ["evaluate", tmp_path / "none", tmp_path / "none", "--by-length", "s"]
+        line = one_error(dragoman(*arguments, "--picture", tmp_path / "x.svg"), 7)
+        assert "matplotlib" in line
 
 
 def test_unequal_lengths(files: dict[str, Path], dragoman: CommandLine, tmp_path: Path) -> None:

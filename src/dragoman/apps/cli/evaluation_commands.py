@@ -169,6 +169,7 @@ def evaluate(
         _refuse_beside_evalb({*options, "baseline", "test"} - {"evalb"})
         _print_evalb(hypotheses, references, as_json)
         return
+    _check_by_length(options)
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
     from dragoman.text.lines import read_lines
@@ -332,6 +333,27 @@ def _compare(
     return compare_systems(baseline, systems, references, config, significance, source=source)
 
 
+def _check_by_length(options: dict[str, Any]) -> None:
+    """Refuse what the report for --by-length could not do, before anything is read or scored.
+
+    Raises:
+        UsageError: it is not wanted, or its picture is no SVG.
+        MissingExtraError: matplotlib is not installed.
+    """
+    if options["sources"] is None:
+        if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
+            raise click.UsageError(
+                "--beside, --bounds, --pieces and --picture need --by-length; add it"
+            )
+        return
+    if options["picture"]:
+        if options["picture"].suffix != ".svg":
+            raise click.UsageError(
+                f"--picture {options['picture']}: pictures are SVG; name it FILE.svg"
+            )
+        import dragoman.apps.reports.plots  # noqa: F401 - reports a missing package at once
+
+
 def _by_length(
     translations: dict[Path, list[str]],
     references: list[list[str]],
@@ -341,15 +363,7 @@ def _by_length(
 ) -> LengthReport | None:
     """The report for --by-length, drawn if --picture is given."""
     if options["sources"] is None:
-        if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
-            raise click.UsageError(
-                "--beside, --bounds, --pieces and --picture need --by-length; add it"
-            )
         return None
-    if options["picture"] and options["picture"].suffix != ".svg":
-        raise click.UsageError(
-            f"--picture {options['picture']}: pictures are SVG; name it FILE.svg"
-        )
     from dragoman.apps.reports.length_report import LengthReport, source_lengths, system_names
     from dragoman.evaluation.lengths import score_by_length
     from dragoman.text.lines import read_lines
