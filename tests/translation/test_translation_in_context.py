@@ -10,16 +10,17 @@ from types import SimpleNamespace
 import pytest
 import torch
 from tiny_model import save_tiny_adapter
+from torch import Tensor
 
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, build_model, load_model, read_config, save_model
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
 from dragoman.translation.domains import DomainRouter
@@ -97,6 +98,43 @@ def test_terms_of_the_context_are_not_demanded(vocabularies: Vocabularies) -> No
     assert asyncio.run(served()) == [("e",), (), ("d d",)]
     found = translating.translate_nbest(lines, glossary=glossary)
     assert [best.missing for best, *_ in found] == [("e",), (), ("d d",)]
+
+
+class Saying(Scorer):
+    """Finds some ids likely, one after another, and all others possible."""
+
+    position_limit = None
+
+    def __init__(self, ids: list[int], vocabulary: int) -> None:
+        logits = torch.zeros((len(ids) + 1, vocabulary))
+        logits[torch.arange(len(ids) + 1), [*ids, EOS]] = 4.0
+        self._table = logits.log_softmax(1)
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        return source[:, :1]
+
+    def start(self, memory: Tensor, beam: int = 1) -> Tensor:
+        return memory.new_zeros((len(memory) * beam, 1))
+
+    def step(self, target: Tensor, memory: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        return self._table[state], (state + 1).clamp(max=len(self._table) - 1)
+
+    def attention(self, target: Tensor, memory: Tensor) -> Tensor:
+        raise AssertionError("no coverage here")
+
+
+@pytest.mark.parametrize("said", ["d <sep> b", "b <sep> b"])
+def test_a_term_in_the_context_of_a_translation_does_not_count(
+    vocabularies: Vocabularies, said: str
+) -> None:
+    target = vocabularies.target
+    scorer = Saying(target.encode(said), len(target))
+    settings = SearchConfig(allow_tags=True, length_penalty=0)
+    model, context = build_model(CONFIG, vocabularies), ContextConfig(target=True)
+    translating = Translator([model], vocabularies, settings, scorer=scorer, context=context)
+    assert translating.translate(["a <sep> a"]) == ["b"]
+    ((best,),) = translating.translate_nbest(["a <sep> a"], glossary={"a": "d"})
+    assert (best.text, best.missing) == ("d", ())
 
 
 def test_long_context_is_left_out_rather_than_refused(vocabularies: Vocabularies) -> None:

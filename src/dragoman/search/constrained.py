@@ -47,6 +47,7 @@ def constrained_search(
     *,
     phrases: Sequence[Sequence[Phrase]],
     edges: WordEdges,
+    restart: int | None = None,
     beam: int,
     nbest: int,
     penalties: Penalties,
@@ -63,6 +64,7 @@ def constrained_search(
         rules: what may be generated besides.
         phrases: of each sentence.
         edges: of the target vocabulary.
+        restart: id behind the last of which the phrases must be; None: anywhere.
         beam: maximum unfinished hypotheses per sentence, at least 2.
         nbest: hypotheses wanted, at most ``beam``.
         penalties: of length and coverage.
@@ -72,7 +74,7 @@ def constrained_search(
     state = scorer.start(memory, beam)
     ranker = HypothesisScorer(scorer, source_mask, penalties)
     finished = Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
-    table = PhraseTable(phrases, edges, source.device)
+    table = PhraseTable(phrases, edges, source.device, restart)
     beams: Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
     progress = table.start(sentences.repeat_interleave(beam))

@@ -63,6 +63,16 @@ class PhraseProgress:
         """The given rows, in their order."""
         return PhraseProgress(*(getattr(self, one.name)[rows] for one in fields(self)))
 
+    def replaced(self, where: Tensor, other: PhraseProgress) -> PhraseProgress:
+        """Rows of another where ``where`` ``(rows,)`` is True."""
+        both = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return PhraseProgress(
+            *(
+                torch.where(where if mine.dim() == 1 else where.unsqueeze(1), theirs, mine)
+                for mine, theirs in both
+            )
+        )
+
     @property
     def complete(self) -> Tensor:
         """Rows with all of their phrases, ``(rows,)``."""
@@ -76,11 +86,17 @@ class PhraseTable:
         phrases: of each sentence; a phrase has at least one spelling, none of them empty.
         edges: of the target vocabulary.
         device: of the search.
+        restart: id behind which nothing in front of it counts; None: there is none.
     """
 
     def __init__(
-        self, phrases: Sequence[Sequence[Phrase]], edges: WordEdges, device: torch.device
+        self,
+        phrases: Sequence[Sequence[Phrase]],
+        edges: WordEdges,
+        device: torch.device,
+        restart: int | None = None,
     ) -> None:
+        self._restart = restart
         self.edges = WordEdges(*(tensor.to(device) for tensor in edges))
         width = max(1, *map(len, phrases))
         tries = [_Trie(one, width, edges.ends_in_word) for one in phrases]
@@ -158,7 +174,7 @@ class PhraseTable:
         phrase = torch.where(ended, ends.gather(1, place).squeeze(1), NONE)
         strict = ended & self._strict[nodes].gather(1, place).squeeze(1)
         met = torch.where(ended.unsqueeze(1), free, met)
-        return PhraseProgress(
+        after = PhraseProgress(
             progress.sentences,
             nodes,
             _marked(met, phrase, value=True),
@@ -166,6 +182,9 @@ class PhraseTable:
             ended,
             torch.where(strict, phrase, NONE),
         )
+        if self._restart is None:
+            return after
+        return after.replaced(pieces == self._restart, self.start(progress.sentences))
 
     def _pieces_of_met(self, progress: PhraseProgress) -> Tensor:
         return (self._needs[progress.sentences] * progress.met).sum(1)

@@ -184,6 +184,7 @@ def search(
     tags: TagSymbols | None = None,
     phrases: Sequence[Sequence[Phrase]] | None = None,
     edges: WordEdges | None = None,
+    restart: int | None = None,
     bounds: Sequence[Bounds] | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
@@ -203,6 +204,7 @@ def search(
         phrases: what each sentence's output must contain; with a beam of one, two hypotheses are
             followed.  Sampling cannot do this.
         edges: where words begin and end in the target vocabulary; needed with ``phrases``.
+        restart: id behind the last of which ``phrases`` must be; None: anywhere.
         bounds: what each sentence's output may be without being degenerate, if it must not be.
 
     Returns:
@@ -234,6 +236,7 @@ def search(
             rules,
             phrases=phrases,
             edges=edges,
+            restart=restart,
             beam=max(2, config.beam),
             nbest=config.nbest,
             penalties=penalties,

@@ -21,7 +21,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.text.examples import Example
 from dragoman.text.tags import check_tags
-from dragoman.text.vocabulary import Vocabularies, is_empty
+from dragoman.text.vocabulary import Vocabularies, Vocabulary, is_empty
 
 _RANDOM_LINES = 1000  # that a context is drawn from
 
@@ -72,6 +72,14 @@ class ContextConfig(Config):
         """A joined sentence without those before it."""
         return text.rpartition(self.separator)[2].strip()
 
+    def written_separator(self, vocabulary: Vocabulary) -> int | None:
+        """The id of the separator in outputs; None if they have no context.
+
+        Args:
+            vocabulary: of the targets.
+        """
+        return vocabulary.tag(self.separator) if self.target else None
+
     def shorter(self, text: str, tags: Sequence[str] = ()) -> str | None:
         """The same without the farthest sentence; None if nothing is left to leave out.
 
@@ -97,6 +105,19 @@ class ContextConfig(Config):
             lead.append(word)
             rest = later.lstrip()
         return lead, rest
+
+
+def behind_context(ids: Sequence[int], separator: int | None) -> list[int]:
+    """The ids of a sentence without those of its context, which the last separator follows.
+
+    Args:
+        ids: of both.
+        separator: its id; None if there is no context.
+    """
+    own = list(ids)
+    while separator in own:
+        own = own[own.index(separator) + 1 :]
+    return own
 
 
 class ContextWindow:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.context import ContextConfig
+from dragoman.text.context import ContextConfig, behind_context
 from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.vocabulary import Vocabularies
@@ -112,17 +112,15 @@ class DirectTranslation:
         )
 
     def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
-        ids, context = list(hypothesis.ids), self.context
-        if context is not None and context.target:
-            separator = self.vocabularies.target.tag(context.separator)
-            while separator in ids:  # what precedes it translates the context again
-                ids = ids[ids.index(separator) + 1 :]
-        text = self.vocabularies.target.decode(ids)
+        target, context = self.vocabularies.target, self.context
+        separator = None if context is None else context.written_separator(target)
+        ids = behind_context(hypothesis.ids, separator)
+        text = target.decode(ids)
         return Translation(
             text,
             hypothesis.score,
             hypothesis.log_probability,
-            self.vocabularies.target.pieces(ids),
+            target.pieces(ids),
             hypothesis.ended,
             missing=lacking(constraints, text if self.inline_tags is None else without_tags(text)),
             confidence=hypothesis.confidence,

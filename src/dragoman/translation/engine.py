@@ -21,6 +21,7 @@ from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.tag_structure import TagSymbols
 from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabularies
@@ -116,6 +117,7 @@ class TorchEngine:
         shortlist: searches a batch among the pieces that it lists, if outputs are restricted; not
             the second search for terms, which may need any.
         foreign: ids of other languages, which outputs may not contain; terms may.
+        context: which of the lines before it the models read a line with.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class TorchEngine:
         inline_tags: InlineTags | None = None,
         shortlist: ShortlistedSearch | None = None,
         foreign: Sequence[int] = (),
+        context: ContextConfig | None = None,
     ) -> None:
         keep_freed_memory()
         self._shortlist, self._foreign = shortlist, tuple(foreign)
@@ -137,11 +140,11 @@ class TorchEngine:
         self._tag_symbols = None
         if vocabularies is not None and inline_tags is not None:
             self._tag_symbols = TagSymbols.of(vocabularies, inline_tags)
-        self._constrained = (
-            None
-            if vocabularies is None
-            else ConstrainedSearch(scorer, vocabularies.target, self._tag_symbols)
-        )
+        self._constrained = None
+        if vocabularies is not None:
+            target = vocabularies.target
+            separator = None if context is None else context.written_separator(target)
+            self._constrained = ConstrainedSearch(scorer, target, self._tag_symbols, separator)
 
     @property
     def device(self) -> torch.device:

@@ -18,6 +18,7 @@ from torch import Tensor
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.phrases import Phrase, Spelling, WordEdges
 from dragoman.search.tag_structure import TagSymbols
+from dragoman.text.context import behind_context
 from dragoman.text.inline_tags import structure, symbols_in, without_tags
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.terminology import LexicalConstraint, missing
@@ -107,12 +108,18 @@ class ConstrainedSearch:
         scorer: gives log-probabilities.
         vocabulary: of the outputs.
         tags: the symbols of inline tags, if the model knows them.
+        separator: id behind which a translation begins, where outputs translate its context first.
     """
 
     def __init__(
-        self, scorer: Scorer, vocabulary: Vocabulary, tags: TagSymbols | None = None
+        self,
+        scorer: Scorer,
+        vocabulary: Vocabulary,
+        tags: TagSymbols | None = None,
+        separator: int | None = None,
     ) -> None:
         self._scorer, self._vocabulary, self._tags = scorer, vocabulary, tags
+        self._separator = separator
         self._speller = PhraseSpeller(vocabulary)
 
     def improve(
@@ -156,6 +163,7 @@ class ConstrainedSearch:
                 tags=None if self._tags is None else self._tags.to(source.device),
                 phrases=[phrases[place] for place in places],
                 edges=self._speller.edges,
+                restart=self._separator,
             )
             for place, hypotheses in zip(places, again, strict=True):
                 wanted = constraints[place]
@@ -170,7 +178,7 @@ class ConstrainedSearch:
         """How many phrases an output lacks."""
         if not constraints:
             return 0
-        text = self._vocabulary.decode(hypothesis.ids)
+        text = self._vocabulary.decode(behind_context(hypothesis.ids, self._separator))
         if self._tags is not None:
             text = without_tags(text)
         return len(missing(constraints, text))

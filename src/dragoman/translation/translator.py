@@ -105,7 +105,9 @@ class Translator:
         inline_tags: InlineTags | None = None,
     ) -> None:
         own = build_scorer(models)
-        local = TorchEngine(scorer or own, models, vocabularies, inline_tags=inline_tags)
+        local = TorchEngine(
+            scorer or own, models, vocabularies, inline_tags=inline_tags, context=context
+        )
         self._direct = DirectTranslation(
             engine or local,
             local,

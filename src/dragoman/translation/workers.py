@@ -76,6 +76,7 @@ def torch_engine(opened: OpenSystem) -> TorchEngine:
         inline_tags=opened.inline_tags,
         shortlist=opened.shortlist,
         foreign=opened.foreign,
+        context=opened.context,
     )
 
 
