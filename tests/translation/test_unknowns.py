@@ -18,13 +18,15 @@ from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.search.scorer import ModelScorer
 from dragoman.text.context import ContextConfig
-from dragoman.text.terminology import Terminology
+from dragoman.text.inline_tags import InlineTags
+from dragoman.text.terminology import LexicalConstraint, Terminology
 from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
 from dragoman.translation.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation
+from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
@@ -132,6 +134,22 @@ def test_a_term_that_is_copied_is_not_missing(
     assert refused.refused is not None and refused.missing is None and empty.missing is None
     (warning,) = [one for one in caplog.messages if "lacks" in one]
     assert warning.startswith("line 1: the translation lacks '☃☃'")
+
+
+def test_a_copied_term_with_a_tag_inside_is_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags = InlineTags(pairs=1, points=1)
+    translator = Translator.load(save_tiny_model(tmp_path / "model", inline_tags=tags))
+    looking(monkeypatch, [0, 1])
+    copy = UnknownCopier(
+        translator.local_engine, translator.vocabularies, 100, has_inline_tags=True
+    )
+    text, pieces = "☃<t1> b</t1>", ["▁", "<unk>", "<t1>", "▁b", "</t1>"]
+    line = Line(text, "", 0, (LexicalConstraint(("☃ b",)),))
+    marked = Translation("⁇<t1> b</t1>", -1.0, -1.0, pieces, ended=True, missing=("☃ b",))
+    ((found,),) = copy.stream(lambda lines: ([marked] for _ in lines), iter([line]), (), None)
+    assert (found.text, found.missing) == (text, ())
 
 
 def test_attention_decides_as_it_is_shown(model: Path) -> None:

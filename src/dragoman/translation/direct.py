@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.context import ContextConfig, behind_context
-from dragoman.text.inline_tags import InlineTags, without_tags
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.engine import Engine, TorchEngine
@@ -93,7 +93,10 @@ class DirectTranslation:
         else:
             check_copies(self.local.models, self.vocabularies, self.context)
             fitter = context_fitter(self.context, self.vocabularies, config, self.position_limit)
-            copier = UnknownCopier(self.local, self.vocabularies, config.tokens_at_once, fitter)
+            copier = UnknownCopier(
+                *(self.local, self.vocabularies, config.tokens_at_once, fitter),
+                has_inline_tags=self.inline_tags is not None,
+            )
             translated = copier.stream(stream.run, lines, self.tags, self.annotate)
         if watched is not None and warn_of_unused:
             return watched.warned(translated)
@@ -122,7 +125,7 @@ class DirectTranslation:
             hypothesis.log_probability,
             target.pieces(ids),
             hypothesis.ended,
-            missing=lacking(constraints, text if self.inline_tags is None else without_tags(text)),
+            missing=lacking(constraints, text, has_inline_tags=self.inline_tags is not None),
             confidence=hypothesis.confidence,
             faults=hypothesis.faults,
         )

@@ -158,10 +158,20 @@ def _translations(term: str, found: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(check_text(one, name) for one in each)
 
 
-def lacking(constraints: Constraints, text: str) -> tuple[str, ...] | None:
-    """The names of what a translation should contain and does not; None if nothing was wanted."""
+def lacking(
+    constraints: Constraints, text: str, *, has_inline_tags: bool = False
+) -> tuple[str, ...] | None:
+    """The names of what a translation should contain and does not; None if nothing was wanted.
+
+    Args:
+        constraints: what it should contain.
+        text: the translation.
+        has_inline_tags: whether symbols of inline tags in it are no text.
+    """
     if constraints is None:
         return None
+    if has_inline_tags:
+        text = without_tags(text)
     return tuple(one.name for one in missing(constraints, text))
 
 

@@ -70,6 +70,7 @@ class UnknownCopier:
         vocabularies: of the models.
         batch_tokens: size of a batch, padding included.
         fitter: has left out the farthest context of lines that are too long with it, if anything.
+        has_inline_tags: whether symbols of inline tags in a translation are no text.
     """
 
     def __init__(
@@ -78,9 +79,11 @@ class UnknownCopier:
         vocabularies: Vocabularies,
         batch_tokens: int,
         fitter: ContextFitter | None = None,
+        *,
+        has_inline_tags: bool = False,
     ) -> None:
         self._engine, self._vocabularies, self._size = engine, vocabularies, batch_tokens
-        self._fitter = fitter
+        self._fitter, self._has_inline_tags = fitter, has_inline_tags
 
     def stream(
         self,
@@ -112,9 +115,13 @@ class UnknownCopier:
             (whole,) = with_tags(tags, [text])
             copied = self(text, whole, translations)
             yield [
-                one if one is before else replace(one, missing=lacking(line.constraints, one.text))
+                one if one is before else replace(one, missing=self._lacking(line, one))
                 for one, before in zip(copied, translations, strict=True)
             ]
+
+    def _lacking(self, line: Line, translation: Translation) -> tuple[str, ...] | None:
+        has_inline_tags = self._has_inline_tags
+        return lacking(line.constraints, translation.text, has_inline_tags=has_inline_tags)
 
     def __call__(
         self, line: str, as_read: str, translations: Sequence[Translation]
