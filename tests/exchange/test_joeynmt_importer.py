@@ -109,6 +109,7 @@ def put(path: str, value: object) -> Callable[[dict[str, Any]], None]:
         (put("model.encoder.type", "recurrent"), ConfigError, "type: 'recurrent' cannot be"),
         (put("model.encoder.type", None), ConfigError, "type: 'recurrent' cannot be"),
         (put("model.decoder.alpha", 1.2), ConfigError, "alpha: 1.2 cannot be imported"),
+        (put("model.initializer", "xavier_normal"), ConfigError, "'xavier_normal' weighs resid"),
         (put("model.encoder.activation", "tanh"), ConfigError, "activation: 'tanh' cannot be"),
         (put("model.encoder.num_heads", 3), ConfigError, r"num_heads \(3\) .* differ"),
         (put("model.encoder.num_layers", "two"), DataError, "num_layers: expected int"),

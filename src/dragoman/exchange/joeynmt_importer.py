@@ -278,6 +278,11 @@ def _config(
     """
     encoder, decoder = options.section("encoder"), options.section("decoder")
     sides = (encoder, decoder)
+    if options.get("initializer") == "xavier_normal":  # it sets alpha, whatever the sections say
+        raise ConfigError(
+            f"{options.where}: {options.prefix}initializer: 'xavier_normal' weighs residual "
+            "connections as DeepNet does (Wang et al. 2022), which no family here can express"
+        )
     for side in sides:
         side.choice("type", ("transformer",), "recurrent")
         side.choice("alpha", (1.0,), 1.0)
