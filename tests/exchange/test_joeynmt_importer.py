@@ -147,6 +147,12 @@ def test_an_order_of_normalisation_that_nothing_says_is_refused(tmp_path: Path) 
     assert found.config.model.model_dump()["norm"] == "pre"
 
 
+def test_the_length_penalty_may_have_its_older_name(tmp_path: Path) -> None:
+    found = read(changed(tmp_path, put("testing.alpha", 1)))
+    assert found.config.search["length_penalty"] == 1.0
+    assert any("length penalty of 1," in note for note in found.notes)
+
+
 def test_what_is_done_to_text_before_is_told(tmp_path: Path) -> None:
     found = read(changed(tmp_path, put("data.src.normalize", True)))
     assert any("NFKC" in note for note in found.notes)

@@ -360,7 +360,9 @@ def _search(options: _Section) -> tuple[dict[str, Any], list[str]]:
     """Settings of search, and how theirs differ."""
     testing = options.section("testing", optional=True)
     beam = max(testing.of_type("beam_size", int, 1), 1)
-    penalty = max(testing.of_type("beam_alpha", float, 0.0), 0.0)
+    # An older name, which still wins.
+    name = "beam_alpha" if testing.get("alpha") is None else "alpha"
+    penalty = max(testing.of_type(name, float, 0.0), 0.0)
     notes = [
         f"Search: beam {beam} with a length penalty of {penalty:g}, the same as there. Unknown "
         "pieces are not put out unless search.allow_unknown is set."
