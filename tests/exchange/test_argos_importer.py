@@ -256,6 +256,25 @@ def test_package_translates_as_ctranslate2_does(
     assert len(set(ours)) == len(ours)
 
 
+def test_outputs_are_not_empty_as_there(tmp_path: Path) -> None:
+    def end(spec: Any) -> None:
+        spec.decoder.projection.bias[pieces_of(SENTENCEPIECE).index("</s>")] += 20
+
+    model = write_model(tmp_path / "model", adjust=end)
+    import_model(model, tmp_path / "ours")
+    splitter = sentencepiece.SentencePieceProcessor(model_file=str(SENTENCEPIECE))
+    theirs = ctranslate2.Translator(str(model), compute_type="float32")
+    results = theirs.translate_batch(
+        [splitter.encode(line, out_type=str) for line in LINES],
+        beam_size=1,
+        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
+    )
+    with dragoman.load(tmp_path / "ours") as translator:
+        ours = translator.translate(LINES, beam=1, **AS_THEIRS)
+    assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
+    assert all(ours)
+
+
 def test_package_of_an_early_version(tmp_path: Path) -> None:
     """Of CTranslate2 1.20.1: binary version 4, revision 3, no config.json, lists as text."""
     with zipfile.ZipFile(OLD) as archive:

@@ -73,6 +73,11 @@ def test_what_the_files_say_is_kept() -> None:
     assert (moses["scale_embeddings"], other["scale_embeddings"]) == (True, False)
 
 
+def test_outputs_are_not_empty_as_there() -> None:
+    """Its search does not end an output before the first piece."""
+    assert read(FAIRSEQ / "moses").config.search["minimum_length"] == 1
+
+
 def changed(tmp_path: Path, change: Callable[[dict[str, Any]], None], name: str = "moses") -> Path:
     """A copy of a model whose checkpoint is changed."""
     folder = tmp_path / "model"

@@ -76,7 +76,7 @@ def test_what_the_files_say_is_kept() -> None:
     assert (ours["norm"], others["norm"]) == ("pre", "post")
     assert (ours["activation"], others["activation"]) == ("swish", "gelu")
     assert (ours["scale_embeddings"], others["scale_embeddings"]) == (True, False)
-    assert first.search == {"beam": 1, "length_penalty": 0.0}
+    assert first.search == {"beam": 1, "length_penalty": 0.0, "minimum_length": 1}
 
 
 def changed(
@@ -151,6 +151,11 @@ def test_the_length_penalty_may_have_its_older_name(tmp_path: Path) -> None:
     found = read(changed(tmp_path, put("testing.alpha", 1)))
     assert found.config.search["length_penalty"] == 1.0
     assert any("length penalty of 1," in note for note in found.notes)
+
+
+def test_outputs_are_as_long_as_there(tmp_path: Path) -> None:
+    found = read(changed(tmp_path, put("testing.min_output_length", 3)))
+    assert found.config.search["minimum_length"] == 3
 
 
 def test_what_is_done_to_text_before_is_told(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ _LARGEST_SURPLUS = 2**20  # bytes
 _CHUNK_BYTES = 2**20
 _PADS = ("<blank>", "<pad>", "[PAD]")
 _BEAM, _PENALTY = 4, 0.2  # of Argos Translate
+_SHORTEST = 1  # piece of an output, by default of CTranslate2
 _KNOWN_CONFIG = frozenset(
     [
         "unk_token",
@@ -105,11 +106,12 @@ def _read(
     matrices.check_rows((len(pieces[0]), len(pieces[1])), model_directory / BINARY_FILE)
     rows, found = matrices.ours(sides, zero_start=theirs.zero_start)
     model, weights = theirs.read(rows, {**found, "source_end": tokens.source_end})
+    search = {"beam": _BEAM, "length_penalty": _PENALTY, "minimum_length": _SHORTEST}
     config = SavedConfig(
         source_language=known[0] or "source",
         target_language=known[1] or "target",
         model=model,
-        search={"beam": _BEAM, "length_penalty": _PENALTY, **_unknown(metadata, sides)},
+        search={**search, **_unknown(metadata, sides)},
     )
     return ForeignModel(
         config=config,

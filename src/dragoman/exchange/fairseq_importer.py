@@ -60,7 +60,7 @@ _REQUIRED: dict[str, tuple[object, ...]] = {
     "decoder_langtok": (False,),
     "prepend_bos": (False,),
 }
-_BEAM = 5  # of fairseq-generate, with a length penalty of 1
+_BEAM, _SHORTEST = 5, 1  # of fairseq-generate, with a length penalty of 1
 
 
 class FairseqImporter(Importer):
@@ -102,7 +102,7 @@ class FairseqImporter(Importer):
             source_language=found[0],
             target_language=found[1],
             model=model,
-            search={"beam": _BEAM, "length_penalty": 1.0},
+            search={"beam": _BEAM, "length_penalty": 1.0, "minimum_length": _SHORTEST},
         )
         return ForeignModel(
             config=config,

@@ -370,4 +370,5 @@ def _search(options: _Section) -> tuple[dict[str, Any], list[str]]:
     for key, without in (("repetition_penalty", (-1, 1)), ("no_repeat_ngram_size", (-1,))):
         if (value := testing.get(key, -1)) not in without:
             notes.append(f"testing.{key}: {value!r:.20} is not done here.")
-    return {"beam": beam, "length_penalty": penalty}, notes
+    shortest = max(testing.of_type("min_output_length", int, 1), 0)
+    return {"beam": beam, "length_penalty": penalty, "minimum_length": shortest}, notes
