@@ -9,6 +9,7 @@ import shutil
 import struct
 import tracemalloc
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,37 @@ def test_outputs_are_not_empty_as_there(tmp_path: Path) -> None:
         ours = translator.translate(LINES, beam=1, **AS_THEIRS)
     assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
     assert all(ours)
+
+
+def test_symbols_that_are_kept_whole_are_put_out_as_there(tmp_path: Path) -> None:
+    names = pieces_of(SENTENCEPIECE)
+    number = next(i for i, name in enumerate(names) if len(name) > 2 and i > 3)
+
+    def often(spec: Any) -> None:
+        spec.decoder.projection.bias[number] += 6
+
+    model = write_model(tmp_path / "model", adjust=often)
+    (file,) = model.glob("*_vocabulary.json")
+    symbol = ["<br>" if name == names[number] else name for name in names]
+    file.write_text(json.dumps(symbol), encoding="utf-8")
+    proto = import_module("sentencepiece.sentencepiece_model_pb2").ModelProto()
+    proto.ParseFromString(SENTENCEPIECE.read_bytes())
+    (piece,) = (one for one in proto.pieces if one.piece == names[number])
+    piece.piece, piece.score, piece.type = "<br>", 0.0, piece.USER_DEFINED
+    (model / "sentencepiece.model").write_bytes(proto.SerializeToString())
+    import_model(model, tmp_path / "ours")
+    theirs = ctranslate2.Translator(str(model), compute_type="float32")
+    splitter = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
+    results = theirs.translate_batch(
+        [splitter.encode(line, out_type=str) for line in LINES],
+        beam_size=1,
+        max_decoding_length=12,
+        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
+    )
+    with dragoman.load(tmp_path / "ours") as translator:
+        ours = translator.translate(LINES, beam=1, maximum_length=12, **AS_THEIRS)
+    assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
+    assert "<br>" in "".join(ours)
 
 
 def test_package_of_an_early_version(tmp_path: Path) -> None:

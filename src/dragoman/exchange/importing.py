@@ -20,6 +20,7 @@ from dragoman.saved.directions import usage
 from dragoman.saved.model import SavedConfig, build_model, load_weights, save_model, weights_of
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
+from dragoman.text.vocabulary import Vocabulary
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 
@@ -73,7 +74,7 @@ def import_model(
         raise DataError(f"{path}: no such file or directory")
     tell(f"reading {path} as a model of {importer.name}")
     found = importer.read(path, languages)
-    config = _with_direction(found.config)
+    config = _with_symbols(_with_direction(found.config), found.vocabularies.target)
     _check_usable(config, path)
     weights = _checked(found, path)
     parameters = sum(tensor.numel() for tensor in weights.values())
@@ -98,6 +99,17 @@ def _with_direction(config: SavedConfig) -> SavedConfig:
         source_language=config.source_language, target_language=config.target_language
     )
     return config.model_copy(update={"directions": (direction,)})
+
+
+def _with_symbols(config: SavedConfig, target: Vocabulary) -> SavedConfig:
+    """With outputs that may have tags, if some are pieces like others to the toolkit.
+
+    Such are the symbols that a sentencepiece model was told to keep whole, as ``<br>``; what asks
+    for a language is only read.
+    """
+    if len(target.tags) == len(target.language_tags):
+        return config
+    return config.model_copy(update={"search": {**config.search, "allow_tags": True}})
 
 
 def _check_usable(config: SavedConfig, path: Path) -> None:
