@@ -111,6 +111,18 @@ def test_older_checkpoints_are_the_same_model(tmp_path: Path) -> None:
     assert all(torch.equal(older.weights[name], new.weights[name]) for name in new.weights)
 
 
+@pytest.mark.parametrize("shape", [(), (4, 12)])
+def test_joined_projections_of_no_three_parts_are_refused(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    def change(checkpoint: dict[str, Any]) -> None:
+        as_in_version_0_6(checkpoint)
+        checkpoint["model"]["encoder.layers.0.self_attn.in_proj_weight"] = torch.zeros(shape)
+
+    with pytest.raises(DataError, match=r"model\.pt: encoder.*in_proj_weight has the shape \["):
+        read(changed(tmp_path, change))
+
+
 def set_option(name: str, value: object) -> Callable[[dict[str, Any]], None]:
     def change(checkpoint: dict[str, Any]) -> None:
         setattr(checkpoint["cfg"]["model"], name, value)

@@ -170,7 +170,7 @@ class _Checkpoint:
             raise DataError(f"{file}: neither 'args' nor 'cfg' holds options")
         options = _Options(values, file)
         options.check(_REQUIRED)
-        return cls(options, _split_projections(dict(tensors_in(found["model"], file))))
+        return cls(options, _split_projections(dict(tensors_in(found["model"], file)), file))
 
 
 def _named(options: object) -> dict[str, Any]:
@@ -180,11 +180,21 @@ def _named(options: object) -> dict[str, Any]:
     return dict(options) if isinstance(options, dict) else {}
 
 
-def _split_projections(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Queries, keys and values apart: until 0.8 they were one matrix."""
+def _split_projections(tensors: dict[str, Tensor], file: Path) -> dict[str, Tensor]:
+    """Queries, keys and values apart: until 0.8 they were one matrix.
+
+    Raises:
+        DataError: one has no three parts.
+    """
     for name in [name for name in tensors if re.search(r"\.in_proj_(weight|bias)$", name)]:
         stem, _, kind = name.rpartition(".in_proj_")
-        for letter, part in zip("qkv", tensors.pop(name).chunk(3), strict=True):
+        joined = tensors.pop(name)
+        if not joined.dim() or len(joined) % 3:
+            raise DataError(
+                f"{file}: {name} has the shape {list(joined.shape)}, expected those of queries, "
+                "keys and values in it; its files do not belong together"
+            )
+        for letter, part in zip("qkv", joined.tensor_split(3), strict=True):
             tensors[f"{stem}.{letter}_proj.{kind}"] = part.clone()
     return tensors
 
