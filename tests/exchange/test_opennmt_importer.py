@@ -196,6 +196,18 @@ def test_a_file_that_names_both_sides_is_for_both(tmp_path: Path) -> None:
         importer_from("opennmt").read(folder, ("en", "de"))  # for the target alone
 
 
+def test_files_are_named_after_languages_with_a_region(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    shutil.copytree(POSITIONS, folder)
+    shutil.copy(folder / "sentencepiece.model", folder / "spm.pt_BR.model")
+    (folder / "sentencepiece.model").rename(folder / "spm.zh-CN.model")
+    found = importer_from("opennmt").read(folder, ("pt-BR", "zh_CN"))
+    assert found.config.target_language == "zh_CN"
+    (folder / "spm.pt_BR.model").write_bytes(b"of the source")
+    with pytest.raises(DataError, match=r"spm\.pt_BR\.model: not a sentencepiece model"):
+        importer_from("opennmt").read(folder, ("pt-BR", "zh_CN"))
+
+
 def test_merges_of_subword_nmt(tmp_path: Path) -> None:
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")

@@ -137,6 +137,10 @@ def _file_of(
 
 
 def _tells(file: Path, words: Iterable[str | None]) -> bool:
-    """Whether one of the words is a part of a file's name."""
-    parts = file.name.lower().replace("_", ".").replace("-", ".").split(".")
-    return any(word is not None and word.lower() in parts for word in words)
+    """Whether one of the words, which may have parts as pt-BR has, is within a file's name."""
+    name = _in_dots(file.name)
+    return any(word is not None and _in_dots(word) in name for word in words)
+
+
+def _in_dots(name: str) -> str:
+    return f".{name.lower().replace('_', '.').replace('-', '.')}."
