@@ -106,6 +106,12 @@ def test_the_pieces_of_a_paragraph_join_to_it(text: str) -> None:
         ("```\ncode\n```\n\n    more\n", "```\ncode\n```\n\n    more\n"),
         ("say <code>ls -l</code> now", "SAY <code>ls -l</code> NOW"),
         ("Set\next\n---\n", "SET\nEXT\n---\n"),
+        ("a<br>b **c<br/>d** e", "A<br>B **C<br/>D** E"),
+        ("**a  \nb** [c\\\nd](u)", "**A  \nB** [C\\\nD](u)"),
+        (
+            "|a|\n|-|\n|<ul><li>b *c*</li><li>d</li></ul>|",
+            "|A|\n|-|\n|<ul><li>B *C*</li><li>D</li></ul>|",
+        ),
         ('word\n\n<img src="a"\n     width="9">\n', 'WORD\n\n<img src="a"\n     width="9">\n'),
         ("\ufeffone\n", "\ufeffONE\n"),
         ("", ""),
@@ -118,6 +124,17 @@ def test_layout_stays_as_it_is(source: str, expected: str | None) -> None:
         assert found.startswith("| A \\| B |")
     else:
         assert found == expected
+
+
+def test_elements_that_end_lines_end_texts_too() -> None:
+    texts: list[str] = []
+
+    def model(text: str) -> str:
+        texts.append(text)
+        return text
+
+    file_by(model, "a.md", "a<br>b **c  \nd** e <li>f g\n")
+    assert texts == ["a", "b c", "d e", "f g"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ _NAMES_OF_NO_PROSE = """
     applet code embed iframe math noembed noframes object plaintext pre samp script style svg
     textarea tt var xmp
 """
-_BLOCKS, NO_PROSE = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NAMES_OF_NO_PROSE.split())
+BLOCKS, NO_PROSE = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NAMES_OF_NO_PROSE.split())
 
 
 def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
@@ -39,7 +39,7 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
     """
     options = options or MarkupOptions()
     ignored = NO_PROSE | {name.lower() for name in options.ignored_tags}
-    blocks = _BLOCKS | {name.lower() for name in options.splitting_tags}
+    blocks = BLOCKS | {name.lower() for name in options.splitting_tags}
     blocks -= {name.lower() for name in options.non_splitting_tags}
     tokens, rest = _without_rest(list(html_tokens(text)))
 

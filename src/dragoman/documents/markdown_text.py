@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from markdown_it import MarkdownIt
 
-from dragoman.documents.html import NO_PROSE
+from dragoman.documents.html import BLOCKS, NO_PROSE
 from dragoman.documents.markdown_inline import (
     Environment,
     InlinePiece,
@@ -170,7 +170,7 @@ class MarkdownPassages:
         return RawMarkup((piece.name,), text_shape(html.unescape(piece.raw)))
 
     def _markup_pieces(self, pieces: Sequence[InlinePiece]) -> Iterator[MarkupPiece | RawMarkup]:
-        depth = at = 0
+        at = 0
         while at < len(pieces):
             piece = pieces[at]
             at += 1
@@ -181,8 +181,7 @@ class MarkdownPassages:
             elif piece.kind == "softbreak":
                 yield MarkupPiece("text", " ", " ")
             elif piece.kind == "hardbreak":
-                raw = RawMarkup((piece.raw[: piece.raw.index("\n")] + KEPT_BREAK,), piece.shape)
-                yield raw if depth <= 0 else self._mark("point", raw)
+                yield RawMarkup((piece.raw[: piece.raw.index("\n")] + KEPT_BREAK,), piece.shape)
             elif piece.kind in {"code_inline", "autolink"}:
                 yield self._mark("atom", RawMarkup((piece.raw,), piece.shape), piece.text)
             elif piece.kind == "html_inline":
@@ -196,11 +195,10 @@ class MarkdownPassages:
                     yield self._mark("atom", RawMarkup((written,), shape), content)
                     at = hidden
                     continue
-                depth += {"open": 1, "close": -1}.get(kind, 0)
-                yield self._mark(kind, RawMarkup((piece.raw,), piece.shape), name=name)
+                raw = RawMarkup((piece.raw,), piece.shape)
+                yield raw if name in BLOCKS else self._mark(kind, raw, name=name)
             elif piece.kind.endswith(("_open", "_close")):
                 name, _, end = piece.kind.rpartition("_")
-                depth += 1 if end == "open" else -1
                 partner = self._label_of(pieces, at - 1) if piece.kind == "link_close" else ""
                 yield self._mark(
                     "open" if end == "open" else "close",
