@@ -156,6 +156,16 @@ def test_only_what_would_be_markup_is_escaped(said: str, expected: str) -> None:
 def test_emphasis_that_markdown_cannot_write_is_html() -> None:
     found = file_by(lambda _: "(Haus)boot", "a.md", "a **(house)** boat\n")
     assert structure(found) == structure("a **(house)** boat\n")
+    found = file_by(lambda _: "重要：set_x、*", "a.md", "**important:** set_x, *\n")
+    assert found == "<strong>重要：</strong>set_x、*\n"
+
+
+@pytest.mark.parametrize(
+    "mark", ["{{ site.base_url }}", "https://a.b/c_d?e=1&f=~g", "%(a_b)d", r"{\*would\*}"]
+)
+def test_what_programs_read_is_not_escaped_with_the_words_beside_it(mark: str) -> None:
+    source = f"Go \\<there> by {mark}, *please*.\n"
+    assert file_by(lambda text: text.replace("Go", "Geh"), "a.md", source) == f"Geh{source[2:]}"
 
 
 def test_a_paragraph_is_as_wide_as_it_was() -> None:

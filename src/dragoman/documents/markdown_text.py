@@ -30,6 +30,7 @@ from dragoman.documents.numbered_marks import (
     number_of,
     text_and_numbers,
 )
+from dragoman.translation.service.placeholders import protected
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "label", "title"]
 """Where a text is, which decides what of it would be markup; a label describes an image."""
@@ -37,6 +38,10 @@ Setting = Literal["paragraph", "heading", "underlined", "cell", "label", "title"
 _SIGNS = re.compile(r"[\\`*_\[\]<&~]")
 _ALL_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
 _FIRST_SIGN = re.compile(r"^(\d{0,9})([#>+=|:.)-])")
+_MOST_CAUTION = 3
+_CAUTION = ((0, False), (1, False), (2, False), (0, True), (1, True), (2, True), (3, True))
+"""How a passage is written, until it means what it should: levels of caution, and whether emphasis
+is HTML; see :class:`_Writing`."""
 # In front of these, a line is not broken: at its start, they would be markup.
 _UNBREAKABLE = re.compile(r"[-+*=#>|~`<:]|\d+[.)]")
 _MOST_MARKS = 100
@@ -110,7 +115,7 @@ class MarkdownPassages:
 
     def written(self, passage: Passage, translations: Sequence[str]) -> str:
         """A passage with its texts replaced; as it was, if there is no safe way to write them."""
-        for level, uses_tags in ((0, False), (1, False), (1, True), (2, True)):
+        for level, uses_tags in _CAUTION:
             writing = _Writing(self, translations, level, uses_tags, passage.setting)
             text, meaning = writing.write(passage.segments)
             for lines in _laid_out(text, passage):
@@ -302,7 +307,8 @@ class _Writing:
     Args:
         passages: know what numbers mean.
         translations: of all texts, with numbers for their markup.
-        level: which signs are escaped: none; those that may be markup; all.
+        level: which signs are escaped: none; those that may be markup, but not in what programs
+            read, which may do so before Markdown does; these too; all.
         uses_tags: whether emphasis is written as HTML, which may begin and end anywhere.
         setting: where the passage is.
     """
@@ -352,10 +358,15 @@ class _Writing:
     def _escaped(self, text: str, *, starts: bool) -> str:
         if not self._level:
             return text
-        text = (_SIGNS if self._level == 1 else _ALL_SIGNS).sub(r"\\\g<0>", text)
-        if starts and self._level == 1:
-            text = _FIRST_SIGN.sub(r"\1\\\2", text.lstrip(" "))
-        return text
+        if self._level == _MOST_CAUTION:
+            return _ALL_SIGNS.sub(r"\\\g<0>", text)
+        written, end = [], 0
+        for start, stop in protected(text) if self._level == 1 else ():
+            if text[start] not in "<&`":
+                written += [_SIGNS.sub(r"\\\g<0>", text[end:start]), text[start:stop]]
+                end = stop
+        text = "".join([*written, _SIGNS.sub(r"\\\g<0>", text[end:])])
+        return _FIRST_SIGN.sub(r"\1\\\2", text.lstrip(" ")) if starts else text
 
 
 def _starts_line(written: Sequence[str]) -> bool:
