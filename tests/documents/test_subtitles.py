@@ -82,6 +82,14 @@ def test_lines_are_of_about_the_same_length() -> None:
     assert [len(line) for line in found] == [24, 24]
 
 
+@pytest.mark.parametrize(("name", "head"), [("a.srt", ""), ("a.vtt", "WEBVTT\n\n")])
+def test_spaces_are_those_of_the_translation_and_some_break_no_line(name: str, head: str) -> None:
+    first = "Oui" * 8 + "\u00a0?"
+    second = "«\u00a0" + "Non" * 5 + "\u202f!\u00a0» はい\u3000そう"
+    found = file_by(lambda _: f"{first} {second}", name, f"{head}{TIMES}\none\n")
+    assert found == f"{head}{TIMES}\n{first}\n{second}\n"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -173,19 +173,19 @@ class SubtitleDocument:
 
     def _words(self, parts: Iterable[str | int]) -> Iterator[_Word]:
         """What lines may be broken between, each with the tags that it touches."""
-        written, columns, gap, is_spaced = "", 0, "", False
+        written, columns, gap, space = "", 0, "", ""
         for part in parts:
             units = [self._tags[part]] if isinstance(part, int) else _UNIT.findall(part)
             for unit in units:
                 is_text = not isinstance(part, int)
-                if is_text and unit.isspace():
-                    is_spaced = True
+                if is_text and _SPACE.fullmatch(unit):
+                    space = unit[0]
                     continue
                 breaks = is_text and columns and _is_wide(unit) and unit not in _CLOSING
-                if is_spaced or breaks:
+                if space or breaks:
                     yield _Word(written, columns, gap)
-                    written, columns, gap = "", 0, " " if is_spaced else ""
-                is_spaced = False
+                    written, columns, gap = "", 0, space
+                space = ""
                 written += self._safe(unit) if is_text else unit
                 columns += _columns(unit) if is_text else 0
         yield _Word(written, columns, gap)
@@ -208,10 +208,11 @@ class _Word:
 
 
 _LIKE_TAG = re.compile(r"<(?=[A-Za-z/])|\{(?=\\)")
-_UNIT = re.compile(
-    r"\s+|[\u1100-\u115f\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]|"
-    r"[^\s\u1100-\u115f\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]+"
-)
+_NO_BREAK = r"\u00a0\u2007\u202f"
+"""Spaces at which no line is broken, as in front of French exclamation marks."""
+_SPACE = re.compile(rf"[^\S{_NO_BREAK}]+")
+_UNSPACED = r"\u1100-\u115f\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
+_UNIT = re.compile(rf"{_SPACE.pattern}|[{_UNSPACED}]|(?:[^\s{_UNSPACED}]|[{_NO_BREAK}])+")
 """White space, a sign of a script without spaces, or a word of another."""
 
 
@@ -233,7 +234,7 @@ def _balanced(words: Sequence[_Word], columns: int) -> list[str]:
         words: in order.
         columns: of a line at most, unless a word is longer.
     """
-    width = sum(word.columns + len(word.gap) for word in words)
+    width = sum(word.columns + _columns(word.gap) for word in words)
     lines = _broken(words, columns)
     for narrower in range(math.ceil(width / len(lines)), columns):
         found = _broken(words, narrower)
@@ -246,7 +247,7 @@ def _broken(words: Sequence[_Word], columns: int) -> list[str]:
     lines: list[str] = []
     filled = 0
     for word in words:
-        more = word.columns + len(word.gap)
+        more = word.columns + _columns(word.gap)
         if lines and filled + more <= columns:
             lines[-1] += word.gap + word.written
             filled += more
