@@ -48,6 +48,21 @@ def test_the_target_has_the_branches_that_it_needs() -> None:
     assert message(expected, "en") == "{n, plural, one {# file} other {# files}}"
 
 
+def test_the_number_may_be_written_as_an_argument() -> None:
+    source = "{n, plural, =0 {no files} one {{n} file} other {{ n, number } files of {m}}}"
+    assert texts(source, "ru") == [
+        "no files",
+        "1 file",
+        *(f"{number} files of {{m}}" for number in (3, 5, 5)),
+    ]
+    assert message(source, "de", "x {}") == (
+        "{n, plural, =0 {x no files} one {x {n} file} other {x { n, number } files of {m}}}"
+    )
+    assert message(source, "ru").startswith("{n, plural, =0 {no files} one {{n} file} few {{ n, ")
+    others = "{n, plural, offset:1 one {{n}} other {{n} of {m, plural, other {{n} {m} files}}}}"
+    assert texts(others, "ja") == ["{n} of {n} 3 files"]
+
+
 def test_an_offset_stays_in_front_of_all_branches() -> None:
     source = "{n, plural, offset:1 one {you and #} =0 {none} other {you and # more}}"
     assert message(source, "ja") == "{n, plural, offset:1 =0 {none} other {you and # more}}"

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import MarkedDocument
@@ -26,7 +26,7 @@ from dragoman.documents.string_values import (
     same_tags,
 )
 
-_CHOOSES = re.compile(r"\{\s*[\w.-]+\s*,\s*(plural|select|selectordinal)\s*,")
+_CHOOSES = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
 _OFFSET = re.compile(r"(?:\s*offset:\s*\d+)?")
 _SELECTOR = re.compile(r"\s*(=\d{1,18}|[\w-]+)\s*\{")
@@ -80,6 +80,8 @@ class _Branch:
 class _Choice:
     head: str
     """As ``{count, plural,``, with an offset."""
+    argument: str
+    """Its number, which is written as ``#``, too; empty if an offset makes them differ."""
     kind: Literal["plural", "select", "selectordinal"]
     branches: tuple[_Branch, ...]
     tail: str
@@ -131,23 +133,34 @@ class MessageValue(StringValue):
         return set(found) != set(names)
 
 
+class _Sample(NamedTuple):
+    """A number that a branch is for."""
+
+    number: int
+    argument: str
+    """See :class:`_Choice`."""
+
+
 class _Leaf:
     """A sentence of a message, for one choice of all its branches."""
 
-    def __init__(self, source: str, number: int | None, *, is_markup: bool) -> None:
+    def __init__(self, source: str, sample: _Sample | None, *, is_markup: bool) -> None:
         self.source = source
         quoted = [(one.start(), one.end()) for one in _QUOTED.finditer(source)]
-        spans = dict.fromkeys(_arguments(source), "")
+        arguments = _arguments(source)
+        spans = dict.fromkeys(arguments, "")
         for one in filled_in(source):
             if not any(one[0] < stop and start < one[1] for start, stop in (*spans, *quoted)):
                 spans[one] = ""
-        hashes = [] if number is None else [one.span() for one in re.finditer("#", source)]
+        hashes = [] if sample is None else [one.span() for one in re.finditer("#", source)]
         hashes = [one for one in hashes if not _is_within(one, [*spans, *quoted])]
-        atoms = {one: source[slice(*one)] for one in spans}
-        atoms |= dict.fromkeys(hashes[:1], str(number)) | dict.fromkeys(hashes[1:], "#")
+        atoms = {one: source[slice(*one)] for one in [*spans, *hashes]}
+        if sample is not None:
+            counts = [one for one in arguments if _is_count(source[slice(*one)], sample.argument)]
+            atoms |= dict.fromkeys(sorted([*hashes, *counts])[:1], str(sample.number))
         ordered = dict(sorted(atoms.items()))
         doubles = "''" in source
-        signs = "{}" if number is None else "{}#"
+        signs = "{}" if sample is None else "{}#"
 
         def reading(raw: str) -> str:
             return _unquoted(html.unescape(raw) if is_markup else raw)
@@ -174,18 +187,24 @@ def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool
     return any(start <= span[0] and span[1] <= stop for start, stop in others)
 
 
+def _is_count(argument: str, name: str) -> bool:
+    """Whether an argument is the number of a name and nothing but that, as ``{n}``."""
+    found, *kind = (one.strip() for one in argument[1:-1].split(","))
+    return bool(name) and found == name and kind in ([], ["number"])
+
+
 def _prepared(
-    message: _Message, language: str, number: int | None, *, is_markup: bool
+    message: _Message, language: str, sample: _Sample | None, *, is_markup: bool
 ) -> Iterator[str | _Leaf]:
     """What stays of a message, and its sentences."""
     for part in message:
         if isinstance(part, str):
-            yield _Leaf(part, number, is_markup=is_markup)
+            yield _Leaf(part, sample, is_markup=is_markup)
             continue
         yield part.head
-        for branch, sample in _branches(part, language):
+        for branch, number in _branches(part, language):
             yield branch.selector
-            inner = number if sample is None else sample
+            inner = sample if number is None else _Sample(number, part.argument)
             yield from _prepared(branch.message, language, inner, is_markup=is_markup)
             yield "}"
         yield part.tail
@@ -203,20 +222,19 @@ def _branches(choice: _Choice, language: str) -> Iterator[tuple[_Branch, int | N
     forms = plural_forms(language, "cardinal" if choice.kind == "plural" else "ordinal")
     pattern = given["other"].selector
     for name, form in forms.items():
-        chosen = choose_source(form, name, given, has_number="#" in _raw(given.get(name)))
+        has_number = name in given and _writes_number(given[name], choice.argument)
+        chosen = choose_source(form, name, given, has_number=has_number)
         selector = given[name].selector if name in given else pattern.replace("other", name)
-        has_number = chosen == name
         branch = replace(given[chosen], selector=selector, name=name)
-        number = form.sample(writes_number=has_number or form.is_singular)
+        number = form.sample(writes_number=chosen == name or form.is_singular)
         # "5th" for any number, as "3th" is none.
         is_plain = choice.kind == "selectordinal" and chosen == "other" and _PLAIN in form.numbers
         yield branch, _PLAIN if is_plain else number
 
 
-def _raw(branch: _Branch | None) -> str:
-    if branch is None:
-        return ""
-    return "".join(one if isinstance(one, str) else "#" for one in branch.message)
+def _writes_number(branch: _Branch, name: str) -> bool:
+    raw = "".join(one if isinstance(one, str) else "#" for one in branch.message)
+    return "#" in raw or any(_is_count(raw[slice(*one)], name) for one in _arguments(raw))
 
 
 def _whole(message: _Message) -> _Message:
@@ -317,10 +335,10 @@ def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice,
     if tail is None or "other" not in [one.name for one in branches]:
         raise _NoMessageError("no branch 'other'")
     kind: Literal["plural", "select", "selectordinal"] = (
-        "plural" if head[1] == "plural" else "select" if head[1] == "select" else "selectordinal"
+        "plural" if head[2] == "plural" else "select" if head[2] == "select" else "selectordinal"
     )
-    begin = source[head.start() : start]
-    return _Choice(begin, kind, tuple(branches), tail[0]), tail.end()
+    begin, argument = source[head.start() : start], head[1] if start == head.end() else ""
+    return _Choice(begin, argument, kind, tuple(branches), tail[0]), tail.end()
 
 
 def _argument_end(source: str, place: int) -> int:
