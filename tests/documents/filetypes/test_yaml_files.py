@@ -40,6 +40,13 @@ en:
 """
 
 
+@pytest.mark.parametrize("end", [" \n", "\n   \n", "\n\n \n", " "])
+@pytest.mark.parametrize("style", ["|", "|+", ">-"])
+def test_white_space_behind_a_block_stays(style: str, end: str) -> None:
+    source = f"a: {style}\n  some text{end}"
+    assert translated("a.yml", source) == source.replace("some text", "SOME TEXT")
+
+
 def test_scalars_keep_their_style() -> None:
     found = translated("a.yml", FILE, "pl")
     for line in (

@@ -234,7 +234,7 @@ def _block(old: str, text: str, *, folded: bool) -> str | None:
     if not indents or starts_with_space or _UNSAFE.search(text) or "\r" in old:
         return None
     indent = min(indents, key=len)
-    kept = text.rstrip("\n")
+    kept = text.rstrip()
     if folded and re.search(r"\n[ \t]", kept):
         return None
     parts = re.split(r"(\n+)", kept) if folded else kept.split("\n")
