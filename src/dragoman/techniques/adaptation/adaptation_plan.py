@@ -31,7 +31,6 @@ _MOST_TIMES = 8
 # rates about ten times those of fine-tuning.
 _FASTER = {"full": 1.0, "ewc": 1.0, "lora": 10.0}
 _VALIDATIONS = 10
-_PATIENCE = 4
 _PER_STEP, _FEWEST_GENERAL, _MOST_GENERAL = 40, 500, 20_000
 
 
@@ -45,7 +44,6 @@ class AdaptationPlan:
     peak_learning_rate: float
     warmup_steps: int
     validation_steps: int
-    patience: int
     replay_weight: float
     """Weight of a token of general text relative to an in-domain token."""
     general_pairs: int
@@ -89,7 +87,6 @@ def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") ->
         peak_learning_rate=float(f"{rate:.3g}"),
         warmup_steps=max(1, min(50, steps // 10)),
         validation_steps=max(4, steps // _VALIDATIONS),
-        patience=_PATIENCE,
         replay_weight=float(f"{weight:.3g}"),
         general_pairs=min(_MOST_GENERAL, max(_FEWEST_GENERAL, _PER_STEP * steps)),
     )

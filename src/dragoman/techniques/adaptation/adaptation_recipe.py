@@ -74,8 +74,8 @@ def recipe(
         "keep_checkpoints": 2,
         "average_checkpoints": 0,
         "best_metric": "chrf",
-        # The chrF of a few pairs stays the same for long, however much their loss falls.
-        "patience": None if repeats_dev else plan.patience,
+        # The chrF of a few lines may fall for long while their loss does; the best step is kept.
+        "patience": None,
         "log_steps": max(1, plan.validation_steps // 2),
         "bounds": {name: {"may_lose": may_lose} for name in general.dev_sets},
     }
