@@ -84,6 +84,23 @@ def test_everything_is_there_as_json(corpus: Path, tmp_path: Path, dragoman: Com
     assert terms["access point"]["renderings"][0]["forms"] == ["Zugangspunkt", "Zugangspunkts"]
 
 
+def test_stop_words_are_compared_as_the_text_is_normalised(
+    tmp_path: Path, dragoman: CommandLine
+) -> None:
+    """However an accent is encoded, and whatever follows the word in its line."""
+    corpus, stops = tmp_path / "corpus.tsv", tmp_path / "stops.txt"
+    pairs = [("château", "castle"), ("forêt", "forest")]
+    rows = [f"{source} ({n})\t{target} ({n})" for n in range(9) for source, target in pairs]
+    corpus.write_text("\n".join(["fr\ten", *rows]) + "\n", encoding="utf-8")
+    stops.write_text("Cha\u0302teau \n", encoding="utf-8")
+    arguments = ("terms", corpus, "--json", "--source", "fr", "--target", "en")
+    found = [
+        {term["source"] for term in json.loads(dragoman(*arguments, *more).out)["terms"]}
+        for more in ([], ["--stop-words", stops])
+    ]
+    assert found == [{"château", "forêt"}, {"forêt"}]
+
+
 def test_the_attention_of_a_model_decides_what_translates_a_term(
     corpus: Path, tmp_path: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     from dragoman.apps.material import Choice, find_part
     from dragoman.text.glossary import Glossary
     from dragoman.text.lines import read_lines
+    from dragoman.text.normalization import normalize
     from dragoman.text.term_extraction import TermLimits
 
     model, files = model_and_files(paths, options["target_language"])
@@ -130,7 +131,9 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
         options["inconsistent"],
     )
     without = [Glossary.read(path, languages) for path in options["without"]]
-    stopped = None if stops is None else frozenset(word.casefold() for word in read_lines(stops))
+    stopped = None
+    if stops is not None:  # as the words of the pairs, which are cleaned
+        stopped = frozenset(normalize(word).casefold() for word in read_lines(stops))
     corpus, aligned = _aligned(model, part, options)
     found = find_terms(corpus, aligned, languages[0], limits=limits, without=without, stops=stopped)
     if options["details"] is not None:
