@@ -80,6 +80,13 @@ def test_a_file_is_found_again_in_pairs(tmp_path: Path) -> None:
     assert table.within("Red houses", "Haus") == []
 
 
+def test_a_dictionary_is_found_however_its_accents_are_encoded(tmp_path: Path) -> None:
+    path = tmp_path / "segments.tsv"
+    path.write_text("source\ttarget\nCafe\u0301 \t Kaffee\u00a0haus\n", encoding="utf-8")
+    found = SegmentTable.read(path).within("Café der Stadt", "Das Kaffee haus dort")
+    assert found == [("Café", "Kaffee haus")]
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

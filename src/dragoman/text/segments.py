@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dragoman.core.errors import DataError
 from dragoman.text.lines import read_lines
+from dragoman.text.normalization import normalize
 from dragoman.text.stop_words import stop_words
 from dragoman.text.term_extraction import TokenizedPair, linked_span, linked_words, ngrams
 from dragoman.text.tokens import Word
@@ -116,7 +117,9 @@ class SegmentTable:
 
     @classmethod
     def read(cls, path: Path) -> SegmentTable:
-        """Read the file that ``dragoman segments`` writes.
+        """Read the file that ``dragoman segments`` writes, or a dictionary in its form.
+
+        Its text is normalised, as that of the pairs is.
 
         Raises:
             DataError: the file is missing, is no such file, or has no segments.
@@ -129,8 +132,8 @@ class SegmentTable:
             )
         segments = []
         for number, line in lines:
-            sides = line.split("\t")
-            if len(sides) != 2 or not all(side.strip() for side in sides):
+            sides = [normalize(side) for side in line.split("\t")]
+            if len(sides) != 2 or not all(sides):
                 raise DataError(
                     f"{path}:{number}: {line!r:.60} is not a segment, a tab and its translation"
                 )
