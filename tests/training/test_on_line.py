@@ -137,6 +137,15 @@ def test_sources_fit_into_the_positions_of_the_model() -> None:
     assert made.source.size(1) <= 9
 
 
+def test_a_target_as_long_as_the_model_has_positions_is_translated() -> None:
+    """Its tag would be one too many, so the end is left out of the question alone."""
+    batch = replace(make_batch([[4]], [[6, 7, 8, 6, 7, 8, 6]]), parts=torch.tensor([0]))
+    model = tiny_model(positions="learned", max_positions=8)
+    made = stream(longest=7).completed(batch, model)
+    assert rows(made)[0][0] == 4 and made.source.size(1) <= 8
+    assert made.target_output.equal(batch.target_output)
+
+
 @pytest.mark.parametrize(("stop", "temperature"), [(2, 0.0), (5, 1.0), (6, 0.0)])
 def test_training_is_resumed_bit_for_bit(
     trainer: MakeTrainer, tmp_path: Path, stop: int, temperature: float

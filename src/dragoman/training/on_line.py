@@ -84,19 +84,21 @@ class BackTranslated(CompletedStream):
         sources = [real_ids(row) for row in batch.source.tolist()]
         targets = batch.target_output.tolist()
         rows = batch.rows.tolist()
+        fitting = None if model.position_limit is None else model.position_limit - 1
+        limit = self._longest if fitting is None else min(self._longest, fitting)
         for part, wanted in self._wanted.items():
             places = [place for place, number in enumerate(numbers) if number == part]
             if not places:
                 continue
             found = self._translate(
                 model,
-                [[*wanted.tags, *real_ids(targets[place])] for place in places],
+                # A target may have all positions, and then leaves none for tags in front.
+                [[*wanted.tags, *real_ids(targets[place])][:fitting] for place in places],
                 wanted.settings,
                 numbers=[rows[place] for place in places],
                 seed=torch.initial_seed(),  # the trainer sets it from the step
                 never=wanted.never,
             )
-            limit = min(self._longest, (model.position_limit or self._longest + 1) - 1)
             for place, ids in zip(places, found, strict=True):
                 sources[place] = [*sources[place], *ids][:limit]
         source, mask = (one.to(batch.source.device) for one in pad_sources(sources))
