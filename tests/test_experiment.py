@@ -20,6 +20,7 @@ from dragoman.core.errors import ConfigError, DataError, InterruptedRunError, Sa
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
+from dragoman.run.prepared_text import prepare_run
 from dragoman.saved.model import (
     CONFIDENCE_FILE,
     CONVERTED_DIRECTORY,
@@ -174,6 +175,26 @@ def test_a_pair_too_long_for_learned_positions_is_told_before_training(
     assert not (tmp_path / "r" / "checkpoints").exists()
     shorter = [*settings, "data.max_pieces=39"]
     train(Experiment.create(read_experiment(configuration(corpus), shorter), tmp_path / "shorter"))
+
+
+def test_what_grows_in_an_epoch_keeps_to_learned_positions(corpus: Path, tmp_path: Path) -> None:
+    """Subword sampling and tags behind random transforms make a sentence longer than its text."""
+    source, target = tmp_path / "long.en", tmp_path / "long.de"
+    source.write_text("eleven " * 20 + "\n", encoding="utf-8")
+    target.write_text("elf " * 20 + "\n", encoding="utf-8")
+    known = "path: train.tsv, source: en, target: de"
+    noise = "{kind: noise, drop: 0.0}, {kind: tag, tags: [<x>]}"
+    settings = [
+        f"data.train=[{{{known}}}, {{source: {source}, target: {target}, transforms: [{noise}]}}]",
+        *("model.positions=learned", "vocabulary.sampling=0.9", "training.max_steps=3"),
+    ]
+    config = read_experiment(configuration(corpus), settings)
+    prepared = prepare_run(config, tmp_path / "prepared")
+    longest = max(prepared.store.longest(side) for side in ("source", "target"))
+    config = read_experiment(
+        configuration(corpus), [*settings, f"model.max_positions={longest + 1}"]
+    )
+    train(Experiment.create(config, tmp_path / "run"))
 
 
 FAMILIES = {

@@ -154,8 +154,8 @@ class Batches:
     """The batches of any epoch, as seen by one of several ranks.
 
     The sentences of a step are a pure function of (store, step_tokens, seed, epoch, vocabularies,
-    sampling, parts, sampling_temperature).  Every epoch groups and orders the pairs again, and
-    shows every row as often as the weight of its part says.  Ranks and ``device_tokens`` divide
+    sampling, parts, sampling_temperature, longest).  Every epoch groups and orders the pairs again,
+    and shows every row as often as the weight of its part says.  Ranks and ``device_tokens`` divide
     each step, see :func:`~dragoman.data.grouping.divide`.
 
     Args:
@@ -174,6 +174,8 @@ class Batches:
         sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
         chosen: numbers of the store's parts that are shown; None shows all.
         apart: whether what is drawn at random is drawn in another process, beside a GPU.
+        longest: maximum pieces of a side that gets other ones than are stored; by default that of
+            the store.
 
     Raises:
         ConfigError: the weights of the parts are so small that an epoch would be empty.
@@ -194,6 +196,7 @@ class Batches:
         sampling_temperature: float | None = None,
         chosen: Collection[int] | None = None,
         apart: bool = False,
+        longest: int | None = None,
     ) -> None:
         rewrites = any(
             part.epoch_transforms
@@ -229,7 +232,8 @@ class Batches:
                 sampling=sampling,
                 batch_tokens=step_tokens,
                 seed=seed % 2**30,
-                rewriter=Rewriter(store, vocabularies, parts, seed) if rewrites else None,
+                rewriter=Rewriter(store, vocabularies, parts, seed, longest) if rewrites else None,
+                longest=longest,
             )
             self._sampler = SamplerApart(sampler) if apart else sampler
             self._planned_tokens = sampler.planned_tokens

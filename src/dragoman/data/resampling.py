@@ -69,6 +69,7 @@ class Sampler:
         batch_tokens: the budget of a batch.
         seed: seed of the sample that estimates how much longer sentences become.
         rewriter: changes the text first, if a part of the corpus has random transforms.
+        longest: maximum number of pieces of a side that is split again; by default the store's.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class Sampler:
         batch_tokens: int,
         seed: int,
         rewriter: Rewriter | None = None,
+        longest: int | None = None,
     ) -> None:
         self._store = store
+        self._longest = store.manifest.max_pieces if longest is None else longest
         self._rewriter = rewriter
         self._vocabularies = vocabularies
         self._sampling = sampling
@@ -146,7 +149,7 @@ class Sampler:
             *sentences,
             self._vocabularies.source if side == "source" else self._vocabularies.target,
             sampling=self._sampling,
-            max_pieces=self._store.manifest.max_pieces,
+            max_pieces=self._longest,
             seed=2 * seed + (side == "target"),
         )
 

@@ -77,12 +77,19 @@ class Rewriter:
         vocabularies: vocabularies of the store.
         parts: all parts of the corpus in the store.
         seed: seed of the random transforms.
+        longest: maximum number of pieces of a changed side; by default the store's.
     """
 
     def __init__(
-        self, store: Store, vocabularies: Vocabularies, parts: Sequence[CorpusPart], seed: int
+        self,
+        store: Store,
+        vocabularies: Vocabularies,
+        parts: Sequence[CorpusPart],
+        seed: int,
+        longest: int | None = None,
     ) -> None:
         self._store, self._vocabularies, self._seed = store, vocabularies, seed
+        self._longest = store.manifest.max_pieces if longest is None else longest
         self._heads: dict[tuple[str, ...], list[int]] = {}
         self._parts = {
             number: _Part(
@@ -106,7 +113,7 @@ class Rewriter:
         """Sources and targets of ``rows`` in ``epoch``.
 
         A side that holds an unknown piece, whose text is lost, keeps its words, and so does the
-        other if both would change.  A pair that would have more pieces on a side than the store's
+        other if both would change.  A pair that would have more pieces on a side than the
         maximum, or none, is changed only by the transforms that draw nothing; if that does not fit
         either, its words stay as stored, behind the tags of these transforms, and the end of the
         source is cut off.
@@ -135,15 +142,14 @@ class Rewriter:
 
     def _fits(self, row: _Row, source: list[int], target: list[int]) -> bool:
         """Whether a changed pair may be trained on."""
-        longest = self._store.manifest.max_pieces
         is_full = bool(target and (source or not row.after.source))
-        return is_full and max(len(source), len(target)) <= longest
+        return is_full and max(len(source), len(target)) <= self._longest
 
     def _cut(self, row: _Row, source: list[int]) -> list[int]:
         """The stored words behind new tags, without what is too much at the end."""
         head = self._head(row.after.tags)
         body = row.source_ids or source[len(head) :]
-        return [*head, *body][: self._store.manifest.max_pieces]
+        return [*head, *body][: self._longest]
 
     def _changed_rows(
         self,

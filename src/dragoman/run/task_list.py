@@ -119,7 +119,14 @@ def _batches(
         sampling_temperature=config.data.sampling_temperature,
         chosen=parts,
         apart=world.device.type == "cuda",
+        longest=_longest(config),
     )
+
+
+def _longest(config: ExperimentConfig) -> int:
+    """Maximum pieces of a side that becomes longer than it is stored: the end symbol fits, too."""
+    longest, positions = config.data.max_pieces, config.model.position_limit
+    return longest if positions is None else min(longest, positions - 1)
 
 
 def _objective(
