@@ -236,6 +236,18 @@ def test_terms_are_of_one_side(values: dict[str, Any]) -> None:
     assert all(not part.transforms for part in found.data.dev_sets.values())
 
 
+@pytest.mark.parametrize(("glossary", "kept"), [("terms.tsv", False), ("terms.tbx.gz", True)])
+def test_terms_are_counted_where_the_glossary_has_both_languages(
+    glossary: str, kept: bool, values: dict[str, Any]
+) -> None:
+    """A table is of one direction: of the other, its rate would say nothing, or be an error."""
+    metrics = ["bleu", "terms", "numbers"]
+    values["evaluation"] = {"metrics": metrics, "glossary": glossary}
+    found = reversed_recipe(recipe(values)).evaluation
+    assert found.glossary == (glossary if kept else None)
+    assert found.metrics == tuple(name for name in metrics if kept or name != "terms")
+
+
 def test_terms_are_annotated_in_one_way_and_scored_by_a_glossary(values: dict[str, Any]) -> None:
     part = values["data"]["train"][0]
     values["data"]["train"] = [

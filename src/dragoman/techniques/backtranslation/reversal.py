@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from dragoman.core.config import parse
@@ -14,6 +15,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import read_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
+from dragoman.text.glossary_files import is_tbx
 from dragoman.text.scripts import script_shares
 from dragoman.text.transforms.tagging import reversed_tags
 
@@ -102,7 +104,7 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     # How the model is validated and, by default, translates.
     # Lengths of outputs are those of the other language, which the run measures.
     values["search"].update({"sampling": None, "mbr": None, "length_ratio": None})
-    values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
+    values["evaluation"] |= {"bleu_tokenize": _tokenizer(config), **_terms(config)}
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
 
 
@@ -179,6 +181,14 @@ def _tokenizer(config: ExperimentConfig) -> str:
         return config.evaluation.bleu_tokenize
     sources = (pair.source for part in config.dev_sets().values() for pair in read_pairs(part))
     return best_tokenizer(script_shares(_characters(sources)))
+
+
+def _terms(config: ExperimentConfig) -> dict[str, Any]:
+    """The glossary and the metrics: a table has the terms of one language, TBX those of both."""
+    glossary, metrics = config.evaluation.glossary, config.evaluation.metrics
+    if glossary is not None and not is_tbx(Path(glossary)):
+        glossary, metrics = None, tuple(name for name in metrics if name != "terms")
+    return {"glossary": glossary, "metrics": metrics}
 
 
 def _characters(lines: Iterable[str]) -> Counter[str]:
