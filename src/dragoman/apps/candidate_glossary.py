@@ -45,7 +45,7 @@ class ReadPairs:
     """Sources and targets, normalised."""
     words: Sequence[TokenizedPair]
     left_out: int
-    """Pairs of overlong sides, and those beyond the most that can be aligned at once."""
+    """Pairs without words, of overlong sides, and beyond the most that can be aligned at once."""
 
 
 def read_corpus(
@@ -55,7 +55,8 @@ def read_corpus(
 
     Args:
         part: the corpus.
-        prepare: changes both sides of a pair before they are split into words.
+        prepare: changes both sides of a pair before they are split into words; a pair without
+            words is left out.
 
     Raises:
         DataError: the corpus is missing, broken or empty.
@@ -107,7 +108,6 @@ def aligned_by_model(translator: Translator, corpus: ReadPairs, tell: Progress) 
 
     Raises:
         ConfigError: it has no attention over the source.
-        DataError: a line is too long for it.
     """
     from dragoman.translation.aligning import attention_links
 
@@ -124,11 +124,14 @@ def aligned_alone(corpus: ReadPairs, tell: Progress) -> list[Aligned]:
 
 
 def prepared_for(translator: Translator) -> Callable[[str, str], tuple[str, str]]:
-    """Both sides as a model splits them."""
+    """Both sides as a model splits them; nothing of a pair that is too long for it."""
+    from dragoman.translation.aligning import too_long
+
     source, target = translator.vocabularies
 
     def prepare(one: str, other: str) -> tuple[str, str]:
-        return as_split(source, one), as_split(target, other)
+        split = as_split(source, one), as_split(target, other)
+        return ("", "") if too_long(translator, *split) else split
 
     return prepare
 

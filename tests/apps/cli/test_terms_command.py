@@ -145,6 +145,19 @@ def test_models_that_align_nothing(corpus: Path, tmp_path: Path, dragoman: Comma
     assert "does not translate into" in one_error(dragoman("terms", model, corpus, "--to", "fr"), 2)
 
 
+def test_pairs_that_are_too_long_for_a_model_are_left_out(
+    corpus: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    with corpus.open("a", encoding="utf-8") as stream:
+        stream.write("device {0}\tGerät {0}\n".format("a b c d e " * 25))
+    limited = save_tiny_model(tmp_path / "limited", max_source_pieces=120)
+    for model, left_out in ((limited, 1), (save_tiny_model(tmp_path / "model"), 0)):
+        outcome = dragoman("terms", model, corpus, "--json")
+        assert outcome.code == 0, outcome.err
+        found = json.loads(outcome.out)
+        assert (found["pairs"], found["pairs_left_out"]) == (37 - left_out, left_out)
+
+
 def test_bad_input(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     assert "no such file" in one_error(dragoman("terms", tmp_path / "none.tsv"), 3)
     assert "--to is of a MODEL" in one_error(dragoman("terms", corpus, "--to", "de"), 2)
