@@ -206,6 +206,18 @@ def test_a_tag_is_never_the_mean_of_its_characters() -> None:
     assert lineage(child, parent.source)[child.tag("<2en>")] == []
 
 
+@every_kind
+def test_tags_within_the_text_change_nothing(kind: str) -> None:
+    """Such as those of context and markup: they are split into no pieces."""
+    config = VocabularyConfig(size=len(PARENTS[kind].source) + ROOM[kind], tags=TAGS)
+    marked = [((f"{line}<2en> <2ru> {line}", ""), weight) for (line, _), weight in weighted(NEW)]
+    plain = [((f"{line} {line}", ""), weight) for (line, _), weight in weighted(NEW)]
+    one, other = (
+        extend_vocabularies(PARENTS[kind], text, config, seed=1).source for text in (marked, plain)
+    )
+    assert one.fingerprint == other.fingerprint
+
+
 def test_a_piece_that_is_there_is_merged_and_not_added_again() -> None:
     """The vocabulary may have split a word so that two pairs make the same piece."""
     words = [(["ab", "c", "d"], 5), (["a", "bc"], 3)]

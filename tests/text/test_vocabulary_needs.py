@@ -109,6 +109,25 @@ def test_a_tag_that_is_lacking_is_reason_enough(kind: str) -> None:
     assert found.extended.source.tags and "<2de>" in " ".join(found.described())
 
 
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_tags_within_the_text_are_spelt_in_no_characters(kind: str) -> None:
+    """Those of markup and context are in the vocabulary, or will be, as they are."""
+    tags = ("<t1>", "</t1>", "<x1>", "<sep>")
+    marked = [(f"{source}<t1> <sep> {source}</t1>", f"{target}<x1>") for source, target in GENERAL]
+    plain = [(f"{source} {source}", target) for source, target in GENERAL]
+    config = VocabularyConfig.model_validate({"kind": kind, "size": 44, "tags": tags})
+    knowing = train_vocabularies(marked, config, seed=1)
+    assert not set("<>/1") & set(knowing.source.pieces(range(len(knowing.source))))
+    for parent, lacking in ((knowing, ()), (PARENTS[kind], tags)):
+        found, same = (
+            vocabulary_needs(parent, weighted, config, seed=1, general=weighted)
+            for weighted in ([(pair, 1.0) for pair in text] for text in (marked, plain))
+        )
+        assert found.tags == lacking
+        assert (found.sides, found.pieces) == (same.sides, same.pieces)
+        assert not any(side.lacking or side.characters for side in found.sides)
+
+
 def test_text_without_sources_has_needs_of_its_targets_alone() -> None:
     found = needs_of("bytes", [("", target) for _, target in pairs(ENGLISH, RUSSIAN, 50)])
     assert found.sides[0].fertility == found.sides[0].saved == 0

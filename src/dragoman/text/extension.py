@@ -10,6 +10,7 @@ gets the pieces of a model trained on the new text, with their log-probabilities
 from __future__ import annotations
 
 import heapq
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -152,7 +153,8 @@ def growth(
             f"the {side}vocabulary is a fixed list of pieces from another toolkit, which cannot be "
             "extended; keep it as it is"
         )
-    text = [(parent.normalized(line), count) for line, count in lines]
+    plain = without_tags(lines, [*parent.pieces(parent.tags), *config.tags])
+    text = [(parent.normalized(line), count) for line, count in plain]
     text = [(line, count) for line, count in text if line]
     if not text:
         raise DataError(f"there is no {side}text to extend a vocabulary by; is the corpus empty?")
@@ -171,6 +173,19 @@ def growth(
         tuple(one for one in found if one[0] in new),
         tuple(one for one in found if one[0] not in new),
     )
+
+
+def without_tags(lines: Sequence[Counted], tags: Iterable[str]) -> list[Counted]:
+    """Lines without the tags in them, such as those of context and markup, which are never spelt.
+
+    Args:
+        lines: each with its count.
+        tags: what is left out; a space takes its place.
+    """
+    names = "|".join(map(re.escape, sorted(tags, key=len, reverse=True)))
+    if not names:
+        return list(lines)
+    return [(re.sub(names, " ", line), count) for line, count in lines]
 
 
 def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:

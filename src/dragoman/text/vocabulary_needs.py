@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dragoman.text.extension import Growth, growth
+from dragoman.text.extension import Growth, growth, without_tags
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import Counted, Sides, counted_lines
 
@@ -163,8 +163,11 @@ def vocabulary_needs(
         DataError: there is no text.
     """
     config = config.model_copy(update={"training_pairs": min(config.training_pairs, _MOST_PAIRS)})
-    sides = counted_lines(pairs, config, seed, joint=parent.joint)
-    known = counted_lines(general, config, seed, joint=parent.joint)
+    tags = {tag for one in parent for tag in one.pieces(one.tags)} | {*config.tags}
+    sides, known = (
+        [without_tags(one, tags) for one in counted_lines(text, config, seed, joint=parent.joint)]
+        for text in (pairs, general)
+    )
     growths, counts = [], []
     for vocabulary, lines, name in _texts(parent, sides):
         found = _growth(vocabulary, lines, config, name)
