@@ -111,6 +111,16 @@ def test_a_stream_gives_sentences(server: DoorServer) -> None:
     assert asyncio.run(call()) == ["ONE.de 2", "TWO.de 2"]
 
 
+def test_a_stream_has_texts_with_line_ends_of_unicode(server: DoorServer) -> None:
+    text = "One\u2028and\u2029two\x85.\nThree."
+
+    async def call() -> list[str]:
+        async with Client(server.address) as client:
+            return [one.source async for one in client.stream(text, target="de", source="en")]
+
+    assert asyncio.run(call()) == ["One\u2028and\u2029two\x85.", "Three."]
+
+
 def test_what_a_server_keeps(server: DoorServer) -> None:
     async def calls() -> None:
         async with Client(server.address) as client:

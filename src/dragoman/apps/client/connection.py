@@ -104,7 +104,7 @@ class Connection:
 
     async def _read_lines(self, response: httpx.Response) -> AsyncIterator[str]:
         try:
-            async for line in response.aiter_lines():
+            async for line in _split_lines(response.aiter_bytes()):
                 yield line
         except self._cut as error:
             raise cut_off(self.url) from error
@@ -186,6 +186,20 @@ class Connection:
             f"{self.url}: no connection ({reason}); check the address, and that the server runs",
             "unreachable",
         )
+
+
+async def _split_lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Lines that end with LF or CR LF.
+
+    httpx would end one at U+2028 and its like, too, which JSON leaves as they are in a text.
+    """
+    rest = b""
+    async for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "replace").removesuffix("\r")
+    if rest:
+        yield rest.decode("utf-8", "replace")
 
 
 def _refusal(response: httpx.Response, url: str) -> ServiceError:
