@@ -38,6 +38,14 @@ def test_a_key_is_made_listed_and_revoked(dragoman: CommandLine, database: Path)
     assert str(store.keys()[0].revoked.date()) in dragoman("keys", "list").out  # type: ignore[union-attr]
 
 
+def test_a_key_is_revoked_by_its_name_as_it_was_given(
+    dragoman: CommandLine, database: Path
+) -> None:
+    for name in ("web  site", "Cafe\u0301"):  # kept as "web site" and "Café"
+        assert dragoman("keys", "add", name).code == 0
+        assert dragoman("keys", "revoke", name).code == 0
+
+
 def test_results_for_scripts(dragoman: CommandLine, database: Path) -> None:
     made = json.loads(dragoman("keys", "add", "one", "--characters-per-month", 5, "--json").out)
     assert made["name"] == "one" and made["secret"].startswith(made["prefix"])

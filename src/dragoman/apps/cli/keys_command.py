@@ -145,7 +145,9 @@ def _named(name: str, found: list[ApiKey]) -> ApiKey:
     Raises:
         DataError: there is none that is not revoked.
     """
-    meant = [key for key in found if name in {key.name, key.prefix}]
+    from dragoman.text.normalization import normalize
+
+    meant = [key for key in found if normalize(name) in {key.name, key.prefix}]
     if not meant:
         raise DataError(f"there is no key {name!r}; see 'dragoman keys list'")
     alive = [key for key in meant if key.revoked is None]
