@@ -103,6 +103,14 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
     ]
 
 
+def test_all_files_that_it_names_are_known() -> None:
+    terms = {"glossary": "terms.tsv", "keep": ["names.txt", "more.txt"]}
+    system = described(**{**WHOLE, "terms": terms, "shortlist": True})
+    assert sorted(map(str, system.paths())) == [
+        *("../b", "../lm-en", "lm", "models/a", "models/c", "more.txt", "names.txt", "terms.tsv"),
+    ]
+
+
 @settings(max_examples=20)
 @given(
     prefix=st.text(max_size=9),

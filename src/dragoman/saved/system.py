@@ -335,6 +335,17 @@ class TranslationSystem(Config):
             needed += [*leg.models, *fused]
         return list(dict.fromkeys(needed))
 
+    def paths(self) -> list[Path]:
+        """All files and directories that it names, of routes and a pivot, too."""
+        found: list[Path] = []
+
+        def noted(name: str) -> str:
+            found.append(Path(name))
+            return name
+
+        with_paths(self.plain(), noted)
+        return list(dict.fromkeys(found))
+
     def plain(self) -> dict[str, Any]:
         """The values that differ from their defaults, as for YAML and JSON."""
         values: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True)

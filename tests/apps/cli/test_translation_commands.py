@@ -69,7 +69,8 @@ def test_no_text_is_replaced_by_its_translation(
 
 
 @pytest.mark.parametrize(
-    "option", ["--glossary", "--keep", "--calibration", "--shortlist-file", "--system"]
+    "option",
+    ["--glossary", "--keep", "--calibration", "--shortlist-file", "--adapter", "--system"],
 )
 @pytest.mark.parametrize("written", ["--output", "--alignment"])
 def test_no_file_of_settings_is_replaced_by_translations(
@@ -81,6 +82,18 @@ def test_no_file_of_settings_is_replaced_by_translations(
     outcome = dragoman("translate", *models, option, file, "--json", written, file, stdin=b"one\n")
     assert f"{written} {file}: this is an input" in one_error(outcome, 2)
     assert file.read_text(encoding="utf-8") == "one\teins\n"
+
+
+@pytest.mark.parametrize("written", ["--output", "--alignment"])
+def test_no_file_that_a_description_names_is_replaced_by_translations(
+    written: str, trained: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    glossary, system = tmp_path / "terms.tsv", tmp_path / "system.yaml"
+    glossary.write_text("one\teins\n", encoding="utf-8")
+    system.write_text(f"models: [{trained}]\nterms: {{glossary: terms.tsv}}\n", encoding="utf-8")
+    outcome = dragoman("translate", "--system", system, written, glossary, stdin=b"one\n")
+    assert f"{written} {glossary}: this is an input" in one_error(outcome, 2)
+    assert glossary.read_text(encoding="utf-8") == "one\teins\n"
 
 
 @pytest.mark.parametrize("kinds", ["", ", "])

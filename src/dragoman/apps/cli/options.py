@@ -6,7 +6,7 @@ import errno
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -265,12 +265,6 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
         raise ConfigError(
             f"{option} {output}: this is an input, which would be overwritten; name another file"
         )
-
-
-def settings_files(options: Mapping[str, Any]) -> list[Path]:
-    """The files that the options of a command name to say how to translate, such as a glossary."""
-    named = ("glossary", "calibration", "shortlist_file", "system_file")
-    return [*(options[one] for one in named if options[one] is not None), *options["keep"]]
 
 
 def check_description(output: Path | None, option: str = "--output") -> None:

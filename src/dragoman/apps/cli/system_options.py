@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, check_description, device_option
+from dragoman.apps.cli.options import (
+    PATH,
+    Number,
+    check_description,
+    check_no_input,
+    device_option,
+)
 from dragoman.apps.cli.search_checks import check_mbr, draws, saved_search, unread
 from dragoman.core.errors import ConfigError
 
@@ -236,7 +242,10 @@ def described_without_workers(command: Callable[..., None]) -> Callable[..., Non
 
 
 def open_translator(
-    models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
+    models: tuple[Path, ...],
+    options: dict[str, Any],
+    search: dict[str, Any],
+    written: Mapping[str, Path | None],
 ) -> Translator | Dispatcher:
     """Build the system that the command line describes; write its description if asked to.
 
@@ -245,9 +254,11 @@ def open_translator(
         options: those of :func:`system_options`, and ``sample`` if the command can sample.
         search: search settings; None where not given.  Those of sampling alone change a system
             that samples, without ``sample`` among the options.
+        written: by its option, each further file that the command writes.
 
     Raises:
-        DragomanError: the options contradict one another, or a model cannot be opened.
+        DragomanError: the options contradict one another, a model cannot be opened, or what says
+            how to translate would be overwritten.
     """
     from dragoman.saved.system import write_system
     from dragoman.translation.domains import DomainRouter
@@ -255,8 +266,10 @@ def open_translator(
     from dragoman.translation.translator import Translator
 
     check_description(options["write_system"], "--write-system")
-    system = described(models, options, search)
     file = options["system_file"]
+    _check_kept(written, [] if file is None else [file])
+    system = described(models, options, search)
+    _check_kept(written, system.paths())
     where = "search options" if file is None else f"{file}: search"
     translator: Translator | Dispatcher
     if system.chooses_adapter:
@@ -271,10 +284,21 @@ def open_translator(
     return translator
 
 
+def _check_kept(written: Mapping[str, Path | None], read: list[Path]) -> None:
+    """Refuse to overwrite a file that says how to translate, such as a glossary.
+
+    Raises:
+        ConfigError: one would be overwritten.
+    """
+    for option, path in written.items():
+        if path is not None:
+            check_no_input(path, read, option)
+
+
 def described(
     models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
 ) -> TranslationSystem:
-    """The system that the command line describes; arguments are those of :func:`open_translator`.
+    """The system that the command line describes; arguments as of :func:`open_translator`.
 
     Raises:
         ConfigError: the options contradict one another, or the file cannot be read.

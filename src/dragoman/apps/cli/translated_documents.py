@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.document_places import STREAM, DocumentPlaces, named_document
-from dragoman.apps.cli.options import check_description, check_no_input, settings_files
+from dragoman.apps.cli.options import check_description, check_no_input
 from dragoman.apps.cli.search_checks import check_read
 from dragoman.apps.cli.system_options import described
 from dragoman.apps.progress import counting, tell
@@ -145,20 +145,21 @@ def translate_documents(
     for name, flag in _LINES_ONLY.items():
         if options[name]:
             raise click.UsageError(f"{flag} is for lines, not for documents; leave it out")
-    read, form = settings_files(options), options["document_format"]
-    places = DocumentPlaces(documents, output, form, read, replaces=options["force"])
-    if as_json and places.writes_stream:
-        raise click.UsageError("--json and the document would mix; name another --output")
-    detects = options["source_language"] == "auto"
+    detects, file = options["source_language"] == "auto", options["system_file"]
     if detects:
         options = {**options, "source_language": None}
     system = described(models, options, search)
+    read = [*system.paths(), *([] if file is None else [file])]
+    form = options["document_format"]
+    places = DocumentPlaces(documents, output, form, read, replaces=options["force"])
+    if as_json and places.writes_stream:
+        raise click.UsageError("--json and the document would mix; name another --output")
     if system.chooses_adapter or system.chooses_route:
         raise ConfigError(
             "a document is translated by one system; name its MODEL, and at most one --adapter "
             "without DOMAIN"
         )
-    check_read(options, system, str(options["system_file"] or "search options"))
+    check_read(options, system, str(file or "search options"))
     _check_languages(system)
     if options["write_system"] is not None:
         check_no_input(options["write_system"], documents, "--write-system")

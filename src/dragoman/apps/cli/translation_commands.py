@@ -23,12 +23,10 @@ from dragoman.apps.cli.options import (
     PATH,
     PATH_AS_TYPED,
     Number,
-    check_no_input,
     device_option,
     input_option,
     is_directory,
     json_option,
-    settings_files,
 )
 from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import open_translator, system_options
@@ -224,7 +222,6 @@ def translate(
         raise click.UsageError("--json includes the scores; leave out --scores")
     beside = {name: options[name] for name in ("write_system", "alignment")}
     keep_texts(inputs, {"output": output, **beside})
-    _keep_settings(options, {"--output": output, "--alignment": options["alignment"]})
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
     uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
@@ -233,8 +230,11 @@ def translate(
             "--calibration is read with --confidence, --flag-below or --json; add one of them"
         )
     options["confidence"] = shown.confidence or flags.wanted
-    with open_translator(models, options, search) as translator, lines_of(inputs) as given:
-        lines, interactive = given
+    places = {"--output": output, "--alignment": options["alignment"]}
+    with (
+        open_translator(models, options, search, places) as translator,
+        lines_of(inputs) as (lines, interactive),
+    ):
         at_once = 1 if interactive and not options["buffer_lines"] else None
         linked = Remembered(lines)
         links = None
@@ -394,17 +394,6 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
                 f"{option}: this is the output, which would be overwritten; name another file"
             )
         beside.append(path)
-
-
-def _keep_settings(options: dict[str, Any], written: dict[str, Path | None]) -> None:
-    """Refuse to overwrite a file that says how to translate, such as a glossary.
-
-    Raises:
-        ConfigError: one would be overwritten.
-    """
-    for option, path in written.items():
-        if path is not None:
-            check_no_input(path, settings_files(options), option)
 
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
