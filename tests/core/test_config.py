@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from dragoman.core.config import Config, override, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.sections import OneOf
+from dragoman.core.strict_yaml import load_yaml
 
 
 class Round(Config):
@@ -134,7 +135,7 @@ class TestParse:
             ({"training": {"steps": 1.5}}, "training.steps", "1.5"),
             ({"training": [1]}, "training", "[1]"),
             ({"shape": {"family": "round", "radius": -1}}, "shape.radius", "-1"),
-            ({"data": {"parts": [{"path": 3}]}}, "data.parts.0.path", "3"),
+            ({"data": {"parts": [{"path": 3}]}}, "data.parts.0.path", "3; put it in quotes"),
             (
                 {"data": {"parts": [{"path": "a", "weight": "x"}]}},
                 "data.parts.0.weight",
@@ -147,6 +148,19 @@ class TestParse:
     ) -> None:
         assert message(values).startswith(f"run.yaml: {key}: ")
         assert message(values).endswith(f", found {found}")
+
+    def test_what_yaml_reads_as_no_text_is_to_be_put_in_quotes(self) -> None:
+        class Sets(Config):
+            test: dict[str, str]
+
+        values = load_yaml("test: {no: a, 2016: b, de: 2001-01-01, fr: on, en: [c]}")
+        assert message(values, Sets) == (
+            "run.yaml: 5 problems: (1) test.False: Input should be a valid string, found False; "
+            "put it in quotes  (2) test.2016: Input should be a valid string, found 2016; put it "
+            "in quotes  (3) test.de: Input should be a valid string, found datetime.date(2001, 1, "
+            "1); put it in quotes  (4) test.fr: Input should be a valid string, found True; put it "
+            "in quotes  (5) test.en: Input should be a valid string, found ['c']"
+        )
 
     def test_an_unknown_family_names_those_there_are(self) -> None:
         text = message({"shape": {"family": "oval"}})

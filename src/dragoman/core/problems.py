@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -26,6 +27,8 @@ _KINDS = {
     "tuple_type": "a list",
     "list_type": "a list",
 }
+_UNQUOTED = (bool, int, float, date)
+"""What YAML makes of text such as ``no``, the code of Norwegian, or 2016, a test set."""
 
 
 def explain(
@@ -89,6 +92,8 @@ def _describe(key: str, problem: Mapping[str, Any]) -> str:
         message = f"Input should be {_KINDS[problem['type']]}"
     found = problem["input"]
     ending = "" if isinstance(found, (dict, BaseModel)) else f", found {shown(found)}"
+    if problem["type"] == "string_type" and isinstance(found, _UNQUOTED):
+        ending += "; put it in quotes"
     return f"{key or 'configuration'}: {message}{ending}"
 
 
@@ -107,8 +112,10 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
     for part in parts:
         in_list = isinstance(values, list) and isinstance(part, int)
         if in_list or (isinstance(values, dict) and part in values):
+            # pydantic calls a key that YAML read as false 0, which is equal to it.
+            name = part if in_list else next(key for key in values if key == part)
             values = values[part]
-            place.append(str(part))
+            place.append(str(name))
     return (*place, str(parts[-1])) if missing else tuple(place)
 
 

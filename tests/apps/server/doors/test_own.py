@@ -170,7 +170,10 @@ BAD_BODIES: list[tuple[object, str]] = [
     ({"text": "a", "target": "xx"}, "no model translates from en to xx"),
 ]
 MANY_WRONG: list[tuple[dict[str, object], str]] = [
-    ({"text": ["a", *[1] * 5000]}, "text.1: Input should be a valid string, found 1"),
+    (
+        {"text": ["a", *[1] * 5000]},
+        "text.1: Input should be a valid string, found 1; put it in quotes",
+    ),
     (
         {"text": ["\ud800"] * 5000},
         "text.0: character 1 is half of a surrogate pair; send the whole pair, found '\\ud800'",
