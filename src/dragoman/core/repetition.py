@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
+import numpy as np
+
 _LONE = 4
 _SEVERAL = 3
 
@@ -23,7 +25,7 @@ def loop(sequence: Sequence[Hashable]) -> int:
 
     "the door the door the door" has 3.  Time grows with the length of a sequence, and with the
     square of the length of a stretch whose elements all occur often enough, which is rarely more
-    than a few.
+    than a few; less where it does loop.
     """
     return max(map(_loop, _stretches(sequence)), default=0)
 
@@ -44,13 +46,15 @@ def _stretches(sequence: Sequence[Hashable]) -> Iterator[Sequence[Hashable]]:
 
 def _loop(sequence: Sequence[Hashable]) -> int:
     """What :func:`loop` says, whatever the elements."""
+    known: dict[Hashable, int] = {}
+    numbers = np.array([known.setdefault(one, len(known)) for one in sequence])
     most = 0
     for length in range(1, len(sequence) // _SEVERAL + 1):
-        run = longest = 0
-        for one, other in zip(sequence, sequence[length:], strict=False):
-            run = run + 1 if one == other else 0
-            longest = max(longest, run)
-        times = longest // length + 1
+        if len(sequence) // length <= most:
+            break  # a longer part cannot follow itself more often
+        differing = np.flatnonzero(numbers[length:] != numbers[:-length])
+        gaps = np.diff(differing, prepend=-1, append=len(numbers) - length)
+        times = (int(gaps.max()) - 1) // length + 1
         if times >= least_loop(length):
             most = max(most, times)
     return most
