@@ -326,3 +326,22 @@ def test_the_objective_of_a_task_must_fit_the_model(corpus: Path) -> None:
     wide = config.model_copy(update={"model": RecurrentConfig(d_model=8, bidirectional="all")})
     problems = [one for one in wide.conflicts() if "encoder as wide" in one]
     assert [one.partition(":")[0] for one in problems] == ["training.tasks.denoising.objective"]
+
+
+@pytest.mark.parametrize(
+    ("transforms", "problem"),
+    [
+        ([{"kind": "dummy_source", "cut_off": True}, TAG], "cut_off leaves"),
+        ([BACK, TAG], "back_translation leaves"),
+    ],
+    ids=["cut off", "translated back"],
+)
+def test_a_task_that_hides_pieces_needs_sources(
+    corpus: Path, transforms: list[dict[str, Any]], problem: str
+) -> None:
+    text = mono("en", *transforms, task="hiding")
+    tasks = {"back_translation": {}, "denoising": {}, "hiding": {"objective": HIDING}}
+    with pytest.raises(ConfigError, match=problem) as caught:
+        configured(corpus, [*parts(), text], training={"tasks": tasks})
+    assert "data.train.4" in str(caught.value)
+    assert "training.tasks.hiding.objective" in str(caught.value)

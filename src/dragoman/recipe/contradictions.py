@@ -115,11 +115,17 @@ def _nothing_to_improve(run: RunDescription) -> Iterator[str]:
 def _improving(run: RunDescription) -> Iterator[tuple[str, str, ObjectiveConfig, TaskConfig]]:
     """Tasks whose objective only improves a translator: name, key of the objective, and both."""
     for name in run.tasks():
-        task = run.training.tasks.get(name, TaskConfig())
-        objective = task.objective or run.training.objective
+        key, objective = _objective_of(run, name)
         if objective.improves:
-            key = f"training.tasks.{name}.objective" if task.objective else "training.objective"
-            yield name, key, objective, task
+            yield name, key, objective, run.training.tasks.get(name, TaskConfig())
+
+
+def _objective_of(run: RunDescription, task: str) -> tuple[str, ObjectiveConfig]:
+    """What a task learns by, and the key that says so."""
+    own = run.training.tasks.get(task, TaskConfig()).objective
+    if own is None:
+        return "training.objective", run.training.objective
+    return f"training.tasks.{task}.objective", own
 
 
 def _unfit_scores(run: RunDescription) -> Iterator[str]:
@@ -204,19 +210,26 @@ def _language_agreement(run: RunDescription) -> LanguageAgreement:
 def _unread_by_objective(run: RunDescription) -> Iterator[str]:
     """What an objective that trains no translator leaves unread."""
     objective = run.training.objective
-    if objective.translates:
-        return
-    if run.evaluation.metrics:
+    if run.evaluation.metrics and not objective.translates:
         yield (
             "evaluation.metrics are of translations, and training.objective: "
             f"{objective.kind} trains no translator; set them to [], and "
             "training.best_metric: loss"
         )
     for name, part in run.parts():
-        if is_train(name) and part.cuts_off_source:
+        key, objective = _objective_of(run, part.task)
+        if not is_train(name) or objective.translates:
+            continue
+        remedy = "remove the part, or give it a task with another objective"
+        if part.cuts_off_source:
             yield (
-                f"{name}: dummy_source with cut_off leaves training.objective: "
-                f"{objective.kind} nothing to learn from; remove the part"
+                f"{name}: dummy_source with cut_off leaves {key}: {objective.kind} nothing to "
+                f"learn from; {remedy}"
+            )
+        if part.back_translation is not None:
+            yield (
+                f"{name}: back_translation leaves {key}: {objective.kind} nothing to learn from, "
+                f"as the model makes sources only later; {remedy}"
             )
 
 
