@@ -262,3 +262,17 @@ def test_each_set_is_scored_by_its_own_language(corpus: Path) -> None:
     assert chosen.evaluations()[0].candidate_languages == ("de", "nl")
     with pytest.raises(ConfigError, match=r"evaluation\.language: each set is scored by its own"):
         read_experiment(path, [metrics, "evaluation.language=de"])
+
+
+def test_bounds_go_with_a_moving_average_of_which_one_checkpoint_is_taken(corpus: Path) -> None:
+    path = configuration(corpus)
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    dev = values["data"]["dev"]
+    values["data"]["dev"] = {"domain": dev, "general": dev}
+    values["training"]["bounds"] = {"general": {"may_lose": 1, "metric": "loss"}}
+    path.write_text(to_yaml(values), encoding="utf-8")
+    several = "training.average_checkpoints=5"
+    with pytest.raises(ConfigError, match="5 checkpoints would be averaged"):
+        read_experiment(path, [several])
+    averaged = read_experiment(path, [several, "training.ema_decay=0.9"])
+    assert averaged.training.average_checkpoints == 5

@@ -43,11 +43,12 @@ def contradictions(run: RunDescription) -> Iterator[str]:
         yield f"data.test: {name} is the name of the scores of data.dev; choose another"
     yield from _unfit_scores(run)
     sets = {} if isinstance(run.data.dev, CorpusPart) else run.data.dev
+    has_moving_average = run.training.ema_decay is not None  # of which one checkpoint is taken
     yield from unfit_bounds(
         run.training.bounds,
         list(sets),
         run.evaluation.metrics,
-        run.training.average_checkpoints,
+        1 if has_moving_average else run.training.average_checkpoints,
         [name for name, part in sets.items() if part.back_translation],
     )
     yield from _labels_that_do_not_fit(run)
