@@ -28,7 +28,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.masked_pieces import MaskedBatches, Masking
-from dragoman.models import ModelConfig, TransformerConfig
+from dragoman.models import ModelConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.families.transformer import EncoderLayer, Transformer
 from dragoman.models.layers.dropout import seed_dropout
 from dragoman.models.layers.self_attention import EncoderSelfAttention
@@ -197,6 +197,15 @@ def test_a_step_of_tags_alone_leaves_the_weights_as_they_are(tmp_path: Path) -> 
 def test_models_that_it_does_not_fit(name: str, problem: str | None) -> None:
     found = list(MaskedLMConfig().unfit(VARIATIONS[name]))
     assert [problem in one for one in found] == [True] if problem else not found
+
+
+def test_what_is_said_of_a_wide_encoder_helps_one_of_a_single_layer() -> None:
+    values = {"encoder_layers": 1, "d_model": 7}
+    (problem,) = MaskedLMConfig().unfit(RecurrentConfig(**values, bidirectional="first"))
+    remedies = problem.partition("set model.bidirectional to ")[2].split(" or ")
+    assert remedies == ["none", "alternating"]
+    for choice in remedies:
+        assert not list(MaskedLMConfig().unfit(RecurrentConfig(**values, bidirectional=choice)))
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class MaskedLMConfig(ObjectiveConfig):
         elif width != model.d_model:
             yield (
                 f"masked_lm needs an encoder as wide as the output layer, and {width} is not "
-                f"d_model {model.d_model}; set model.bidirectional to none or first"
+                f"d_model {model.d_model}; set model.bidirectional to none or alternating"
             )
 
     def reading(self, stream: Stream, vocabularies: Vocabularies, seed: int) -> Stream:
