@@ -235,6 +235,18 @@ def package(tmp_path: Path, int8_model: Path) -> Path:
     return argos(tmp_path, int8_model)
 
 
+def translated_there(model: Path, splitter: Path = SENTENCEPIECE, **limits: int) -> list[str]:
+    """What CTranslate2 makes of the lines, by greedy search."""
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(splitter))
+    results = ctranslate2.Translator(str(model), compute_type="float32").translate_batch(
+        [pieces.encode(line, out_type=str) for line in LINES],
+        beam_size=1,
+        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
+        **limits,
+    )
+    return [pieces.decode(result.hypotheses[0]) for result in results]
+
+
 def test_package_translates_as_ctranslate2_does(
     tmp_path: Path, package: Path, int8_model: Path
 ) -> None:
@@ -243,17 +255,9 @@ def test_package_translates_as_ctranslate2_does(
     assert (report.source_language, report.target_language) == ("en", "de")
     assert "Argos Translate (package version 1.3)" in report.origin
     assert any("Stanza" in note for note in report.notes)
-    splitter = sentencepiece.SentencePieceProcessor(model_file=str(SENTENCEPIECE))
-    theirs = ctranslate2.Translator(str(int8_model), compute_type="float32")
-    results = theirs.translate_batch(
-        [splitter.encode(line, out_type=str) for line in LINES],
-        beam_size=1,
-        max_decoding_length=12,
-        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
-    )
     with dragoman.load(tmp_path / "ours") as translator:
         ours = translator.translate(LINES, beam=1, maximum_length=12, **AS_THEIRS)
-    assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
+    assert ours == translated_there(int8_model, max_decoding_length=12)
     assert len(set(ours)) == len(ours)
 
 
@@ -263,16 +267,9 @@ def test_outputs_are_not_empty_as_there(tmp_path: Path) -> None:
 
     model = write_model(tmp_path / "model", adjust=end)
     import_model(model, tmp_path / "ours")
-    splitter = sentencepiece.SentencePieceProcessor(model_file=str(SENTENCEPIECE))
-    theirs = ctranslate2.Translator(str(model), compute_type="float32")
-    results = theirs.translate_batch(
-        [splitter.encode(line, out_type=str) for line in LINES],
-        beam_size=1,
-        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
-    )
     with dragoman.load(tmp_path / "ours") as translator:
         ours = translator.translate(LINES, beam=1, **AS_THEIRS)
-    assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
+    assert ours == translated_there(model)
     assert all(ours)
 
 
@@ -293,17 +290,10 @@ def test_symbols_that_are_kept_whole_are_put_out_as_there(tmp_path: Path) -> Non
     piece.piece, piece.score, piece.type = "<br>", 0.0, piece.USER_DEFINED
     (model / "sentencepiece.model").write_bytes(proto.SerializeToString())
     import_model(model, tmp_path / "ours")
-    theirs = ctranslate2.Translator(str(model), compute_type="float32")
-    splitter = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
-    results = theirs.translate_batch(
-        [splitter.encode(line, out_type=str) for line in LINES],
-        beam_size=1,
-        max_decoding_length=12,
-        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
-    )
     with dragoman.load(tmp_path / "ours") as translator:
         ours = translator.translate(LINES, beam=1, maximum_length=12, **AS_THEIRS)
-    assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
+    splitter = model / "sentencepiece.model"
+    assert ours == translated_there(model, splitter, max_decoding_length=12)
     assert "<br>" in "".join(ours)
 
 
