@@ -12,7 +12,7 @@ import pytest
 import torch
 import yaml
 from reversal import Stopper
-from worlds import together
+from worlds import ALONE, together
 
 import dragoman
 from dragoman.core.config import to_yaml
@@ -21,6 +21,7 @@ from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.run.prepared_text import prepare_run
+from dragoman.run.weight_interpolation import Between
 from dragoman.saved.model import (
     CONFIDENCE_FILE,
     CONVERTED_DIRECTORY,
@@ -43,7 +44,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.translator import Translator
-from dragoman.validation import Validation, figures
+from dragoman.validation import Validation, figures, read_share
 
 CPU = World(0, 1, torch.device("cpu"))
 LOSSES = {"loss", "perplexity"}
@@ -442,6 +443,25 @@ def test_scoring_at_the_end_is_done_where_training_was(
     elsewhere = World(0, 1, torch.device("meta"))  # a device that every machine has
     experiment.finish(experiment.prepare().vocabularies, elsewhere)
     assert devices == ["meta", "meta"]
+
+
+def test_weights_between_two_checkpoints_become_the_model_and_say_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    newest = checkpoints(experiment.run)[-1]
+    half = {name: one / 2 for name, one in read_tensors(newest / WEIGHTS_FILE).items()}
+
+    monkeypatch.setattr("dragoman.run.finishing.step_outside", lambda *_: step_of(newest))
+    monkeypatch.setattr(
+        "dragoman.run.finishing.best_between",
+        lambda *args: Between(0.5, half, args[-1](half, what="half")),
+    )
+    experiment.finish(experiment.prepare().vocabularies, ALONE)
+    assert read_share(experiment.run) == 0.5
+    found = read_tensors(experiment.run / "model" / WEIGHTS_FILE)
+    assert all(torch.equal(found[name], half[name]) for name in half)
 
 
 def test_all_processes_score_the_checkpoints_that_the_leading_one_chose(
