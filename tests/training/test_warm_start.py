@@ -154,6 +154,8 @@ def test_one_matrix_may_become_three_and_not_the_other_way(tmp_path: Path) -> No
         ({"d_model": 12}, ("embeddings",), "d_model 10, here 12"),
         ({"scale_embeddings": False}, ("embeddings",), "scale_embeddings True, here False"),
         ({"dropout": 0.4, "attention_dropout": 0.2}, None, None),
+        ({"window": 3, "global_positions": 1}, None, None),
+        ({"sparsity": "strided"}, None, "sparsity none, here strided"),
         ({"embeddings": "target"}, None, None),
         ({"positions": "learned"}, ("embeddings",), "has no source_embedding.positions.table"),
     ],

@@ -37,6 +37,9 @@ _OF_TRAINING = frozenset(
         "language_tags",  # pre-training often has no tags at all
     ]
 )
+# Which positions a model sees: it may go on with others, as Longformer does from RoBERTa (Beltagy
+# et al. 2020, section 5), but two models of different ones have no mean.
+_OF_SIGHT = frozenset(["window", "global_positions", "global_tags"])
 
 
 class StartConfig(Config):
@@ -187,7 +190,30 @@ def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY
     digest_of(config, key)
     described = home_of(model_directory(Path(config.model))) / CONFIG_FILE
     parent = read_config(described).model
-    if differences := list(differences_of_kind(parent, model, config.parts)):
+    check_kind(config, parent, model, described, key)
+
+
+def check_kind(
+    config: StartConfig,
+    parent: FamilyConfig,
+    model: FamilyConfig,
+    described: str | Path,
+    key: str = _KEY,
+) -> None:
+    """Check that the weights of one kind of model mean the same in another.
+
+    Args:
+        config: which weights are to be taken.
+        parent: the model that they are of.
+        model: the model that they are for.
+        described: where ``parent`` is described, for messages.
+        key: the section of the configuration that names the weights, for messages.
+
+    Raises:
+        ConfigError: they do not; the message names all differences.
+    """
+    free = _OF_TRAINING | _OF_SIGHT
+    if differences := list(differences_of_kind(parent, model, config.parts, free)):
         remedy = f"set model as {described} says, or take fewer parts"
         if parent.family != model.family and model.components:
             remedy = f"name it in model.{' or model.'.join(model.components)} instead"
@@ -222,9 +248,19 @@ def take_over(
 
 
 def differences_of_kind(
-    parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part] = _ALL
+    parent: FamilyConfig,
+    child: FamilyConfig,
+    parts: Sequence[Part] = _ALL,
+    free: frozenset[str] = _OF_TRAINING,
 ) -> Iterator[str]:
-    """Differences that affect weights of ``parts``, such as "d_model 512, here 256"."""
+    """Differences that affect weights of ``parts``, such as "d_model 512, here 256".
+
+    Args:
+        parent: the model that weights are of.
+        child: the model that they are for.
+        parts: which weights.
+        free: settings that may differ.
+    """
     if parent.family == child.family:
         theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
         names = list(dict.fromkeys([*theirs, *ours]))
@@ -236,7 +272,8 @@ def differences_of_kind(
         theirs, ours, names = {"family": parent.family}, {"family": child.family}, ["family"]
     for name in names:
         there, here = theirs.get(name), ours.get(name)
-        concerns = _concerns(_within_component(name, child), parts)
+        own = _within_component(name, child)
+        concerns = own not in free and _concerns(own, parts)
         if there != here and concerns and not _splits(name, there, here, parent, child):
             yield f"{name} {_shown(there)}, here {_shown(here)}"
 
@@ -253,8 +290,6 @@ def _concerns(name: str, parts: Sequence[Part]) -> bool:
     """Whether weights of ``parts`` depend on the model setting ``name``."""
     if name in {"family", "d_model", "scale_embeddings"}:
         return True
-    if name in _OF_TRAINING:
-        return False
     if name == "embeddings":
         return name in parts
     if not {"encoder", "decoder"} & set(parts):

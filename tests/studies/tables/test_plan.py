@@ -14,6 +14,7 @@ import yaml
 from dragoman.apps.cli.main import commands
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import read_experiment
+from dragoman.training.warm_start import check_kind
 from studies.tables.plan import HERE, TableConfig, expanded, named_places, read_table
 from studies.tables.work import cells, text_of, translation_command
 from studies.tables.workplace import Workplace, is_study
@@ -58,6 +59,20 @@ def test_recipes_of_a_table_are_there(path: Path, tmp_path: Path) -> None:
         for one in place.command(name):
             if one.startswith(f"{path.parent}/") and one.endswith(".yaml"):
                 assert read_experiment(one).seed
+
+
+@every_table
+def test_stages_start_from_models_of_their_kind(path: Path, tmp_path: Path) -> None:
+    place = Workplace(read_table(path), path, tmp_path / "out")
+    recipes = {
+        str(place.places[name]): place.recipe(stage)
+        for name, stage in place.table.stages.items()
+        if stage.train is not None and not named_places(stage.train)
+    }
+    for recipe in recipes.values():
+        start = recipe.training.start_from
+        if start is not None and start.model in recipes:
+            check_kind(start, recipes[start.model].model, recipe.model, "its recipe")
 
 
 def read(arguments: Sequence[str]) -> None:
