@@ -68,7 +68,9 @@ def test_words_that_normalisation_changes_get_no_links(
 def test_what_cannot_be_aligned_is_refused(
     sides: tuple[Path, Path], tmp_path: Path, dragoman: CommandLine
 ) -> None:
-    assert "--to is of a MODEL" in one_error(dragoman("align", *sides, "--to", "de"), 2)
+    for option in ("--to", "de"), ("--device", "cpu"):
+        said = one_error(dragoman("align", *sides, *option), 2)
+        assert f"{option[0]} is of a MODEL; name one" in said
     assert "is an input" in one_error(dragoman("align", *sides, "--output", sides[0]), 2)
     model = save_tiny_model(tmp_path / "lm", config=TINY_LM)
     assert "attention" in one_error(dragoman("align", model, *sides), 2)

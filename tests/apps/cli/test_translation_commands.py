@@ -38,6 +38,24 @@ def test_standard_input_and_files_give_the_same(
     assert output.read_text(encoding="utf-8").split("\n") == [*expected, *expected, ""]
 
 
+def test_a_dash_is_a_standard_stream(
+    trained: Path,
+    source: Path,
+    dragoman: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = source.read_bytes()
+    expected = dragoman("translate", trained, stdin=given).out
+    streams = "--input", source, "--input", "-", "--output", "-"
+    found = dragoman("translate", trained, *streams, stdin=given)
+    assert found.out == expected * 2
+    assert not Path("-").exists()
+    assert dragoman("translate", trained, "--output", "./-", stdin=given).out == ""
+    assert Path("-").read_text(encoding="utf-8") == expected
+
+
 def test_a_line_gives_a_line(trained: Path, dragoman: CommandLine) -> None:
     stdin = "\ufeffone\r\n\r\n \t\nseven\u2028eight\x0bnine".encode()
     lines = dragoman("translate", trained, "--buffer-lines", 1, stdin=stdin).out.split("\n")

@@ -87,7 +87,7 @@ def align_words(
     from dragoman.translation.translator import Translator
 
     language = options["target_language"]
-    model, files = model_and_files(paths, language)
+    model, files = model_and_files(paths, language, options["device"])
     layer, head = options["layer"], options["head"]
     if model is None and (layer or head):
         raise click.UsageError("--layer and --head are of a MODEL; name one in front of FILES")

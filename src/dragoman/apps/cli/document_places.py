@@ -8,11 +8,8 @@ from pathlib import Path
 
 import click
 
-from dragoman.apps.cli.options import check_no_input, is_directory
+from dragoman.apps.cli.options import STREAM, check_no_input, is_directory
 from dragoman.core.errors import ConfigError, DataError
-
-STREAM = Path("-")
-"""Standard input, or standard output."""
 
 
 class DocumentPlaces:

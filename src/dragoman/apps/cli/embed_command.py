@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,7 @@ from dragoman.apps.cli.options import (
     output_option,
 )
 from dragoman.apps.cli.translated_lines import write_lines
-from dragoman.apps.cli.translation_commands import STANDARD_INPUT, keep_texts
+from dragoman.apps.cli.translation_commands import input_lines, keep_texts
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 
@@ -432,15 +430,7 @@ def translate(
     one, other = (read_vectors(path, maximum=maximum) for path in (source, target))
     spans = space_spans if tokens == "spaces" else word_spans
     translator = WordByWord(one, other, spans, neighbours)
-    write_lines(output, translator.translate(_lines(inputs)))
-
-
-def _lines(inputs: tuple[Path, ...]) -> Iterable[str]:
-    from dragoman.text.lines import read_lines, stream_lines
-
-    if not inputs:
-        return stream_lines(sys.stdin.buffer, STANDARD_INPUT)
-    return (line for path in inputs for line in read_lines(path))
+    write_lines(output, translator.translate(input_lines(inputs)))
 
 
 def _vocabulary(path: Path, side: str | None) -> Vocabulary:

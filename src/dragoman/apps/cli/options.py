@@ -63,6 +63,10 @@ class FormatName(click.ParamType[str]):
         return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
 
 
+STREAM = Path("-")
+"""What standard input is called among files to read, and standard output among those to write."""
+
+
 class _Path(click.Path):
     """A path; refused at once if every operation on it would fail."""
 
@@ -88,6 +92,15 @@ class _AsTyped(_Path):
         return os.fsdecode(value)
 
 
+class _Output(_Path):
+    """A file to write instead of standard output; None for ``-``, which is standard output."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the text of an option."""
+        path = super().convert(value, param, ctx)
+        return None if os.fsdecode(value) == str(STREAM) else path
+
+
 class _Recipe(_Path):
     """A configuration file, or the name of a bundled recipe."""
 
@@ -106,6 +119,8 @@ class _Model(_Path):
 
 PATH = _Path(path_type=Path)
 """A path to read or write; whatever opens it reports whether it exists."""
+OUTPUT = _Output(path_type=Path)
+"""A file to write instead of standard output, which is ``-``, too."""
 PATH_AS_TYPED = _AsTyped()
 """The same as text, for :func:`is_directory`: a :class:`Path` forgets a slash at its end."""
 RECIPE = _Recipe(path_type=Path)
@@ -155,21 +170,24 @@ model_language_option = click.option(
 
 
 def model_and_files(
-    paths: tuple[Path, ...], language: str | None
+    paths: tuple[Path, ...], language: str | None, device: str | None
 ) -> tuple[Path | None, tuple[Path, ...]]:
     """The arguments [MODEL] FILES...: a model is a directory.
 
     Args:
         paths: the arguments.
         language: of :data:`model_language_option`.
+        device: of :data:`device_option`.
 
     Raises:
-        ConfigError: a language without a model.
+        ConfigError: a language or a device without a model.
     """
-    model, files = (paths[0], paths[1:]) if paths[0].is_dir() else (None, paths)
-    if model is None and language is not None:
-        raise ConfigError("--to is of a MODEL; name one, or leave it out")
-    return model, files
+    if paths[0].is_dir():
+        return paths[0], paths[1:]
+    for option, value in (("--to", language), ("--device", device)):
+        if value is not None:
+            raise ConfigError(f"{option} is of a MODEL; name one, or leave it out")
+    return None, paths
 
 
 def pairs_options(command: AnyCommand) -> AnyCommand:
@@ -234,13 +252,14 @@ input_option = click.option(
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
+    help="Read FILE (compressed or not) instead of standard input, which is - too; may be "
+    "repeated.",
 )
 
 output_option = click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=OUTPUT,
     help="Write to FILE, which appears once everything is done, instead of standard output.",
 )
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.document_places import STREAM
-from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
+from dragoman.apps.cli.options import MODEL, OUTPUT, PATH, device_option, json_option
 from dragoman.apps.cli.translated_lines import write_lines
-from dragoman.apps.cli.translation_commands import keep_texts
+from dragoman.apps.cli.translation_commands import input_lines, keep_texts
 from dragoman.apps.progress import counting
 from dragoman.apps.results import to_json
 from dragoman.core.errors import DataError
@@ -50,7 +49,7 @@ _MOST_DRAWN = 1000  # trees: all of them are in memory until they are drawn
 @click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=OUTPUT,
     help="Write to FILE, which appears once everything is parsed, instead of standard output.",
 )
 @json_option
@@ -81,7 +80,7 @@ def parse(
     from dragoman.saved.system import TranslationSystem
     from dragoman.translation.translator import Translator
 
-    inputs = () if file is None or file == STREAM else (file,)
+    inputs = () if file is None else (file,)
     keep_texts(inputs, {"output": output, "svg": picture})
     search = {"grammar": "trees", "beam": options["beam"], "nbest": options["nbest"]}
     given = {name: value for name, value in search.items() if value is not None}
@@ -94,7 +93,7 @@ def parse(
         with counting("parsing", "lines") as count:
             found = parse_lines(
                 translator,
-                _lines(file),
+                input_lines(inputs),
                 tokenize=options["tokenize"],
                 progress=None if interactive else count,
                 buffer_lines=1 if interactive else None,
@@ -103,14 +102,6 @@ def parse(
             write_lines(output, _as_json(parsed) if as_json else _as_text(parsed, several))
     drawn.draw()
     refused.complain()
-
-
-def _lines(file: Path | None) -> Iterator[str]:
-    from dragoman.text.lines import read_lines, stream_lines
-
-    if file is None or file == STREAM:
-        return stream_lines(sys.stdin.buffer, "standard input")
-    return read_lines(file)
 
 
 def _as_json(parsed: Iterable[ParsedLine]) -> Iterator[str]:

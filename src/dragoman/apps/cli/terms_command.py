@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
+    OUTPUT,
     PATH,
     Number,
     check_apart,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=OUTPUT,
     help="Write the glossary to FILE instead of standard output.",
 )
 @click.option(
@@ -115,7 +116,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     from dragoman.text.normalization import normalize
     from dragoman.text.term_extraction import TermLimits
 
-    model, files = model_and_files(paths, options["target_language"])
+    model, files = model_and_files(paths, options["target_language"], options["device"])
     choice = Choice(options["source"], options["target"], options["file_format"])
     part, languages = find_part(files, choice)
     stops = options["stop_words"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.document_places import STREAM, DocumentPlaces, named_document
-from dragoman.apps.cli.options import check_description, check_no_input
+from dragoman.apps.cli.document_places import DocumentPlaces, named_document
+from dragoman.apps.cli.options import STREAM, check_description, check_no_input
 from dragoman.apps.cli.search_checks import check_read
 from dragoman.apps.cli.system_options import described
 from dragoman.apps.progress import counting, tell

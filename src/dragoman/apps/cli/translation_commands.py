@@ -22,6 +22,7 @@ from dragoman.apps.cli.options import (
     MODEL,
     PATH,
     PATH_AS_TYPED,
+    STREAM,
     Number,
     device_option,
     input_option,
@@ -66,8 +67,8 @@ STANDARD_INPUT = "standard input"
     "place",
     metavar="FILE",
     type=PATH_AS_TYPED,
-    help="Write to FILE, which appears once everything is done, instead of standard output; of "
-    "documents, a file, a directory, which ends in / if it is new, or - for standard output.",
+    help="Write to FILE, which appears once everything is done, instead of standard output, "
+    "which is - too; of documents, a file, a directory, which ends in / if it is new, or -.",
 )
 @click.option(
     "--format",
@@ -215,7 +216,7 @@ def translate(
         return
     refuse_document_options(options)
     warn_of_documents(inputs)
-    output = None if place is None else Path(place)
+    output = None if place in {None, str(STREAM)} else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():
         raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
     if as_json and scores:
@@ -397,9 +398,9 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
 
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
-    """The files that are named, where they exist; without any name, the standard stream."""
-    found = [path.stat() for path in named if path.exists()]
-    if not named:
+    """The files that are named, where they exist; of ``-``, and without any, the stream's."""
+    found = [path.stat() for path in named if path != STREAM and path.exists()]
+    if not named or STREAM in named:
         with suppress(OSError, ValueError):  # the stream may not be a file
             found.append(os.fstat(stream.fileno()))
     return found
@@ -412,13 +413,19 @@ def _is_among(path: Path, files: list[os.stat_result]) -> bool:
 @contextmanager
 def lines_of(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     """The lines to translate, and whether a person is typing them."""
+    typing = STREAM in (inputs or (STREAM,)) and sys.stdin.isatty()
+    yield input_lines(inputs), typing
+
+
+def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
+    """The lines of files; of standard input for ``-``, and without any."""
     from dragoman.text.lines import read_lines, stream_lines
 
-    if inputs:
-        yield (line for path in inputs for line in read_lines(path)), False
-        return
-    stream = sys.stdin.buffer
-    yield stream_lines(stream, STANDARD_INPUT), stream.isatty()
+    for path in inputs or (STREAM,):
+        if path == STREAM:
+            yield from stream_lines(sys.stdin.buffer, STANDARD_INPUT)
+        else:
+            yield from read_lines(path)
 
 
 @contextmanager
