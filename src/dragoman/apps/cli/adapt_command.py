@@ -36,23 +36,26 @@ _RECIPES = {".yaml", ".yml"}
     type=PATH,
     multiple=True,
     help="In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or "
-    "more; fewer are scored themselves]",
+    "more; fewer serve as the dev set themselves]",
 )
 @click.option(
-    "--test", type=PATH, multiple=True, help="In-domain test set, likewise.  [default: none]"
+    "--test",
+    type=PATH,
+    multiple=True,
+    help="In-domain test set, in the same form as FILES.  [default: none]",
 )
 @click.option(
     "--general",
     type=PATH,
     multiple=True,
-    help="General pairs to mix in and to watch, in the same form as FILES.  [default: what the "
+    help="General pairs to mix in and to monitor, in the same form as FILES.  [default: what the "
     "model's run was trained on]",
 )
 @click.option(
     "--replay",
     metavar="SOURCE",
     type=PATH,
-    help="Instead: lines in the source language, which the model translates itself.",
+    help="Instead of --general: lines in the source language, which the model translates itself.",
 )
 @click.option(
     "--general-dev", type=PATH, multiple=True, help="General dev set.  [default: split off]"
@@ -61,7 +64,7 @@ _RECIPES = {".yaml", ".yml"}
     "--may-lose",
     metavar="CHRF",
     type=Number(min=0, max=100),
-    help="chrF that the general dev set may lose.  [default: 1; 10 with --replay and without "
+    help="Maximum loss of chrF on the general dev set.  [default: 1; 10 with --replay and without "
     "--general-dev]",
 )
 @click.option(
@@ -70,27 +73,28 @@ _RECIPES = {".yaml", ".yml"}
     type=Number(min=0, max=1000),
     default=1.0,
     show_default=True,
-    help="Weight of general text relative to the in-domain text; 0 to learn from none.",
+    help="Weight of general text relative to the in-domain text; 0 excludes it from training.",
 )
 @click.option(
     "--method",
     type=click.Choice(["full", "ewc", "lora"]),
     default="full",
     show_default=True,
-    help="What learns: all weights; all, held by elastic weight consolidation; a low-rank adapter.",
+    help="What is trained: all weights; all, with elastic weight consolidation; or a low-rank "
+    "adapter.",
 )
 @click.option(
     "--vocabulary",
     type=click.Choice(["auto", "keep", "extend"]),
     default="auto",
     show_default=True,
-    help="Keep the vocabulary, or extend it by pieces of the new text; auto extends where the text "
-    "cannot be spelt well without.",
+    help="Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where "
+    "the text needs this.",
 )
 @click.option(
     "--any-language",
     is_flag=True,
-    help="Go on where most of FILES seems to be in another language than the model's.",
+    help="Continue even if most of FILES seems to be in another language than the model's.",
 )
 @click.option(
     "--run",
@@ -119,7 +123,7 @@ def adapt(
 
     Trains a copy in a run of its own; MODEL stays as it is.  General text is mixed in, and training
     stops before its chrF falls by more than --may-lose.  FILES is one file with both sides or two
-    plain ones; CONFIG is a recipe with data and any other values that are to differ.
+    plain ones; CONFIG is a recipe with data and any other values to change.
 
     \b
     Examples: a few corrections; a domain; without the text that the model was trained on

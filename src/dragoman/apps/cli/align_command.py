@@ -61,7 +61,8 @@ def align_words(
 
     FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files, source
     first; words are what stands between spaces, counted from 0.  They are aligned by the attention
-    of MODEL, a model or run directory, or without one by an aligner that learns from FILES alone.
+    of MODEL, a model or run directory, or, without MODEL, by an aligner that learns from FILES
+    alone.
     Each pair gives one line, in order; a pair with an empty side gives an empty one.
 
     \b

@@ -28,7 +28,7 @@ _METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
 @click.command()
 @click.argument("config", metavar="CONFIG|DIRECTORY", type=RECIPE)
 @click.option(
-    "--monolingual", metavar="FILE", type=PATH, help="Text in the target language, a line each."
+    "--monolingual", metavar="FILE", type=PATH, help="Lines of text in the target language."
 )
 @click.option(
     "--monolingual-source",
@@ -55,7 +55,7 @@ _METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
-    help="How text is translated back; top-k and sampling draw.  [default: beam]",
+    help="How text is translated back; top-k and sampling draw at random.  [default: beam]",
 )
 @click.option(
     "--beam",
@@ -81,7 +81,7 @@ _METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
 @click.option(
     "--choice",
     type=click.Choice(["random", "first"]),
-    help="Which lines of a text that is longer are taken.  [default: random]",
+    help="Which lines to take if the text has more than needed.  [default: random]",
 )
 @click.option(
     "--drop-worst",
@@ -99,7 +99,7 @@ _METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
     "--seed",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Seed of the choice of lines and of drawing.  [default: 1]",
+    help="Random seed, for the choice of lines and for sampling.  [default: 1]",
 )
 @click.option(
     "--baseline",
@@ -128,8 +128,8 @@ def backtranslate(
     """Learn from text without translations: translate it back, and train CONFIG on that, too.
 
     Trains a reverse model (CONFIG with its sides exchanged), translates the text of --monolingual
-    into the source language, and trains the model of CONFIG on its own pairs and these.  Each step
-    resumes with the same command, or with DIRECTORY alone.
+    into the source language, and trains the model of CONFIG on its own pairs and on these.  Each
+    step resumes with the same command, or with DIRECTORY alone.
 
     \b
     Examples:

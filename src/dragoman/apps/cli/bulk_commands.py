@@ -44,8 +44,8 @@ _directory_option = click.option(
 def bulk() -> None:
     """Clean, count, encode and translate large corpora, in shards and on several machines.
 
-    Every command resumes where it was interrupted, and gives what one process would give.  On
-    several machines, all files must be on a file system that they share.
+    Every command resumes where it was interrupted, and gives the same result as one process.  On
+    several machines, all files must be on a shared file system.
 
     \b
     Examples:
@@ -100,7 +100,7 @@ def bulk_prepare(
 @click.option(
     "--across-parts",
     is_flag=True,
-    help="Drop a pair that occurred in an earlier part, too, and not only in its own.",
+    help="Also drop a pair that occurred in an earlier part, not only one repeated in its own.",
 )
 @shard_lines_option(_SHARD_PAIRS)
 @bulk_options
@@ -112,7 +112,7 @@ def bulk_clean(
     shard_lines: int,
     **options: Any,
 ) -> None:
-    """Write the training text of CONFIG as cleaning leaves it, as JSON lines.
+    """Write the cleaned training text of CONFIG as JSON lines.
 
     Part N of data.train becomes part-N.jsonl.zst, with the keys source and target; report.json says
     what was left out and why.
@@ -160,7 +160,7 @@ def bulk_count(
     shard_lines: int,
     **options: Any,
 ) -> None:
-    """Count the words of the training text of CONFIG, once it is cleaned.
+    """Count the words of the cleaned training text of CONFIG.
 
     Writes source.tsv and target.tsv: a word, a tab and its count, the most frequent first.
 
@@ -211,7 +211,7 @@ def bulk_count(
     type=click.Choice(["source", "target"]),
     default="source",
     show_default=True,
-    help="What the lines are in the pairs: the target, to translate back.",
+    help="Side of the pairs that the lines become: target for back-translation.",
 )
 @click.option("--beam", type=click.IntRange(min=1), help="Beam size.  [default: the model's]")
 @click.option(
@@ -219,7 +219,7 @@ def bulk_count(
     metavar="G",
     type=Number(min=0, max=64),
     default=0.0,
-    help="GPUs of each worker; 0.5 lets two share one.  [default: none, on the processor]",
+    help="GPUs per worker; with 0.5, two workers share one.  [default: none, the CPU is used]",
 )
 @shard_lines_option(_SHARD_TRANSLATIONS)
 @bulk_options

@@ -26,8 +26,8 @@ _options = (
         "--workers",
         metavar="N",
         type=click.IntRange(0, 1024),
-        help="Processes on this machine; 0 works in this one, without Ray.  [default: one "
-        "per core]",
+        help="Processes on this machine; 0 works in the current process, without Ray.  [default: "
+        "one per core]",
     ),
     click.option(
         "--cluster",
@@ -39,7 +39,7 @@ _options = (
         "--price-per-hour",
         metavar="PRICE",
         type=Number(min=0),
-        help="Of one machine, to show what the work costs.",
+        help="Price of one machine per hour, to show what the work costs.",
     ),
     json_option,
 )

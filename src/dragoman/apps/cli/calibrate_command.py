@@ -82,9 +82,10 @@ def calibrate(
 ) -> None:
     """Learn how confident MODEL may be of its translations, from lines with references.
 
-    MODELs are directories, as for translate; SOURCE and REFERENCE are files that it was not trained
-    on, by default the dev set of the run.  Afterwards 'translate --confidence' prints the
-    probability that a translation is right.  Calibrate with the options that translate will get.
+    MODELs are directories, as for translate; SOURCE and REFERENCE are files that they were not
+    trained on, by default the dev set of the run.  Afterwards 'translate --confidence' prints the
+    probability that a translation is right.  Calibrate with the options that you will give to
+    translate.
 
     \b
     Examples:

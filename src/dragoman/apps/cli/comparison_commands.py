@@ -42,7 +42,8 @@ if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
 @click.option(
     "--test-set",
     metavar="NAME",
-    help="Test set to compare on, or dev.  [default: the first of the first recipe, or else dev]",
+    help="Test set to compare on, or dev.  [default: the first test set of the first recipe, or "
+    "else dev]",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Create the runs without training them.")
 @set_option

@@ -34,8 +34,8 @@ _LARGEST = 2**31 - 1
 def corrections() -> None:
     """Review the corrections that clients of a server send, and use them.
 
-    Accepted ones answer exact repeats at once, in servers that are running too, and are exported
-    for 'dragoman adapt'.
+    Accepted ones answer exact repeats at once, even in running servers, and can be exported for
+    'dragoman adapt'.
 
     \b
     Example: look, decide, learn
@@ -61,7 +61,7 @@ def _language_options(command: AnyCommand) -> AnyCommand:
     type=click.Choice(["pending", "accepted", "rejected", "all"]),
     default="pending",
     show_default=True,
-    help="Which of them.",
+    help="Only corrections in this state.",
 )
 @_language_options
 @click.option(
@@ -113,7 +113,7 @@ def list_(
 @database_option
 @json_option
 def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
-    """Show corrections whole, with their line breaks and whatever the memory answers today.
+    """Show corrections in full, with their line breaks and what the memory answers at present.
 
     \b
     Example:
@@ -146,7 +146,7 @@ def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
 
 
 def _review_options(command: AnyCommand) -> AnyCommand:
-    every = click.option("--all", "every", is_flag=True, help="All that are pending.")
+    every = click.option("--all", "every", is_flag=True, help="All pending corrections.")
     numbers = click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1))
     return numbers(every(_language_options(database_option(json_option(command)))))
 
@@ -156,7 +156,7 @@ def _review_options(command: AnyCommand) -> AnyCommand:
 def accept(**options: Any) -> None:
     """Accept corrections: the memory answers with them from now on, and export writes them.
 
-    Of several for one source, that accepted last counts.
+    If several are accepted for one source, the last one counts.
 
     \b
     Examples:
@@ -169,7 +169,7 @@ def accept(**options: Any) -> None:
 @corrections.command()
 @_review_options
 def reject(**options: Any) -> None:
-    """Reject corrections, also some that were accepted.
+    """Reject corrections, including accepted ones.
 
     \b
     Example:
@@ -202,8 +202,8 @@ def export(
 ) -> None:
     """Write the accepted corrections of each direction into DIRECTORY, for 'dragoman adapt'.
 
-    Files are called corrections.en-de.tsv.  Existing ones are never replaced.  Each source is there
-    once, with the correction that was accepted last, on one line.
+    Files are called corrections.en-de.tsv.  Existing ones are never replaced.  Each source
+    occurs once, with the correction that was accepted last, on one line.
 
     \b
     Example:

@@ -42,8 +42,8 @@ _VALUES = ("engine", "precision", "workers", "device")
     "system_file",
     metavar="FILE",
     type=PATH,
-    help="Read the teacher from FILE, a description as 'dragoman translate --write-system' writes "
-    "it, instead.",
+    help="Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman "
+    "translate --write-system'.",
 )
 @run_option
 @set_option

@@ -35,7 +35,7 @@ _neighbours_option = click.option(
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Neighbours by which CSLS recognises hubs.",
+    help="Number of neighbours by which CSLS recognises hubs.",
 )
 
 
@@ -68,8 +68,8 @@ embed.add_command(train)
 @click.option(
     "--seed",
     type=click.Choice(["identical", "numerals", "nothing"]),
-    help="The first dictionary: words that both languages write alike, numbers, or words with like "
-    "distributions of similarities.  [default: identical]",
+    help="The first dictionary: words that both languages write alike, numbers, or words whose "
+    "similarities are distributed alike.  [default: identical]",
 )
 @click.option(
     "--seed-dictionary",
@@ -89,7 +89,7 @@ embed.add_command(train)
     type=click.IntRange(min=10),
     default=20_000,
     show_default=True,
-    help="Most frequent words that the dictionary is induced from; time grows with its square.",
+    help="Induce the dictionary from the N most frequent words; time grows with the square of N.",
 )
 @click.option(
     "--patience",
@@ -97,7 +97,7 @@ embed.add_command(train)
     type=click.IntRange(min=1),
     default=50,
     show_default=True,
-    help="Iterations without improvement until more candidates are considered.",
+    help="Iterations without improvement before more candidates are considered.",
 )
 @click.option(
     "--kept",
@@ -190,10 +190,10 @@ def score(
     neighbours: int,
     as_json: bool,
 ) -> None:
-    """Say how many words mapped vectors translate as a dictionary does.
+    """Measure how many words mapped vectors translate as a dictionary does.
 
-    Precision at 1 and at 5, by CSLS and by plain similarity, of the dictionary's words that have a
-    vector, as has one of their translations.
+    Prints precision at 1 and at 5, by CSLS and by plain similarity, over the dictionary's words
+    that have a vector and at least one translation with a vector.
 
     \b
     Example:
@@ -245,7 +245,7 @@ def translate(
 ) -> None:
     """Translate lines word by word with mapped vectors: a baseline for any translator.
 
-    Each word becomes the nearest one by CSLS; order stays, and what has no vector is copied.
+    Each word becomes the nearest one by CSLS; word order stays, and what has no vector is copied.
 
     \b
     Example:

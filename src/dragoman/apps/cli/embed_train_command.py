@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     help="Leave out lines that also occur in this file; may be repeated.",
 )
 @click.option("--split-at-spaces", is_flag=True, help="The text is already split into words.")
-@click.option("--lowercase", is_flag=True, help="Put the text in lower case first.")
+@click.option("--lowercase", is_flag=True, help="Lowercase the text first.")
 @click.option(
     "--kind",
     type=click.Choice(["fasttext", "word2vec"]),
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     type=click.IntRange(2, 10_000),
     default=300,
     show_default=True,
-    help="Length of the vectors: d_model of a model that is to begin with them.",
+    help="Dimension of the vectors: d_model of the model that they are to initialise.",
 )
 @click.option(
     "--epochs",
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     default=5,
     show_default=True,
-    help="Maximum distance of words that predict one another.",
+    help="Maximum distance between words that predict each other.",
 )
 @click.option(
     "--minimum-count",
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     type=Number(0, 1),
     default=1e-4,
     show_default=True,
-    help="Pass over some occurrences of words that are more frequent than this; 0 for none.",
+    help="Skip some occurrences of words that are more frequent than this; 0 skips none.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed."
@@ -117,7 +117,8 @@ def train(
 ) -> None:
     """Learn embeddings of the words of TEXT, files of one language.
 
-    With --vocabulary they are of pieces, and training.embeddings takes them into a model.
+    With --vocabulary, they are embeddings of pieces, and training.embeddings initialises a model
+    with them.
 
     \b
     Examples:

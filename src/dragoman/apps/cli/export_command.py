@@ -15,7 +15,13 @@ _TARGETS = ("ctranslate2", "onnx", "huggingface", "marian")
 
 @click.command()
 @click.argument("model", type=MODEL)
-@click.option("--to", "target", type=click.Choice(_TARGETS), required=True, help="For what.")
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(_TARGETS),
+    required=True,
+    help="Program or format to export to.",
+)
 @click.option("--output", metavar="DIRECTORY", type=PATH, required=True, help="Where to write it.")
 @click.option(
     "--adapter",

@@ -29,7 +29,7 @@ _options = (
         type=PATH,
         multiple=True,
         help="With --filter: model of the opposite direction; several form an ensemble.  [default: "
-        "MODEL, if it has learned both]",
+        "MODEL, if it has learned both directions]",
     ),
     click.option(
         "--keep",
@@ -88,7 +88,7 @@ _options = (
         "--domain-lm",
         metavar="MODEL",
         type=PATH,
-        help="With --filter: language model of the domain that is wanted, of the target side.",
+        help="With --filter: language model of the wanted domain, for the target side.",
     ),
     click.option(
         "--general-lm",

@@ -33,7 +33,7 @@ _REASONS = {"held out": "repeats dev or test"}
     "--test",
     type=PATH,
     multiple=True,
-    help="Test set, likewise.  [default: split off from FILES]",
+    help="Test set, in the same form.  [default: split off from FILES]",
 )
 @click.option(
     "--minutes",

@@ -18,7 +18,7 @@ from dragoman.apps.cli.options import MODEL, PATH, is_given, json_option
 @click.option("--list", "lists", is_flag=True, help="List the installed models instead.")
 @json_option
 def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) -> None:
-    """Install a model from an archive, a directory or an address of the web.
+    """Install a model from an archive, a directory or a web address.
 
     Commands then take its name in place of a directory.  The archive is verified (with --sha256, a
     URL that ends in #sha256=DIGEST, or FILE.sha256 beside FILE), unpacked safely and opened before
@@ -76,7 +76,7 @@ def _list(*, as_json: bool) -> None:
 @click.argument("output", metavar="OUTPUT.tar.gz|.tar.zst|.tar", type=PATH)
 @json_option
 def pack(model: Path, output: Path, as_json: bool) -> None:
-    """Pack a MODEL into an archive that 'dragoman install' takes, and its digest beside it.
+    """Pack a MODEL into an archive for 'dragoman install', and write its digest beside it.
 
     MODEL is a model or run directory, or an installed model.  Only the model is packed, not the
     rest of a run; the same model gives the same archive.

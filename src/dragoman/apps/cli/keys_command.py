@@ -22,10 +22,10 @@ _LARGEST = 2**31 - 1  # that every database can hold
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke the keys of those who may call a server.
+    """Make, list and revoke the keys of a server's clients.
 
-    Keys take effect within seconds, also in servers that are running.  Of a key, only a hash is
-    kept.
+    Keys take effect within seconds, also in servers that are running.  Only a hash of each key is
+    stored.
 
     \b
     Example: a key for a program, with a limit of its own

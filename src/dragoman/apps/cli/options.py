@@ -252,8 +252,8 @@ input_option = click.option(
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Read FILE (compressed or not) instead of standard input, which is - too; may be "
-    "repeated.",
+    help="Read FILE (compressed or not, - for standard input); may be repeated.  [default: "
+    "standard input]",
 )
 
 output_option = click.option(

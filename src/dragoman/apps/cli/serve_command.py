@@ -50,7 +50,7 @@ _PACKAGES = {
     "--workers",
     metavar="N",
     type=click.IntRange(1, 64),
-    help="Translate in N processes, one thread each: best for small models, one per core.",
+    help="Translate in N processes of one thread each; for small models, one per core is best.",
 )
 @database_option
 @click.option("--require-key", is_flag=True, help="Refuse requests without a key.")
@@ -82,8 +82,8 @@ def serve(
 
     MODEL is a model or run directory, an installed model, or the YAML file of a system (see
     'dragoman translate --write-system').  Clients of LibreTranslate and DeepL can use the server as
-    it is; there is a web page, too.  SIGTERM or Ctrl-C stops it once the requests at work are
-    answered, and a second one at once.
+    it is; there is a web page, too.  SIGTERM or Ctrl-C stops it once running requests are
+    answered; a second one stops it at once.
 
     \b
     Examples: on this machine; in two processes; for others, who need a key; from a file

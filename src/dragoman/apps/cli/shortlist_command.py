@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 1_000_000),
     default=1000,
     show_default=True,
-    help="Most frequent target pieces, which every line may have.",
+    help="Number of most frequent target pieces, allowed in every line.",
 )
 @click.option(
     "--pairs",

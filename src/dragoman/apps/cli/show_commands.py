@@ -57,8 +57,8 @@ def show(context: click.Context) -> None:
     type=click.Choice(["source", "encoder", "decoder"]),
     default="source",
     show_default=True,
-    help="What is looked at: the source while the target is written; or, in self-attention, the "
-    "source by itself (encoder) or the target by itself (decoder).",
+    help="Attention to show: from target to source (source); or self-attention in the encoder or "
+    "decoder.",
 )
 @click.option(
     "--view",
@@ -131,7 +131,7 @@ def attention(
     type=click.Choice(["step", "tokens", "minutes"]),
     default="step",
     show_default=True,
-    help="What curves are drawn over.",
+    help="Horizontal axis of the curves.",
 )
 @click.option(
     "--output", metavar="FILE", type=PATH, help="Draw the curves to FILE.svg or FILE.png."

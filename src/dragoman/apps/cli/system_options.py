@@ -91,21 +91,22 @@ _options = (
         "routes",
         metavar="LANGUAGE=MODEL",
         multiple=True,
-        help="With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Others, and lines "
-        "whose language is uncertain, are for the first MODEL.  With --then, it translates into "
-        "the language of --via, too.",
+        help="With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Other lines, and "
+        "those whose language is uncertain, go to the first MODEL.  With --then, the MODEL of a "
+        "route translates into the language of --via, as the first one does.",
     ),
     click.option(
         "--identify",
         "identifier",
         metavar="MODEL",
         type=PATH,
-        help="With --from auto: classifier of languages that decides.  [default: py3langid]",
+        help="With --from auto: classifier that identifies languages.  [default: py3langid]",
     ),
     click.option(
         "--via",
         metavar="LANGUAGE",
-        help="Translate into this third language first, and its hypotheses into that of --to.",
+        help="Translate into this third language first, then its hypotheses into the language of "
+        "--to.",
     ),
     click.option(
         "--then",
@@ -121,13 +122,13 @@ _options = (
         "onward_tags",
         metavar="TAG",
         multiple=True,
-        help="With --then: tag that its model knows; may be repeated.",
+        help="With --then: tag known to that model; may be repeated.",
     ),
     click.option(
         "--via-nbest",
         metavar="N",
         type=click.IntRange(1, 1000),
-        help="With --via: hypotheses in that language that are translated on.  [default: 4]",
+        help="With --via: number of hypotheses in that language to translate on.  [default: 4]",
     ),
     click.option(
         "--tag",
@@ -139,8 +140,8 @@ _options = (
     click.option(
         "--glossary-mode",
         type=click.Choice(["hard", "learned", "both"]),
-        help="With --glossary: by constraints on the search, by annotating terms in the source for "
-        "a MODEL that was trained so, or both.  [default: hard]",
+        help="With --glossary: constrain the search; annotate terms in the source, for a MODEL "
+        "trained on such text; or both.  [default: hard]",
     ),
     click.option("--prefix", metavar="TEXT", help="Force every translation to begin with TEXT."),
     click.option(
@@ -155,20 +156,20 @@ _options = (
         metavar="FILE",
         type=PATH,
         multiple=True,
-        help="Copy the names in FILE, one in each line, as they are; may be repeated.",
+        help="Copy the names in FILE, one per line, unchanged; may be repeated.",
     ),
     click.option(
         "--keep-pattern",
         "keep_patterns",
         metavar="REGEX",
         multiple=True,
-        help="Copy whatever matches REGEX as it is; may be repeated.",
+        help="Copy whatever matches REGEX unchanged; may be repeated.",
     ),
     click.option(
         "--protect",
         metavar="KINDS",
-        help="Copy what programs read as it is: placeholders, tags, urls, numbers; several are "
-        "separated by commas.",
+        help="Copy strings of these kinds unchanged: placeholders, tags, urls, numbers; several "
+        "are separated by commas.",
     ),
     click.option(
         "--engine",
@@ -185,21 +186,21 @@ _options = (
     click.option(
         "--shortlist",
         is_flag=True,
-        help="Write only the likeliest pieces of each line, by the shortlist that 'dragoman "
+        help="Search only among the likeliest pieces of each line, by the shortlist that 'dragoman "
         "shortlist' has built beside MODEL: faster with large vocabularies.",
     ),
     click.option(
         "--shortlist-file",
         metavar="FILE",
         type=PATH,
-        help="The same, by the shortlist in FILE, of a model with the same vocabularies.",
+        help="As --shortlist, with the shortlist in FILE, of a model with the same vocabularies.",
     ),
     click.option(
         "--own-pieces",
         metavar="SHARE",
         type=click.FloatRange(0, 1),
-        help="Keep outputs in their language, of a model of several: write only pieces that are at "
-        "least SHARE times as frequent in training text of it as in any other, such as 0.1.",
+        help="Keep outputs of a multilingual model in the target language: write only pieces at "
+        "least SHARE (such as 0.1) times as frequent in its training text as in any other's.",
     ),
     device_option,
 )

@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     type=Number(min=0, max=1),
     default=0.2,
     show_default=True,
-    help="Share from which on a second translation makes a term inconsistent.",
+    help="Minimum share of a second translation that makes a term inconsistent.",
 )
 @device_option
 @json_option
@@ -99,8 +99,8 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     """Find terms and their translations in parallel text: a candidate glossary.
 
     FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files, source
-    first.  Their words are aligned by the attention of MODEL, a model or run directory, or without
-    one by an aligner that learns from FILES alone.  Candidates are ranked by C-value; check them
+    first.  Their words are aligned by the attention of MODEL, a model or run directory, or, without
+    MODEL, by an aligner that learns from FILES alone.  Candidates are ranked by C-value; check them
     before you use them with 'dragoman translate --glossary'.
 
     \b

@@ -67,16 +67,18 @@ STANDARD_INPUT = "standard input"
     "place",
     metavar="FILE",
     type=PATH_AS_TYPED,
-    help="Write to FILE, which appears once everything is done, instead of standard output, "
-    "which is - too; of documents, a file, a directory, which ends in / if it is new, or -.",
+    help="Write to FILE, which appears once everything is done, or - for standard output.  For "
+    "documents: a file, a directory (a new one must end in /), or -.  [default: standard "
+    "output; for documents, a file beside each]",
 )
 @click.option(
     "--format",
     "document_format",
     metavar="SUFFIX",
-    help="Of documents: what FILE is, such as md, whatever its suffix; needed for standard input.",
+    help="For documents: format of FILE, such as md, whatever its suffix; needed for standard "
+    "input.",
 )
-@click.option("--force", is_flag=True, help="Of documents: replace translations that exist.")
+@click.option("--force", is_flag=True, help="For documents: replace existing translations.")
 @search_options
 @click.option(
     "--grammar",
@@ -94,14 +96,14 @@ STANDARD_INPUT = "standard input"
     "--confidence",
     is_flag=True,
     help="Print the probability that a translation is right, and a tab, before it (after its "
-    "score); 'dragoman calibrate' makes MODEL able to.",
+    "score); calibrate MODEL first with 'dragoman calibrate'.",
 )
 @click.option(
     "--calibration",
     metavar="FILE",
     type=PATH,
-    help="With --confidence, --flag-below or --json: take confidences from FILE, which 'dragoman "
-    "calibrate --output FILE' wrote.",
+    help="With --confidence, --flag-below or --json: read the calibration from FILE, which "
+    "'dragoman calibrate --output FILE' wrote.",
 )
 @click.option(
     "--flag-below",
@@ -113,8 +115,8 @@ STANDARD_INPUT = "standard input"
     "--alignment",
     metavar="FILE",
     type=PATH,
-    help="Also write which words of each line and its translation belong together, by attention, "
-    "in Pharaoh format, 0-0 1-2: words are what stands between spaces.",
+    help="Also write the word alignment of each line and its translation, by attention, in Pharaoh "
+    "format, 0-0 1-2; words are separated by spaces.",
 )
 @click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
 @click.option(
@@ -179,8 +181,8 @@ def translate(
     """Translate lines of text, or documents, with a MODEL; several form an ensemble.
 
     MODEL is a model, run or checkpoint directory.  FILE is a document of a format such as .md or
-    .srt, or - with --format; its translation is report.de.md beside report.md.  Tags, placeholders
-    and code stay, and so do the layout and FILE itself.
+    .srt, or - with --format; the translation of report.md is report.de.md beside it.  Tags,
+    placeholders, code and layout are kept; FILE itself stays unchanged.
 
     Without FILE, each input line gives one output line, in order.
     An empty line gives an empty line, and so does one that is too long, with an immediate warning
@@ -261,7 +263,12 @@ def translate(
 
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
-@click.option("--adapter", metavar="FILE", type=PATH, help="Adapter of MODEL, or the run of one.")
+@click.option(
+    "--adapter",
+    metavar="FILE",
+    type=PATH,
+    help="Adapter of MODEL, or the run that it was trained in.",
+)
 @click.option(
     "--filter",
     "filters",
@@ -279,7 +286,7 @@ def score(
     device: str | None,
     **options: Any,
 ) -> None:
-    """Print how likely each line of TARGET is as the translation of its line of SOURCE.
+    """Print how likely each line of TARGET is as the translation of the same line of SOURCE.
 
     Prints the log-probability (natural logarithm) and the number of pieces, including the end
     symbol, separated by a tab; the perplexity of all lines goes to standard error.  A language
@@ -287,7 +294,7 @@ def score(
 
     With --filter, the pairs are one file with both sides (TSV with a header, JSONL, TMX, PO) or two
     plain files.  They are scored in both directions (dual conditional cross-entropy), shard by
-    shard; the same command resumes, and with another --keep or --above it scores nothing again.
+    shard; the same command resumes, and with another --keep or --above it reuses the scores.
 
     \b
     Examples:

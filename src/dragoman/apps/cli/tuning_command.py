@@ -46,7 +46,7 @@ CONFIDENCE_SAMPLES = 1000
     type=click.Choice(METRICS),
     default="bleu",
     show_default=True,
-    help="Metric that decides.",
+    help="Metric that decides which settings are best.",
 )
 @click.option(
     "--tokenize",
@@ -76,8 +76,8 @@ def tune(
     """Try search settings on a dev set and keep the best.
 
     MODELs are directories, as for translate; SOURCE and REFERENCE are files, by default the dev
-    set of the run.  Each setting translates the whole dev set.  The settings as they are come
-    first; there, a language model without --lm-weight has the weight 0.
+    set of the run.  Each setting translates the whole dev set.  The unchanged settings come
+    first; with them, a language model without --lm-weight has the weight 0.
 
     \b
     Examples:
