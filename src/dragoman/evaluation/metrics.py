@@ -119,11 +119,12 @@ class EvaluationConfig(Config):
     has its own, so leave it out."""
 
     candidate_languages: tuple[str, ...] = ()
-    """Languages that wrong_language chooses from. By default all that the identifier knows; in a
-    run, those of data.train."""
+    """Languages that wrong_language chooses from. By default all languages that the identifier
+    knows; in a run, those of data.train."""
 
     glossary: str | None = None
-    """Glossary for terms, the rate of its terms in sources that translations use."""
+    """Glossary for the metric terms, the rate at which translations use the glossary's translation
+    of a term in the source."""
 
     confidence_samples: int = Field(default=0, ge=0, le=100_000)
     """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""

@@ -53,7 +53,7 @@ class ClassifierConfig(FamilyConfig):
     from, or its family and sizes if it learns from scratch. Settings of its decoder are not
     read."""
     pooling: Literal["mean", "attention", "first"] = "mean"
-    """What stands for the sentence: the mean of the encoder's states; their mean weighted by
+    """What represents the sentence: the mean of the encoder's states; their mean weighted by
     learned attention (Yang et al. 2016); or the state of the first piece (Devlin et al. 2019),
     which may be a tag."""
     train: Literal["all", "head"] = "all"

@@ -62,8 +62,8 @@ class DeepFusionConfig(FamilyConfig):
     """The language model, of any family without a source: a model or run. It does not learn."""
     train: Literal["fusion", "translation"] = "fusion"
     """What learns: the gate, the hidden layer that joins the two and the output projection, which
-    is then a matrix of its own (fusion, Gulcehre et al. 2015); or the whole translation model, too
-    (translation)."""
+    is then a matrix of its own (fusion, Gulcehre et al. 2015); or, in addition, the whole
+    translation model (translation)."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on the hidden layer that joins the two. Models that do not learn have none."""
 

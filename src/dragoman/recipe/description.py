@@ -53,24 +53,27 @@ class DataConfig(Config):
     """Sentence pairs to learn from."""
     sampling_temperature: float | None = Field(None, ge=1, le=1000)
     """Temperature for mixing directions of unequal size: a direction with n pairs is sampled in
-    proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest is
-    seen as its weights say and the others more often. Directions within one language, such as
-    copies, are mixed among themselves. By default weights alone decide."""
+    proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest
+    direction is sampled according to its weights, the smaller ones more often. Directions within
+    one language, such as copies, are mixed separately from the others. By default weights alone
+    decide."""
     held_out: tuple[CorpusPart, ...] = ()
-    """Further text that is never trained on: a pair of which one side occurs here, as that side, is
-    left out like those of dev and test sets."""
+    """Further text that is never trained on. As with dev and test sets, a training pair is dropped
+    if its source occurs here as a source, or its target as a target; in training in opposite
+    directions, if either text occurs on either side."""
     dev: DevSets
     """Pairs that decide when to stop and which checkpoint is best; never trained on. With several
-    sets by name, such as one per direction, the mean of their figures decides."""
+    sets by name, such as one per direction, the mean of their scores decides."""
     test: dict[str, CorpusPart] = Field(default_factory=dict)
-    """Test sets on which the finished model is scored, by the name of their scores."""
+    """Test sets on which the finished model is scored; their scores are reported under these
+    names."""
     cleaning: CleaningConfig = CleaningConfig()
     """Which pairs are dropped from the training text."""
     max_pieces: int = Field(256, ge=1)
     """Maximum length in pieces; training pairs with a longer side are dropped."""
     context: ContextConfig | None = None
-    """Read each sentence with those before it, in training, evaluation and later translation (see
-    [context](context.md)); by default alone."""
+    """Read each sentence together with the sentences before it, in training, evaluation and later
+    translation (see [context](context.md)); by default each sentence is read alone."""
     processes: int | None = Field(None, ge=1, le=1024)
     """Number of processes that encode the text. By default one per core."""
 

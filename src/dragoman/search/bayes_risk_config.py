@@ -20,11 +20,11 @@ class BayesRiskConfig(Config):
     """
 
     samples: int = Field(ge=2, le=1000)
-    """Samples per sentence, which every candidate is compared with; `sampling` says how they are
+    """Samples per sentence, with which every candidate is compared; `sampling` sets how they are
     drawn."""
     utility: Similarity = "chrf"
-    """Measure of similarity: `chrf`, or sentence `bleu` with the tokenizer 13a, which takes text
-    without spaces between words for one word."""
+    """Measure of similarity: `chrf`, or sentence `bleu` with the tokenizer 13a, which treats text
+    without spaces between words as one word."""
     candidates: Literal["samples", "beam", "both"] = "samples"
-    """What is chosen from: the `samples` themselves, all hypotheses that `beam` search finds, or
-    `both`."""
+    """Candidates to choose from: the `samples` themselves, all hypotheses that `beam` search finds,
+    or `both`."""

@@ -26,7 +26,7 @@ class SamplingConfig(Config):
     """Sampling instead of the search for the best output."""
 
     temperature: float = Field(1.0, gt=0)
-    """What log-probabilities are divided by: below 1 favours likely pieces, above 1 flattens the
+    """Divisor of log-probabilities: below 1 favours likely pieces, above 1 flattens the
     distribution."""
     top_k: int | None = Field(None, ge=1)
     """Number of likeliest pieces to draw from; all if not given."""
@@ -38,8 +38,8 @@ class SamplingConfig(Config):
     always be drawn.  By default 0, which disables this; for `mbr` 0.02, unless top_k or top_p is
     given."""
     seed: int = Field(1, ge=0)
-    """Seed of the random numbers.  Each line of the input has its own numbers, whatever the
-    batch."""
+    """Seed of the random numbers. Each line of the input has its own random numbers, whatever batch
+    it is in."""
 
 
 def sample(

@@ -60,46 +60,46 @@ class SearchConfig(Config):
     maximum_length: int | None = Field(None, ge=1)
     """Maximum output length in pieces, however long the source; no such maximum if not given."""
     constrained_beam: int = Field(8, ge=2, le=1000)
-    """Minimum beam for a sentence whose terms the ordinary search leaves out, which is then
-    searched for again (`terms`, `--glossary`); it is wider, up to 32, for terms of many pieces."""
+    """Minimum beam for searching a sentence again because the ordinary search left out some of its
+    terms (`terms`, `--glossary`); it is wider, up to 32, for terms of many pieces."""
     no_repeat_ngram: int = Field(0, ge=0, le=10_000)
     """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
     degenerate: Literal["avoid", "keep"] = "avoid"
-    """What becomes of an output that repeats itself or is far too long: `avoid` searches for that
+    """How to treat an output that repeats itself or is far too long: `avoid` searches for that
     sentence again, without the repetition and with a lower maximum length; `keep` only reports
     it."""
     too_long: float = Field(3.0, ge=0, le=1000)
-    """How many times the usual length is far too long: an output may have that many times
-    `length_ratio` pieces for each piece of its source, and 5 more. 0 disables this."""
+    """How many times the usual length is far too long: an output may have up to this value times
+    `length_ratio` pieces for each piece of its source, plus 5. 0 disables this."""
     length_ratio: float | None = Field(None, gt=0, le=1000)
-    """Target pieces per source piece that are usual. A run takes the median of its training text,
-    and its model keeps it; without one, no output is too long."""
+    """Usual number of target pieces per source piece. A run takes the median of its training text,
+    which its model keeps; if no ratio is known, no output is too long."""
     allow_unknown: bool = False
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
     unknown: Literal["mark", "copy"] = "mark"
-    """What becomes of an unknown piece in an output: `mark` leaves "⁇"; `copy` replaces it by the
-    word of the source with most attention (Luong et al. 2015), and allows it. Then the model needs
-    attention, and a vocabulary without `byte_fallback`."""
+    """How to treat an unknown piece in an output: `mark` leaves "⁇"; `copy` allows unknown pieces
+    and replaces each by the source word with most attention (Luong et al. 2015). `copy` needs a
+    model with attention and a vocabulary without `byte_fallback`."""
     allow_tags: bool = False
     """Whether outputs may contain tags of the vocabulary, such as placeholders from training."""
     grammar: Literal["any", "trees"] = "any"
-    """What outputs may be: `any` text, or only `trees` over exactly the words of the source, for a
-    model that writes [trees](parsing.md)."""
+    """Which outputs are allowed: `any` text, or only `trees` over exactly the words of the source,
+    for a model that writes [trees](parsing.md)."""
     nbest: int = Field(1, ge=1, le=10_000)
     """Hypotheses returned per sentence, at most `beam`; with `sampling`, samples per sentence."""
     sampling: SamplingConfig | None = None
     """Draw outputs at random instead of searching for the best."""
     mbr: BayesRiskConfig | None = None
     """Draw outputs, and choose the one most similar to the others (minimum Bayes risk) instead of
-    the likeliest; `sampling` may say how they are drawn."""
+    the likeliest; `sampling` may set how they are drawn."""
     batch_tokens: int | None = Field(None, ge=1, le=1_000_000)
     """Maximum padded source pieces times hypotheses per batch; by default 8,192, and 65,536 on a
-    GPU, where a step of search takes as long for few sentences as for many."""
+    GPU, where a search step takes as long for few sentences as for many."""
     buffer_lines: int = Field(4096, ge=1, le=10_000_000)
     """Lines read ahead so that those of similar length are translated together."""
     max_source_pieces: int = Field(1024, ge=1)
-    """Maximum pieces of a source line; a longer line is refused rather than cut, as is one beyond
-    the model's positions."""
+    """Maximum pieces of a source line; a longer line is refused rather than cut, as is a line
+    beyond the model's positions."""
 
     @property
     def tokens_at_once(self) -> int:

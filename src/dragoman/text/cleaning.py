@@ -56,14 +56,14 @@ class CleaningConfig(Config):
     """Drop a pair that occurred earlier in the same part with both sides identical."""
     source_scripts: tuple[str, ...] = ()
     """Scripts of the source, by their Unicode names, such as `[Latin]` or `[Han, Hiragana,
-    Katakana]`; a pair with less than half of the source's letters in them is dropped. An empty list
-    disables this."""
+    Katakana]`; a pair is dropped if less than half of its source's letters are in them. An empty
+    list disables this."""
     target_scripts: tuple[str, ...] = ()
     """The same for the target."""
     keep_held_out: bool = False
     """Keep pairs whose source occurs as a source, or whose target occurs as a target, in the
-    evaluation pairs. They are reported either way; keeping them makes scores look better than the
-    model is."""
+    evaluation pairs; in training in opposite directions, on either side. They are reported either
+    way; keeping them makes scores look better than the model is."""
 
     @field_validator("source_scripts", "target_scripts")
     @classmethod

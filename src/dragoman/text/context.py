@@ -27,23 +27,24 @@ _RANDOM_LINES = 1000  # that a context is drawn from
 
 
 class ContextConfig(Config):
-    """Which neighbours a sentence is read with."""
+    """Which neighbouring sentences a sentence is read with."""
 
     sentences: int = Field(1, ge=1, le=100)
     """Maximum number of sentences before this one that are read with it."""
     target: bool = False
-    """Whether their translations precede the target, too ("2+2"): the model then translates them
-    again, and only what follows the last separator is its translation. By default it reads context
-    and translates one sentence ("2+1")."""
+    """Whether the translations of these sentences precede the target, too ("2+2"): the model then
+    translates them again, and only the text after the last separator is the translation of this
+    sentence. By default the model reads the context and translates one sentence ("2+1")."""
     separator: str = "<sep>"
     """Tag between two sentences."""
     max_pieces: int = Field(128, ge=1)
     """Maximum length of a side with its context, in pieces: the farthest sentences are left out
-    until it fits. What is too long without context follows the rules for any sentence."""
+    until it fits. A sentence that is too long even without context follows the rules for any
+    sentence."""
     choice: Literal["previous", "random"] = "previous"
-    """Which sentences are its context: those directly before it in the same document, or, for
+    """Which sentences are the context: those directly before this one in the same document, or, for
     comparison, sentences drawn at random from the 1,000 before it, whatever their document. A draw
-    depends only on the number of the line."""
+    depends only on the line number."""
 
     @field_validator("separator")
     @classmethod

@@ -50,19 +50,18 @@ class CorpusPart(Config):
     """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
     at least one pair. Vocabulary training counts the pairs in the same proportion."""
     format: str | None = Field(default=None, examples=list(FORMATS))
-    """The format of the file; by default, the one of its suffix. Installed packages may add
-    others."""
+    """The format of the file; by default, its suffix decides. Installed packages may add others."""
 
     licence: str | None = None
-    """Licence of its text, such as `CC-BY-4.0`, for the model card; that of a public corpus is
-    known."""
+    """Licence of the text, such as `CC-BY-4.0`, for the model card; the licence of a public corpus
+    is known."""
 
     label: str | None = None
-    """Label of all its sources, such as de, in place of a target, for `model.family: classifier`;
-    without it, `target` names the column or file of their labels."""
+    """For `model.family: classifier`: one label for all sources of this part, such as de, in place
+    of a target; without it, `target` names the column or file of the labels."""
     label_columns: tuple[str, ...] = ()
-    """Columns, keys or languages of a file, such as `[en, de]`, whose texts are labelled with the
-    name of their own; in place of `source` and a label."""
+    """Columns, keys or languages of a file, such as `[en, de]`: each text in them is labelled with
+    the name of its column, key or language. They replace `source` and a label."""
 
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
@@ -85,11 +84,11 @@ class CorpusPart(Config):
     sources whose target is in de."""
 
     documents: str | None = None
-    """Column (or key) that names the document of each row, for `data.context`: what follows the
-    first `#` there is not read, and rows of a document follow one another. By default a file is one
-    document, or several between which both sides have an empty line."""
+    """Column (or key) that names the document of each row, for `data.context`. A name ends before
+    the first `#`, and the rows of a document are consecutive. By default a file is one document, or
+    several that are separated by lines that are empty on both sides."""
     context: ContextConfig | None = None
-    """Its context: always that of `data.context`, so no need to set it."""
+    """Always the same as `data.context`; no need to set it."""
 
     @field_validator("tags")
     @classmethod

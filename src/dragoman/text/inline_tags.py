@@ -36,7 +36,7 @@ class InlineTags(Config):
     pairs: int = Field(8, ge=1, le=1000)
     """Pairs around words: `<t1>` and `</t1>`, `<t2>` ..."""
     points: int = Field(16, ge=1, le=1000)
-    """Single tags, and placeholders for what is copied: `<x1>`, `<x2>` ..."""
+    """Single tags, and placeholders for text that is copied: `<x1>`, `<x2>` ..."""
 
     def symbols(self) -> list[str]:
         """All symbols, which a vocabulary needs."""

@@ -54,10 +54,10 @@ class VocabularyConfig(Config):
     """Byte-pair encoding, or a unigram language model over pieces."""
     target_kind: Literal["bpe", "unigram", "word"] | None = None
     """Kind of the target's own vocabulary (with `joint: false`), if it differs from `kind`. With
-    `word` every word is one piece that is never split, and `size` does not limit them: for symbols,
-    such as those of [trees](parsing.md)."""
+    `word` every word is one piece that is never split, and `size` does not limit the number of
+    pieces: for symbols, such as those of [trees](parsing.md)."""
     size: int = Field(default=32000, gt=4, le=10_000_000)
-    """Pieces in a vocabulary, including the four special ones, tags and bytes."""
+    """Number of pieces in a vocabulary, including the four special ones, tags and bytes."""
     joint: bool = True
     """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
     byte_fallback: bool = False
@@ -69,8 +69,8 @@ class VocabularyConfig(Config):
     """What sentencepiece does to the text beyond composing it (NFC), which is always done;
     `nfkc` folds full-width and other compatibility forms, `_cf` also folds case."""
     tags: tuple[str, ...] = ()
-    """Symbols such as `<2de>` that are never split; each gets an id after the special ones, as
-    do those that parts of the corpus name."""
+    """Symbols such as `<2de>` that are never split; each gets an id after the special pieces, as do
+    the tags that parts of the corpus name."""
     sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
     smoothing alpha; 0 always takes the best segmentation."""
@@ -82,13 +82,13 @@ class VocabularyConfig(Config):
     """Maximum pairs to train a vocabulary on, after cleaning; a larger corpus is sampled at
     random."""
     of: str | None = None
-    """A run or model whose vocabulary is taken as it is, without its weights. Of the other settings
-    here only `sampling` is then read. Where there are two vocabularies, each language keeps its
-    own: a language model takes that of the target, or of its own language if that is the source,
-    and a model of the opposite direction swaps them."""
+    """A run or model whose vocabulary is reused unchanged, without its weights. Of the other
+    settings in this section only `sampling` is then read. If it has two vocabularies, each language
+    keeps its own: a language model takes the vocabulary of the target, or of the source if that is
+    in its language, and a model of the opposite direction swaps the two."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Digest of the vocabulary that was taken, written to the run when training begins; another one
-    is refused from then on. No need to set it."""
+    """Digest of the reused vocabulary, written to the run when training begins; from then on any
+    other vocabulary is refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
         """Settings that are not read: of a vocabulary taken as it is, or of a joint one."""

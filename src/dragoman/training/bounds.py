@@ -22,19 +22,19 @@ NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
 
 
 class BoundConfig(Config):
-    """What one of several dev sets may lose of its score before the first step.
+    """How much worse than before the first step the score of one of several dev sets may become.
 
     The set then takes no part in the mean that selects the best checkpoint.
     """
 
     may_lose: float = Field(ge=0, le=1000)
-    """How much worse the score may become: points, or nats per token of the loss. Weights with
-    which more is lost never become the model."""
+    """How much worse the score may become, in points, or for the loss in nats per token. Weights
+    that lose more never become the model."""
     metric: Literal["chrf", "bleu", "loss"] = "chrf"
     """The score."""
     patience: int = Field(2, ge=0)
-    """Validations in a row outside of the bound after which training still goes on: scores of small
-    sets vary, and what was lost may come back. The next one ends it."""
+    """Number of validations in a row that may be outside of the bound: scores of small sets vary,
+    and what was lost may come back. One more ends training."""
 
     def lost(self, before: float, now: float) -> float:
         """How much worse ``now`` is; negative where it is better."""

@@ -52,14 +52,14 @@ class ConsolidationConfig(Config):
     """
 
     weight: float = Field(ge=0, le=1e12)
-    """Weight of the penalty; 0 disables it. What is right depends on the model and on both texts:
+    """Weight of the penalty; 0 disables it. The right value depends on the model and on both texts:
     try powers of ten."""
     pairs: int = Field(1000, ge=1, le=10_000_000)
     """Maximum pairs of `text` that the Fisher information is estimated on, drawn at random; each
-    takes a backward pass of its own, once when training begins."""
+    takes its own backward pass, once when training begins."""
     text: Annotated[tuple[CorpusPart, ...], Field(min_length=1), BeforeValidator(_several)]
-    """General text that the model should not unlearn, such as what it was trained on: a part, or a
-    list of parts, from which pairs are drawn in proportion to their sizes."""
+    """General text that the model should not unlearn, such as the text that it was trained on: a
+    part, or a list of parts, from which pairs are drawn in proportion to their sizes."""
 
 
 class Penalty(Protocol):

@@ -47,12 +47,12 @@ class EmbeddingsConfig(Config):
     source: VectorFiles = Field((), examples=["mapped/de.vec.gz"])
     """A file, or a list of them, for the embeddings of the source."""
     target: VectorFiles = Field((), examples=["mapped/en.vec.gz"])
-    """The same for those of the target. With a joint vocabulary all files are for both sides; a
-    piece that several of them have gets their mean, in which a file weighs more the more frequent
-    the piece is there."""
+    """The same for the target. With a joint vocabulary all files are for both sides; a piece that
+    occurs in several files gets the mean of its vectors, in which a file weighs more the more
+    frequent the piece is there."""
     fixed: bool = False
-    """Keep the embeddings of these sides as they are in training, also the random ones of pieces
-    without a vector. A matrix that is the output projection, too, is never fixed."""
+    """Do not train the embeddings of these sides, including the random ones of pieces without a
+    vector. A matrix that is also the output projection is never fixed."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     """Digest of the files, written to the run when training begins; from then on other vectors are
     refused. No need to set it."""

@@ -29,13 +29,13 @@ class TrainingConfig(Config):
     """How a model is trained; the defaults are the paper's base model (section 5)."""
 
     step_tokens: int = Field(25_000, gt=0)
-    """Maximum padded tokens per step and side over all devices, end symbols included: the number
-    of sentences times the longest length (section 5.1: about 25,000 source and 25,000 target
-    tokens). A single pair that exceeds it makes one step."""
+    """Maximum padded tokens per step and side over all devices, end symbols included: the number of
+    sentences times the longest length (section 5.1: about 25,000 source and 25,000 target tokens).
+    A single pair that exceeds it makes a step of its own."""
     device_tokens: int | None = Field(None, gt=0)
-    """Maximum padded tokens per side on a device at once; its share of a step is split into as many
-    passes as needed. By default the share is not split, unless memory runs out: it is then halved
-    until it fits, and the run keeps that."""
+    """Maximum padded tokens per side that a device processes at once; the device's share of a step
+    is split into as many passes as needed. By default the share is not split, unless memory runs
+    out: it is then halved until it fits, and the run keeps that size."""
     optimizer: OptimizerConfig = OptimizerConfig()
     """Hyperparameters of the optimizer."""
     schedule: ScheduleConfig = ScheduleConfig()
@@ -48,14 +48,15 @@ class TrainingConfig(Config):
     """Settings of the tasks that parts of `data.train` name, by name; a task without settings has
     weight 1. A step takes `step_tokens` tokens of every task and adds up their gradients."""
     start_from: OptionalStart = None
-    """A model whose weights initialise this one: its path, or a section that says which of them to
+    """A model whose weights initialise this one: its path, or a section that says which weights to
     take. By default weights are drawn at random."""
     adapter: AdapterConfig | None = None
-    """Keep the weights of `start_from` fixed, and learn a small adapter of them (see
+    """Keep the weights of `start_from` fixed, and learn a small adapter for them (see
     [adapters](adapters.md)). By default all weights learn."""
     consolidation: ConsolidationConfig | None = None
-    """Hold weights near those of `start_from`, the more the more general text depends on them (see
-    [adapters](adapters.md#elastic-weight-consolidation)). By default nothing holds them."""
+    """Hold weights near those of `start_from`; the more the general text depends on a weight, the
+    more strongly it is held (see [adapters](adapters.md#elastic-weight-consolidation)). By default
+    nothing holds the weights."""
     components: dict[str, TakenComponent] = Field(default_factory=dict)
     """Trained models that a model is composed of, by their key in `model`; written to the run from
     the paths there. No need to set it."""
@@ -82,8 +83,8 @@ class TrainingConfig(Config):
     0 takes the best one."""
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
-    validated and becomes the model, instead of the mean of checkpoints: the newest, or the best
-    with `average_checkpoints: 0`. `null` for no average."""
+    validated and becomes the model, instead of the mean of checkpoints: the newest average, or the
+    best one with `average_checkpoints: 0`. `null` for no average."""
     best_metric: Literal[
         "bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip"
     ] = "bleu"
@@ -92,20 +93,21 @@ class TrainingConfig(Config):
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without improvement; `null` for no such limit."""
     bounds: dict[str, BoundConfig] = Field(default_factory=dict)
-    """What dev sets may lose, by their names in `data.dev`, such as `{general: {may_lose: 1}}` (see
-    [bounds](adaptation.md#a-bound-in-any-recipe)). They are measured before the first step, and
-    weights outside of a bound never become the model."""
+    """How much worse the scores of dev sets may become, by their names in `data.dev`, such as
+    `{general: {may_lose: 1}}` (see [bounds](adaptation.md#a-bound-in-any-recipe)). They are
+    measured before the first step, and weights outside of a bound never become the model."""
     send_gradients: Literal["after", "during"] = "after"
     """When processes sum their gradients: after the backward pass, or part by part during it. The
     result is the same."""
     sharding: Sharding = "none"
-    """What processes share out among themselves, so that each needs less memory (see [training in
-    several processes](scaling.md#training-in-several-processes)): `state`, float32 weights and
-    moments of the optimizer; `gradients`, these and the gradient; `parameters`, these and the
-    weights of layers. The result is the same, apart from rounding."""
+    """What is split among the processes, so that each needs less memory (see [training in several
+    processes](scaling.md#training-in-several-processes)): `state`, float32 weights and moments of
+    the optimizer; `gradients`, also the gradient; `parameters`, also the weights of layers. The
+    result is the same, apart from rounding."""
     recompute: Literal["none", "layers"] = "none"
-    """What the backward pass computes again instead of keeping it: `layers` keeps only what goes
-    into each layer, which takes less memory and more time. The result is the same, bit for bit."""
+    """What the backward pass recomputes instead of keeping it in memory: `layers` keeps only the
+    input of each layer, which takes less memory and more time. The result is the same, bit for
+    bit."""
     log_steps: int = Field(20, ge=1)
     """Steps between logged training figures."""
     non_finite_steps: int = Field(10, ge=1)

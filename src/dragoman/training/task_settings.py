@@ -15,12 +15,12 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class TaskConfig(Config):
-    """What is special about a task; its text is the parts of `data.train` that name it."""
+    """Settings of a task, which learns from the parts of `data.train` that name it."""
 
     weight: Weight | dict[Annotated[int, Field(ge=0)], Weight] = 1.0
     """Weight of a target token relative to those of other tasks: a number, or numbers by step, such
-    as `{0: 1, 3000: 0.1}`, with straight lines between them and the first and last number before
-    and after. While it is 0 nothing is learned from the task."""
+    as `{0: 1, 3000: 0.1}`, with linear interpolation between them, the first number before and the
+    last one after them. While the weight is 0 nothing is learned from the task."""
     objective: AnyObjective | None = None
     """The loss of this task; by default `training.objective`."""
 

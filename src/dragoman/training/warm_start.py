@@ -53,13 +53,14 @@ class StartConfig(Config):
     model: str
     """A model, a finished run, or a checkpoint of a run."""
     parts: tuple[Part, ...] = Field(_ALL, min_length=1)
-    """The parts to take; other weights are drawn at random. Embeddings are those of both sides,
+    """The parts to take; other weights are drawn at random. The embeddings are those of both sides,
     with the output projection and learned positions."""
     vocabulary: Literal["keep", "extend", "new"] = "keep"
-    """Keep the other model's vocabulary; or extend it with pieces of the new text up to
-    `vocabulary.size`; or train a new one, or take that of `vocabulary.of`. The embedding of a piece
-    that the other model lacks is initialised with the mean of the pieces into which its vocabulary
-    splits it (Gee et al. 2022), and at random where that lacks a character."""
+    """Keep the other model's vocabulary (keep); extend it with pieces of the new text up to
+    `vocabulary.size` (extend); or train a new one, or take that of `vocabulary.of` (new). The
+    embedding of a piece that the other model lacks is initialised with the mean of the pieces into
+    which the other vocabulary splits it (Gee et al. 2022), and at random if that vocabulary lacks
+    one of its characters."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     """Digest of its weights, written to the run when training begins; from then on other weights
     are refused. No need to set it."""

@@ -21,7 +21,7 @@ MOST_ITEMS = 65_536
 
 
 class LimitsConfig(Config):
-    """Bounds of what clients may ask for."""
+    """Limits on what clients may ask for."""
 
     body_bytes: int = Field(10_000_000, ge=1)
     """Maximum size of a request, such as an uploaded file."""
@@ -36,19 +36,21 @@ class LimitsConfig(Config):
     upload_seconds: float = Field(30, gt=0)
     """How long a client may take to send the body of a request."""
     idle_seconds: float = Field(75, gt=0)
-    """How long a connection may be idle between requests; longer than a proxy keeps it."""
+    """How long a connection may be idle between requests. Set it above the time for which a proxy
+    in front of the server keeps idle connections."""
     connections: int = Field(1000, ge=1)
-    """Maximum number of requests at work or waiting; further ones are refused at once."""
+    """Maximum number of requests being processed or waiting; further ones are refused at once."""
     requests_per_minute: int | None = Field(None, ge=1)
-    """Maximum requests per minute of a client without a key, by its address, and of a key that has
-    no limit of its own; by default, none."""
+    """Maximum requests per minute of a client without a key, identified by its address, and of a
+    key that has no limit of its own; by default, no limit."""
     patience_seconds: float = Field(5, ge=0)
-    """How long a request above this rate waits for its turn; it is refused if that takes longer."""
+    """How long a request above this rate waits for its turn; if the wait would be longer, it is
+    refused."""
     characters_per_month: int | None = Field(None, ge=1)
     """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
-    default, none."""
+    default, no limit."""
     documents: int = Field(100, ge=0)
-    """Maximum number of files that wait or are being translated."""
+    """Maximum number of files that are waiting or being translated."""
     documents_at_once: int = Field(2, ge=1)
     """How many files are translated at the same time."""
     document_hours: float = Field(24, gt=0)
@@ -63,25 +65,26 @@ class ServerBatchingConfig(BatchingConfig):
 
 
 class ServerConfig(Config):
-    """Everything that decides what a server does."""
+    """All settings of a server."""
 
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` for all."""
     port: int = Field(5000, ge=0, le=65535)
-    """Port to listen on; 0: any that is free."""
+    """Port to listen on; 0: any free port."""
     systems: tuple[TranslationSystem, ...] = Field(min_length=1)
-    """What translates. A model of several languages serves all of its pairs."""
+    """The systems that translate. A model of several languages serves all of its language pairs."""
     pivots: tuple[str, ...] = ("en",)
-    """Languages to translate through, in order of preference, where nothing translates directly."""
+    """Languages to translate through, in order of preference, where no system translates
+    directly."""
     workers: int | None = Field(None, ge=1, le=64)
-    """Processes that translate with each system that does not say it itself, each with the weights
-    and one thread; they work on as many batches at once. With small models, whose threads mostly
-    wait for one another, one per core answers many clients faster. By default, the server's own
-    process translates, one batch at a time with all cores."""
+    """Number of processes for each system that does not set its own number. Each process holds the
+    weights and uses one thread; the processes work on as many batches at once. With small models,
+    whose threads mostly wait for one another, one process per core answers many clients faster. By
+    default, the server's own process translates, one batch at a time with all cores."""
     batching: ServerBatchingConfig = ServerBatchingConfig()
     """How requests share batches."""
     limits: LimitsConfig = LimitsConfig()
-    """Bounds of what clients may ask for."""
+    """Limits on what clients may ask for."""
     database: str | None = None
     """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
     default, `server.sqlite` in the user's data directory."""
@@ -99,15 +102,16 @@ class ServerConfig(Config):
     web: bool = True
     """Whether there is a web page at `/`."""
     metrics_token: str | None = Field(None, min_length=1)
-    """What `/metrics` must be asked with, as `Authorization: Bearer TOKEN`; by default, anybody may
-    read it."""
+    """Token that requests to `/metrics` must send, as `Authorization: Bearer TOKEN`; by default,
+    anybody may read `/metrics`."""
     log_format: Literal["plain", "json"] = "plain"
     """How each request is logged on standard error: a line to read, or a JSON object."""
     drain_seconds: float = Field(0, ge=0)
-    """How long a server that was told to stop still takes requests, while `/ready` answers 503 and
-    each answer closes its connection, so that a balancer sends nothing to it when it ends."""
+    """How long a server that was told to stop still accepts requests. Meanwhile `/ready` answers
+    503 and each answer closes its connection, so that a load balancer sends no more requests by the
+    time the server ends."""
     shutdown_seconds: float = Field(30, gt=0)
-    """How long requests at work may go on after that."""
+    """How long requests that are still being processed may take after that."""
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -61,8 +61,8 @@ class ConvS2SConfig(FamilyConfig):
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
     positions: Literal["learned", "none"] = "learned"
-    """Vectors of positions added to embeddings (the paper), or none: convolutions themselves tell
-    near from far (section 5.4 and Table 4 compare)."""
+    """Vectors of positions added to embeddings (the paper), or none: convolutions distinguish near
+    from far by themselves (compared in section 5.4 and Table 4)."""
     max_positions: int = Field(1024, ge=1)
     """Maximum sentence length in pieces with learned positions; without positions there is no
     limit."""

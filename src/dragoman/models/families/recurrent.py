@@ -100,12 +100,12 @@ class RecurrentConfig(FamilyConfig):
     """What a layer computes at each position."""
     bidirectional: Literal["none", "first", "all", "alternating", "interleaved"] = "none"
     """Encoder layers that also read from the end: none (Luong), the first (GNMT, section 3.2) or
-    all (Bahdanau), whose output is then twice as wide. Or each layer reads one way, the first
-    forward, the second from the end and so on (alternating), in two columns that begin in opposite
-    directions and are concatenated at the top (interleaved, Zhou et al. 2016, section 3.2; twice
-    encoder_layers in all). The encoder's final states initialise the decoder: layer by layer where
-    both have the same number of layers and all read forward (Luong), otherwise by `tanh(W_s h)` of
-    the top layer, of its backward direction if it has one (Bahdanau, A.2.2)."""
+    all (Bahdanau), whose output is then twice as wide. Or each layer reads in one direction: the
+    first forward, the second from the end and so on (alternating), or in two such columns that
+    begin in opposite directions and are concatenated at the top (interleaved, Zhou et al. 2016,
+    section 3.2; twice encoder_layers in all). The encoder's final states initialise the decoder:
+    layer by layer where both have the same number of layers and all read forward (Luong), otherwise
+    by `tanh(W_s h)` of the top layer, of its backward direction if it has one (Bahdanau, A.2.2)."""
     attention: Literal["additive", "dot", "general"] = "general"
     """How decoder and encoder outputs are compared: by a hidden layer (additive, Bahdanau, A.1.2),
     a plain product (dot) or one with a matrix (general, Luong, equation 8); dot needs encoder
@@ -115,23 +115,23 @@ class RecurrentConfig(FamilyConfig):
     context vector (Luong, equation 5), or the bottom one, whose context vector all layers above
     receive (GNMT, section 3)."""
     input_feeding: bool = True
-    """Whether the last position's attentional output is read with the next piece (Luong, section
-    3.3), which means that positions are computed one after another. With attention from the bottom
-    it is the context vector."""
+    """Whether the attentional output of the previous position is read together with the next piece
+    (Luong, section 3.3), which means that positions are computed one after another. With attention
+    from the bottom, the context vector is read instead."""
     residual: bool = False
     """Whether a layer's input is added to its output, from the third layer on (GNMT, section
     3.1)."""
     fast_forward: bool = False
-    """Whether a layer also reads half of what the layer below computes of its own input before
-    gates and recurrence, a path without any non-linearity (Zhou et al. 2016, section 3.1). For
-    LSTMs, each of one direction; in place of residual."""
+    """Whether a layer also reads half of the linear projection that the layer below computes from
+    its own input, before gates and recurrence: a path without any non-linearity (Zhou et al. 2016,
+    section 3.1). For LSTM layers of one direction only; in place of residual."""
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, but not on the state that a layer
     passes on to its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
-    """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
-    given, as Luong has 0.1 for 1,000 units (section 4.1), and then smaller where a layer reads
-    fast-forward connections. GNMT has 0.04 (section 8.3)."""
+    """Initial weights are uniform between minus and plus this value. If not given, it is `0.1
+    sqrt(1000 / d_model)`, since Luong has 0.1 for 1,000 units (section 4.1), and weights that read
+    fast-forward connections begin smaller. GNMT has 0.04 (section 8.3)."""
     tags: Flat[LanguageTagsConfig] = LanguageTagsConfig()
     """Which side is told the target language."""
     embeddings: Sharing = "separate"

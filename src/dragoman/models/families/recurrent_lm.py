@@ -38,7 +38,7 @@ from dragoman.models.layers.recurrence import (
 
 
 class RecurrentLMConfig(FamilyConfig):
-    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one."""
+    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium model."""
 
     family: Literal["recurrent_lm"] = "recurrent_lm"
     """Which family of models this is."""
@@ -53,15 +53,15 @@ class RecurrentLMConfig(FamilyConfig):
     target: in its order (forward), or from its last word to its first with the end symbol last
     (reversed, Sutskever et al. 2014, section 3.3)."""
     source_layers: Literal["same", "own"] = "same"
-    """Layers that read the source: those that read the target (same), or as many of its own (own,
-    Sutskever et al. 2014, section 2)."""
+    """Layers that read the source: the layers that read the target (same), or the same number of
+    separate ones (own, Sutskever et al. 2014, section 2)."""
     dropout: float = Field(0.5, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, but not on the state that a layer
     passes on to its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
-    """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
-    given (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and Sutskever et al. 0.08 for
-    1,000, with which training by Adam starts more slowly."""
+    """Initial weights are uniform between minus and plus this value; `0.1 sqrt(1000 / d_model)` if
+    not given (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and Sutskever et al. 0.08
+    for 1,000; with these values training by Adam starts more slowly."""
     embeddings: Sharing = "separate"
     """separate: one matrix each for target and output (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""

@@ -70,8 +70,8 @@ class TransformerLMConfig(FamilyConfig):
     source: Literal["none", "causal", "full"] = "none"
     """none: a language model, which reads no source. A translator reads the source before the
     target, with each source position seeing earlier ones (causal, Liu et al. 2018) or all (full,
-    Raffel et al. 2020); positions must then be sinusoidal, learned, rotary or none, attention a dot
-    product, and there can be no window, no sparsity and no mixture."""
+    Raffel et al. 2020). Positions must then be sinusoidal, learned, rotary or none, attention must
+    be a dot product, and window, sparsity and mixture are not available."""
     multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
     """Attention."""
     feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
@@ -83,8 +83,9 @@ class TransformerLMConfig(FamilyConfig):
     embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
     """Vectors of pieces, and scores by them."""
     embeddings: Sharing = "target"
-    """target: one matrix for target and output; separate: one for each, and for the source, if it
-    is read; shared: one for all, source too (needs a joint vocabulary)."""
+    """target: one matrix for target and output; separate: one matrix each for target and output,
+    and one for the source if it is read; shared: one for all, source too (needs a joint
+    vocabulary)."""
 
     if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 

@@ -38,34 +38,35 @@ class MultiHeadConfig(Config):
     d_v: int | None = Field(None, ge=1)
     """Width of a head's values; d_model / heads if not given."""
     attention: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
-    """How queries are compared with keys (section 3.2.1): by dot products divided by sqrt(d_k) (the
-    paper), the same undivided, or a hidden layer (Bahdanau et al. 2015), which takes d_k times the
-    memory."""
+    """How queries are compared with keys (section 3.2.1): by dot products divided by sqrt(d_k)
+    (scaled_dot, the paper), by undivided dot products (dot), or by a hidden layer (additive,
+    Bahdanau et al. 2015), which takes d_k times the memory."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout on attention weights; not in the paper."""
     attention_bias: bool = False
     """Whether queries, keys, values and outputs are projected with a bias, as in most other
     toolkits; not in the paper."""
     window: int | None = Field(None, ge=3, le=100_000)
-    """Number of positions that self-attention sees, odd (section 4): centred at the position itself
-    in the encoder, ending with it in the decoder, at a cost linear in the length; all if not
-    given."""
+    """Number of positions that self-attention sees, odd (section 4): they are centred at the
+    position itself in the encoder and end with it in the decoder, at a cost linear in the length.
+    All positions if not given."""
     global_positions: int = Field(0, ge=0, le=100_000)
     """Number of source positions, from the first on, that see all others and are seen by all others
-    in spite of the window (Longformer, Beltagy et al. 2020); in the encoder only."""
+    despite the window (Longformer, Beltagy et al. 2020); in the encoder only."""
     global_tags: tuple[str, ...] = ()
     """Tags, such as a separator of sentences, that are global wherever they are in a source; the
     vocabulary must have them."""
     sparsity: Literal["none", "strided", "fixed"] = "none"
-    """Sparse self-attention in place of a window (Child et al. 2019): half of the heads see the
-    nearest stride + 1 positions, the others every stride-th (strided); or half of the heads their
-    block of stride positions, the others the last summaries of every block (fixed). Encoders see
-    both ways, decoders only back."""
+    """Sparse self-attention in place of a window (Child et al. 2019). strided: half of the heads
+    see the nearest `stride` + 1 positions, the other half every `stride`-th position. fixed: half
+    of the heads see their block of `stride` positions, the other half the last `summaries`
+    positions of every block. Encoders look in both directions, decoders only back."""
     stride: int = Field(16, ge=2, le=100_000)
-    """Distance of the positions that sparse self-attention sees, or size of its blocks; near the
-    square root of the length it costs least."""
+    """Distance between the positions that sparse self-attention sees, or size of its blocks; the
+    cost is lowest near the square root of the length."""
     summaries: int = Field(1, ge=1, le=100_000)
-    """Positions at the end of each block that fixed sparse self-attention sees from everywhere."""
+    """Number of positions at the end of each block that all positions see in fixed sparse
+    self-attention."""
 
     def conflicts(self) -> Iterator[str]:
         """A window needs a centre, global tokens a window, sparse attention two heads."""

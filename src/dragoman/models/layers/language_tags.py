@@ -24,8 +24,8 @@ class LanguageTagsConfig(Config):
 
     language_tags: Literal["encoder", "decoder"] = Field("encoder")
     """Which side reads the tag of the target language in front of a source, such as `<2de>`: the
-    encoder, or the decoder in place of its begin symbol, so that what the encoder reads is the same
-    whatever language is asked for. `decoder` needs a joint vocabulary."""
+    encoder, or the decoder in place of its begin symbol, so that what the encoder reads does not
+    depend on the target language. `decoder` needs a joint vocabulary."""
 
 
 class LanguageTags(ReadsTags):

@@ -30,15 +30,16 @@ AdaptedLayers = Literal["attention", "feed_forward", "all"]
 
 
 class AdapterConfig(Config):
-    """Low-rank adapters: all weights of the model stay fixed, and small factors learn."""
+    """Low-rank adapters: all weights of the model stay fixed, and only small factors learn."""
 
     rank: int = Field(8, ge=1, le=4096)
-    """Rank of what is added to each matrix; the size of the adapter is proportional to it."""
+    """Rank of the update that is added to each matrix; the size of the adapter is proportional to
+    it."""
     scale: float = Field(16.0, gt=0, le=1e6)
-    """What is added is multiplied by scale / rank (alpha / r in the paper), so that the learning
-    rate need not change with the rank."""
+    """The update is multiplied by scale / rank (alpha / r in the paper), so that the learning rate
+    need not change with the rank."""
     layers: AdaptedLayers = "all"
-    """Which linear layers get one: the projections of attention, both layers of feed-forward
+    """Which linear layers are adapted: the projections of attention, both layers of feed-forward
     networks, or every linear layer except the output projection."""
 
 

@@ -31,12 +31,13 @@ class PositionalEncodingConfig(Config):
     (alibi, Press et al. 2022; in the encoder in both directions, so that only the end symbol
     distinguishes left from right). Or none."""
     max_positions: int = Field(1024, ge=1)
-    """Maximum sentence length in pieces with learned positions; the others have no limit."""
+    """Maximum sentence length in pieces with learned positions; other kinds of positions have no
+    limit."""
     relative_distance: int = Field(16, ge=1)
     """Distance at which relative positions are clipped (k in Shaw et al.)."""
     timescales: Timescales = "paper"
-    """Wavelengths of sinusoidal positions, a geometric progression from 2 pi: to 10000 times 2 pi
-    without the last step (paper, section 3.5), or including it (tensor2tensor, the authors' own
+    """Wavelengths of sinusoidal positions: a geometric progression from 2 pi to 10000 times 2 pi,
+    without the last step (paper, section 3.5) or including it (tensor2tensor, the authors' own
     program, which fairseq and Marian follow)."""
     first_position: int = Field(0, ge=0, le=100_000)
     """Number of the first piece's position with sinusoidal positions; 2 in fairseq."""

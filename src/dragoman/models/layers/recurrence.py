@@ -37,13 +37,13 @@ class CellConfig(Config):
 
     cell: Literal["lstm", "gru", "tanh", "factorised_lstm", "grouped_lstm"] = "lstm"
     """LSTM (Luong, GNMT), gated recurrent unit (Bahdanau), or plain tanh without gates (Elman
-    1990), all PyTorch's own; or an LSTM with fewer weights (Kuchaiev and Ginsburg 2017): gates by
-    two small matrices (factorised_lstm) or in independent groups (grouped_lstm)."""
+    1990), all three as implemented in PyTorch; or an LSTM with fewer weights (Kuchaiev and Ginsburg
+    2017): gates by two small matrices (factorised_lstm) or in independent groups (grouped_lstm)."""
     cell_rank: int = Field(64, ge=1)
     """Rank of the map to the gates of a factorised LSTM; saves weights if it is well below
     d_model."""
     cell_groups: int = Field(2, ge=2)
-    """Independent groups of a grouped LSTM; they divide d_model."""
+    """Number of independent groups of a grouped LSTM; must divide d_model."""
 
     def conflicts(self) -> Iterator[str]:
         """Settings that the chosen cell does not read."""

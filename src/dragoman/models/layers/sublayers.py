@@ -36,7 +36,7 @@ class FeedForwardConfig(Config):
     activation: Activation = "relu"
     """Activation of the feed-forward sublayers: relu (the paper), gelu (exact), gelu_tanh
     (approximated, as in GPT), swish (x times its sigmoid, also called SiLU) or swiglu (Shazeer
-    2020). swiglu has a third matrix, and equals the others in size at 2/3 of their d_ff."""
+    2020). swiglu has a third matrix; with 2/3 of the d_ff it is as large as the others."""
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout inside the feed-forward sublayer; not in the paper."""
     mixture: MixtureConfig | None = None

@@ -55,10 +55,11 @@ class MixingConfig(Config):
     mean (average_attention, Zhang et al. 2018) or a simple recurrence (ssru, Kim et al. 2019).
     With all but self-attention, memory and time per step do not depend on the target's length."""
     random_features: int = Field(256, ge=1)
-    """Features per head of linear attention; its error falls with their square root."""
+    """Features per head of linear attention; its error falls with the square root of their
+    number."""
     kernel_width: OddWidth = Field(7, ge=3)
-    """Number of positions that a separable convolution sees, odd: centred at the position itself in
-    the encoder, ending with it in the decoder."""
+    """Number of positions that a separable convolution sees, odd: they are centred at the position
+    itself in the encoder and end with it in the decoder."""
 
     def conflicts(self) -> Iterator[str]:
         """Settings that the chosen mixing does not read."""

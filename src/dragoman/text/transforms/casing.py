@@ -21,7 +21,7 @@ class CaseConfig(SharedTransform):
     kind: Literal["case"] = "case"
     """Upper or lower case."""
     to: Literal["lower", "upper", "title"]
-    """All letters lower or upper case, or the first of each word upper case."""
+    """All letters in lower or upper case, or the first letter of each word in upper case."""
     sides: Literal["source", "target", "both"] = "source"
     """Sides to change."""
 

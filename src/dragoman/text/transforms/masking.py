@@ -74,12 +74,12 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
     """
 
     kind: Literal["mask_spans"] = "mask_spans"
-    """Spans of the source behind masks."""
+    """Masks spans of the source."""
     masked: float = Field(0.3, gt=0, le=1)
     """Share of the words (or characters) that are masked."""
     mean_length: float = Field(3.0, ge=0.5, le=50)
-    """Mean of the Poisson distribution of lengths. A span of length 0 is a mask that is inserted
-    between two words."""
+    """Mean of the Poisson distribution of span lengths. A span of length 0 is a mask that is
+    inserted between two words."""
 
     @property
     def uses_target(self) -> bool:
@@ -124,9 +124,9 @@ class MaskFragmentConfig(_MaskingConfig, TransformConfig):
     """
 
     kind: Literal["mask_fragment"] = "mask_fragment"
-    """A fragment behind masks, as the target."""
+    """Masks a fragment, which becomes the target."""
     masked: float = Field(0.5, gt=0, le=1)
-    """Share of the words (or characters) that the fragment has, which is at least one."""
+    """Share of the words (or characters) that the fragment covers; it covers at least one."""
 
     @property
     def needs_copy(self) -> bool:

@@ -16,7 +16,7 @@ from dragoman.text.transforms.interface import SharedTransform
 
 
 class SegmentConfig(SharedTransform):
-    """Replaces an example by one of its segments: a word or phrase with its translation in it.
+    """Replaces an example by one of its segments: a word or phrase and its translation.
 
     Then a model learns to translate words and headings as such, instead of continuing them into
     sentences. An example without segments stays as it is.
@@ -58,7 +58,7 @@ class SegmentConfig(SharedTransform):
 
 
 class PassThroughConfig(SharedTransform):
-    """Replaces an example by a made number, time, date or code, the same on both sides.
+    """Replaces an example by a made-up number, time, date or code, the same on both sides.
 
     Only what is written alike in all languages is made: whole numbers, times such as 14:05, dates
     such as 2024-11-05, versions such as 2.14.1, and codes such as AX-201.

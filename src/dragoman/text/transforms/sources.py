@@ -14,7 +14,7 @@ from dragoman.text.transforms.interface import TransformConfig
 
 
 class CopyConfig(TransformConfig):
-    """Copies the target to the source of text in one language (Currey et al. 2017)."""
+    """For text in one language: copies the target to the source (Currey et al. 2017)."""
 
     kind: Literal["copy"] = "copy"
     """The target as its own source."""
@@ -45,8 +45,8 @@ class DummySourceConfig(TransformConfig):
     """Tag that is the whole source."""
     cut_off: bool | Literal["zero"] = False
     """Whether only the target side learns from these sentences: no gradient reaches the encoder,
-    the lookups of source pieces and the attention over the source. With true, as in the paper, the
-    decoder reads what these make of the symbol; with zero, it reads zeros."""
+    the embedding lookups of source pieces or the attention over the source. With true, as in the
+    paper, the decoder still reads what these compute from the symbol; with zero, it reads zeros."""
 
     @field_validator("symbol")
     @classmethod
@@ -91,7 +91,7 @@ class DummySourceConfig(TransformConfig):
 
 
 class SourceByModelConfig(TransformConfig):
-    """Has the model in training translate the target, and gives it this as its source.
+    """Has the model in training translate the target, and takes the translation as the source.
 
     On-line back-translation: Artetxe et al. 2018 (arXiv:1710.11041), section 3.2; Lample et al.
     2018 (arXiv:1711.00043), section 2.4. In a dev or test set, the model that is scored
@@ -99,7 +99,7 @@ class SourceByModelConfig(TransformConfig):
     """
 
     kind: Literal["back_translation"] = "back_translation"
-    """A translation of the target by the model itself, at every step with its present weights."""
+    """A translation of the target by the model itself, with its current weights at every step."""
     temperature: float = Field(0.0, ge=0, le=100)
     """Temperature at which translations are sampled in training; 0 takes the likeliest piece at
     every position (greedy search)."""
@@ -107,9 +107,9 @@ class SourceByModelConfig(TransformConfig):
     """Maximum number of pieces by which a translation may be longer than its sentence in
     training."""
     own_pieces: float = Field(0.0, ge=0, le=1)
-    """Share of a piece's frequency in training text of the sentence's language that it must have in
-    text of the other language for a translation into that to contain it in training. Words of one
-    language alone can then not be copied; 0 allows all pieces."""
+    """In training, a translation contains only pieces whose frequency in training text of its own
+    language is at least this share of their frequency in that of the sentence's language. Words of
+    one language alone can then not be copied; 0 allows all pieces."""
 
     @property
     def uses_target(self) -> bool:

@@ -30,7 +30,7 @@ class TagConfig(SharedTransform):
     kind: Literal["tag"] = "tag"
     """Tags in front."""
     tags: tuple[str, ...] = ()
-    """Tags such as `[<ui>]`; by default, that of the target language, such as `<2de>`."""
+    """Tags such as `[<ui>]`; by default, the tag of the target language, such as `<2de>`."""
 
     @field_validator("tags")
     @classmethod

@@ -36,8 +36,8 @@ class AnnotateTermsConfig(SharedTransform):
     """Share of the examples that it changes; below 1, different ones in each epoch."""
     term_share: float = Field(1.0, gt=0, le=1)
     """Share of the terms of such an example that it annotates; below 1, different ones in each
-    epoch. Lower it if the glossary has most words of a sentence, so that sources look as they will
-    in use."""
+    epoch. Lower it if the glossary has most words of a sentence, so that training sources look like
+    those in use."""
 
     @property
     def is_random(self) -> bool:
@@ -76,7 +76,7 @@ class AnnotateTermsConfig(SharedTransform):
 
 
 class WithTermsConfig(TransformConfig):
-    """Keeps examples with a term whose translation the target has, and no term without.
+    """Keeps an example only if its source has terms and its target has the translation of each.
 
     For test sets: what their references say agrees with the glossary.
     """

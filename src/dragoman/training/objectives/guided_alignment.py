@@ -32,7 +32,7 @@ from dragoman.training.objectives.interface import ObjectiveConfig
 
 
 class GuidedAlignmentConfig(ObjectiveConfig):
-    """Cross-entropy, and a head of attention learns given word alignments (Chen et al. 2016)."""
+    """Cross-entropy, while a head of attention learns given word alignments (Chen et al. 2016)."""
 
     kind: Literal["guided_alignment"] = "guided_alignment"
     """Selects this objective."""
@@ -40,8 +40,9 @@ class GuidedAlignmentConfig(ObjectiveConfig):
     """Weight of the alignment loss of a target token relative to its cross-entropy; 0.05 in Garg et
     al. 2019."""
     layer: int | None = Field(None, ge=1)
-    """Which layer with attention over the source learns alignments, from 1, with its first head. By
-    default the last but one (Garg et al. 2019), or the only one."""
+    """Which layer's first head of attention over the source learns the alignments; layers with such
+    attention are counted from 1. By default the last but one (Garg et al. 2019), or the only
+    one."""
 
     reads_alignments: ClassVar[bool] = True
 

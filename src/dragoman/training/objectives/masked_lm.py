@@ -33,7 +33,7 @@ from dragoman.training.tasks import Stream
 
 
 class MaskedLMConfig(ObjectiveConfig):
-    """A masked language model of the source, to start translators from (Devlin et al. 2019)."""
+    """A masked language model of the source, to initialise translators (Devlin et al. 2019)."""
 
     kind: Literal["masked_lm"] = "masked_lm"
     """Selects this objective."""
