@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -202,6 +203,19 @@ def test_a_source_beyond_its_table_is_refused(model: Path) -> None:
         translator.translate(["the " * 1280], max_source_pieces=9999, maximum_length=3)
 
 
+def test_rotary_positions_have_no_table(tmp_path: Path) -> None:
+    path = write_model(tmp_path, positions="rotary")
+    line = " ".join(random.Random(1).choices(WORDS, k=2500))  # CTranslate2 begins with 2,048
+    options: dict[str, Any] = {"max_source_pieces": 9999, "maximum_length": 9, "beam": 1}
+    own, theirs = (
+        translator.translate_nbest([line], **options)[0][0]
+        for translator in (Translator.load(path, device="cpu"), load(path, workers=1))
+    )
+    assert own.refused is None
+    assert theirs.pieces == own.pieces
+    assert theirs.log_probability == pytest.approx(own.log_probability, abs=1e-3)
+
+
 def test_converts_once_and_again_when_weights_change(tmp_path: Path) -> None:
     path = write_model(tmp_path / "model")
     own = Translator.load(path, device="cpu")
@@ -214,8 +228,11 @@ def test_converts_once_and_again_when_weights_change(tmp_path: Path) -> None:
     first = converted()
     assert converted() == first
     note = path / CONVERTED_DIRECTORY / "converted_from.json"
-    note.write_text("{}")
-    assert converted() != first
+    origin = json.loads(note.read_text())
+    for key in ("weights", "converter", "revision"):
+        before = converted()
+        note.write_text(json.dumps({**origin, key: "another"}))
+        assert converted() != before
 
 
 def test_eight_bits_stay_close(model: Path) -> None:

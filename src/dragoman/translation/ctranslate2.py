@@ -27,7 +27,7 @@ from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
-from dragoman.translation.ctranslate2_conversion import POSITIONS, convert, piece_names
+from dragoman.translation.ctranslate2_conversion import convert, piece_names, positions_of
 from dragoman.translation.engine import SourceBatch, bounds_of
 
 try:
@@ -83,7 +83,7 @@ class CTranslate2Engine:
             inter_threads=threads,
             intra_threads=1,
         )
-        self._positions = model.position_limit or POSITIONS
+        self._positions = positions_of(model)
         self._tags = vocabularies.target.tags
         self._source = piece_names(vocabularies.source)
         assert isinstance(model, Transformer), "or else it was not converted"
@@ -219,7 +219,7 @@ class CTranslate2Engine:
 
     def _shared_limit(self, source: list[int], config: SearchConfig) -> int:
         """The limit of the longest source that may be searched for together with this one."""
-        if len(source) >= self._positions:  # the end symbol takes one
+        if self._positions is not None and len(source) >= self._positions:  # with the end symbol
             raise ConfigError(
                 f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
                 f"{len(source)}; lower search.max_source_pieces, or leave out --engine"
@@ -231,7 +231,8 @@ class CTranslate2Engine:
 
         CTranslate2 fails beyond its table of positions.
         """
-        return min(config.longest(source), self._positions - 1)
+        longest = config.longest(source)
+        return longest if self._positions is None else min(longest, self._positions - 1)
 
     def _hypotheses(self, result: Any, limit: int, config: SearchConfig) -> list[Hypothesis]:
         """CTranslate2's hypotheses for a sentence with this limit, ranked as in the paper."""

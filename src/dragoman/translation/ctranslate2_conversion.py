@@ -70,8 +70,9 @@ KNOWN: Known = {
 }
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
 POSITIONS = 1280
-"""Rows of the table of positions that are not learned: enough for sources of the default
+"""Rows of the table of sinusoidal positions: enough for sources of the default
 ``max_source_pieces``, and their outputs."""
+_REVISION = 1  # of what is written below; raise it when the same weights are written differently
 
 
 def convert(
@@ -80,7 +81,7 @@ def convert(
     vocabularies: Vocabularies,
     adapter: Path | None = None,
 ) -> Path:
-    """The directory of the converted model; written if it is missing or of other weights.
+    """The directory of the converted model; written if it is missing, old or of other weights.
 
     Args:
         directory: of the model.
@@ -100,7 +101,11 @@ def convert(
     check_expressible(model.config, KNOWN, program, remedy, "model.")
     check_widths(model.config, program, remedy)
     path = directory / CONVERTED_DIRECTORY
-    origin = {"weights": weights_digest(directory), "converter": ctranslate2.__version__}
+    origin = {
+        "weights": weights_digest(directory),
+        "converter": ctranslate2.__version__,
+        "revision": _REVISION,
+    }
     if adapter is not None:
         file = read_adapter(adapter).path
         path = file.with_name(f"{file.stem}.{CONVERTED_DIRECTORY}")
@@ -114,6 +119,13 @@ def convert(
         spec.save(str(temporary))
         (temporary / _NOTE).write_text(json.dumps(origin) + "\n", encoding="utf-8")
     return path
+
+
+def positions_of(model: TranslationModel) -> int | None:
+    """Maximum positions of a converted model, end symbol included; None: unlimited."""
+    if isinstance(model, Transformer) and model.config.positional_encoding.positions == "rotary":
+        return None  # computed, not looked up
+    return model.position_limit or POSITIONS
 
 
 def _read_note(path: Path) -> Any:
