@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.shortlist_building import build_shortlist, count_links
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.vocabulary import UNK, Vocabularies
+from dragoman.translation.confidence import conditions_of
+from dragoman.translation.opening import open_system
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -33,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def listed(model: Path) -> None:
+def listed(model: Path, likeliest: int = 1) -> None:
     vocabularies = Vocabularies.load(model)
     source, target = (side.encode_batch(LINES) for side in vocabularies)
     pairs = zip(source, target, strict=True)
@@ -42,7 +45,7 @@ def listed(model: Path) -> None:
         build_shortlist(
             vocabularies,
             count_links(vocabularies, pairs, text="LINES"),
-            likeliest=1,
+            likeliest=likeliest,
             frequent=0,
             text="LINES",
         ),
@@ -115,6 +118,21 @@ def test_ensembles_fusion_and_workers(folder: Path, values: dict[str, Any]) -> N
         found = listing.translate(SOURCES)
     for source, text in zip(SOURCES, found, strict=True):
         assert letters(text) <= letters(source)
+
+
+def test_a_calibration_is_of_one_shortlist_wherever_it_is(folder: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(folder / "one", tmp_path / "model")
+
+    def of(shortlist: bool | Path) -> object:
+        system = TranslationSystem(models=(model,), device="cpu", shortlist=shortlist)
+        return conditions_of(open_system(system))
+
+    beside = of(True)
+    assert beside != of(False)
+    shutil.copy(model / "shortlist.safetensors", tmp_path / "s.safetensors")
+    assert of(tmp_path / "s.safetensors") == beside
+    listed(model, likeliest=2)
+    assert of(True) != beside
 
 
 def test_what_goes_with_no_shortlist(folder: Path, tmp_path: Path) -> None:

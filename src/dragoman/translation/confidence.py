@@ -36,6 +36,7 @@ from dragoman.saved.calibration import (
     read_calibration,
 )
 from dragoman.saved.model import model_directory, weights_digest
+from dragoman.saved.shortlist import shortlist_path
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engine import Engine, MayBeAway, SourceBatch
 from dragoman.translation.opening import OpenSystem
@@ -49,7 +50,9 @@ _OF_LINES = {"prefix", "terms", "source_language"}
 """Values of a system that concern what lines contain."""
 _OF_PLACES = {"device", "workers", "routes", "identifier", "pivot", "confidence"}
 """Values of a system that change no probability, or that a system with confidence lacks."""
-_RESOLVED = {"models", "adapter", "search", "target_language", "tags", "language_model"}
+_RESOLVED = {
+    *("models", "adapter", "search", "target_language", "tags", "language_model", "shortlist"),
+}
 """Values of a system that its conditions have in another form."""
 _NOT_SCORING = {
     *("nbest", "batch_tokens", "buffer_lines", "max_source_pieces", "constrained_beam"),
@@ -80,6 +83,8 @@ def conditions_of(opened: OpenSystem) -> Conditions:
         kept["tags"] = list(opened.tags)
     if system.adapter is not None:
         kept["adapter"] = content_digest(read_adapter(system.adapter).path)
+    if system.shortlist:
+        kept["shortlist"] = content_digest(shortlist_path(system))
     if (fused := system.language_model) is not None:
         digest = weights_digest(model_directory(fused.path))
         kept["language_model"] = {"weights": digest, "weight": fused.weight}
