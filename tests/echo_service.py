@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import AsyncIterator, Sequence
 
+from dragoman.text.language_codes import base_language
 from dragoman.translation.service.interface import (
     Detection,
     Link,
@@ -74,8 +75,8 @@ class EchoService:
     def _translated(self, request: TextRequest) -> TranslatedText:
         detection = None if request.source else _detected(request.text)[0]
         source = request.source or _detected(request.text)[0].language
-        source, target = source.lower().partition("-")[0], request.target.lower().partition("-")[0]
-        if (source, target) not in self._pairs:
+        source, target = base_language(source), base_language(request.target)
+        if (source, target) not in {tuple(map(base_language, pair)) for pair in self._pairs}:
             raise RefusedError("unsupported", f"no model translates from {source} to {target}")
         if "busy" in request.text:
             raise RefusedError("busy", "too many texts are waiting; try again later", 2)

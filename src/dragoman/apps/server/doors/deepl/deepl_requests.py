@@ -18,12 +18,14 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
 )
 from dragoman.apps.server.kept.glossaries_shelf import one_of_each
 from dragoman.apps.server.kept.records import KeptDictionary
+from dragoman.apps.server.language_names import known_direction
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.threads import in_thread
 from dragoman.core.wording import shown
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import (
+    Pairing,
     RefusedError,
     TextRequest,
     TranslationService,
@@ -129,9 +131,20 @@ async def _dictionary(
     if glossary is None:
         raise RefusedError("not_found", f"Glossary not found: {shown(identifier)}.")
     dictionary = glossary.dictionary(*glossary_direction(premises.service, source, target))
+    # One that was kept through our own door is of a region where the service is.
+    if dictionary is None and (of_region := _known(premises.service, source, target)) is not None:
+        dictionary = glossary.dictionary(*of_region)
     if dictionary is None:
         raise invalid(
             f"The glossary {identifier} has no dictionary for {deepl_code(source)} to "
             f"{deepl_code(target)}."
         )
     return dictionary
+
+
+def _known(service: TranslationService, source: str, target: str) -> Pairing | None:
+    """The direction of a service that is meant, if there is one."""
+    try:
+        return known_direction(service, source, target)
+    except RefusedError:
+        return None

@@ -14,6 +14,7 @@ from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.apps.server.threads import in_thread
 from dragoman.text.glossary import Glossary
+from dragoman.text.language_codes import base_language
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 
@@ -80,7 +81,9 @@ async def _read_glossary(
             "invalid", "a kept glossary has terms of one language, so name that as source"
         )
     pair = known_direction(premises.service, options.given_source, options.target)
-    fitting = kept.dictionary(pair.source, pair.target)
+    # Through DeepL's door one is kept for a language, whatever its regions.
+    bases = base_language(pair.source), base_language(pair.target)
+    fitting = kept.dictionary(*pair) or kept.dictionary(*bases)
     if fitting is None:
         there = ", ".join(f"{d.source_language} to {d.target_language}" for d in kept.dictionaries)
         raise RefusedError(
@@ -89,7 +92,8 @@ async def _read_glossary(
         )
 
     def entries() -> Sequence[tuple[str, str]]:
-        return premises.store.glossary_entries(identifier, *pair, key=key_id(key)) or ()
+        direction = fitting.source_language, fitting.target_language
+        return premises.store.glossary_entries(identifier, *direction, key=key_id(key)) or ()
 
     return await in_thread(premises.glossaries.get, (fitting.revision,), entries)
 
