@@ -14,6 +14,7 @@ import yaml
 from markdown_it.token import Token
 
 from dragoman.documents.html import read_html
+from dragoman.documents.markdown_dialects import COLUMN, TITLED
 from dragoman.documents.markdown_inline import new_parser
 from dragoman.documents.markdown_text import (
     MarkdownPassages,
@@ -34,6 +35,7 @@ _SCALAR = re.compile(
 # In front of the words of a paragraph: a box to tick, the name of a footnote, the kind of a notice.
 _LABEL = re.compile(r"(?:\[![A-Za-z]+\][ \t]*\n)?(?:\[[ xX]\][ \t]+|\[\^[^\]\s]+\]:[ \t]*)?")
 _COLUMN = re.compile(r"(?<!\\)\|")
+_ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^{}]*\}$")  # of a heading: ``{#anchor .class}``
 
 
 def read_markdown(text: str) -> MarkdownDocument:
@@ -90,6 +92,8 @@ class MarkdownDocument:
                 self._read_heading(tokens[index - 1], token)
             elif token.type == "inline" and tokens[index - 1].type == "paragraph_open":
                 self._read_lines(token, "paragraph")
+            elif token.type == TITLED and token.content:
+                self._read_title(token)
             elif token.type == "tr_open":
                 self._read_row(token, _cells(tokens, index))
 
@@ -154,6 +158,10 @@ class MarkdownDocument:
                 part.append(one)
         self._edits.append((start, start + sum(map(len, lines)), part))
 
+    def _read_title(self, token: Token) -> None:
+        start = self._starts[self._line(token)] + token.meta[COLUMN]
+        self._add((start, start + len(token.content)), token.content, "heading")
+
     def _read_heading(self, opening: Token, token: Token) -> None:
         if not opening.markup.startswith("#"):
             self._read_lines(token, "underlined")
@@ -162,9 +170,10 @@ class MarkdownDocument:
         line = self._lines[number]
         signs = line.find(opening.markup)
         at = line.find(token.content, signs + len(opening.markup))
-        if token.content and signs >= 0 and at >= 0:
+        words = _ATTRIBUTES.sub("", token.content)
+        if words and signs >= 0 and at >= 0:
             start = self._starts[number] + at
-            self._add((start, start + len(token.content)), token.content, "heading")
+            self._add((start, start + len(words)), words, "heading")
 
     def _read_lines(self, token: Token, setting: Setting) -> None:
         """A paragraph, whose lines may have signs of lists and quotations in front."""

@@ -31,6 +31,8 @@ from markdown_it.rules_inline import (
 )
 from markdown_it.token import Token
 
+from dragoman.documents.markdown_dialects import add_blocks, formula
+
 Environment = MutableMapping[str, Any]
 """What the parser knows of a document: its references."""
 
@@ -57,7 +59,7 @@ class InlinePiece:
 
 
 def new_parser() -> MarkdownIt:
-    """A parser of CommonMark with tables, strikethrough and footnotes, whose tokens have spans."""
+    """A parser whose tokens have spans: CommonMark, tables, strikethrough, footnotes, dialects."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["fragments_join", "text_join"])
     single = {
@@ -75,8 +77,10 @@ def new_parser() -> MarkdownIt:
     parser.inline.ruler.at("link", _noting(link, _mark_link))
     parser.inline.ruler.at("image", _noting(image, _mark_image))
     parser.inline.ruler.before("link", "footnote_ref", _footnote)
+    parser.inline.ruler.before("escape", "formula", _noting(formula, _mark_whole))
     parser.block.ruler.at("reference", _definition, {"alt": []})
     parser.block.ruler.before("reference", "footnote", _footnote_begins, {"alt": ["paragraph"]})
+    add_blocks(parser)
     return parser
 
 

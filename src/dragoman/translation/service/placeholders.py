@@ -22,8 +22,9 @@ _PATH = (
     r"(?<![\w/.:~<])~?(?:/[\w.+-]+){2,}/?(?<!\.)|(?<![\w/.])\.{1,2}(?:/[\w.+-]+)+(?<!\.)"
     r"|(?<!\w)[A-Za-z]:\\[\w.+\\-]*\w"
 )
-PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH)
-"""Further expressions of what is copied: code, and names of files."""
+_TEMPLATE = r"\{%[^{}]*%\}|\{\{%[^{}]*%\}\}|\{\{<[^{}]*>\}\}"  # of Jinja and Liquid, Hugo
+PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH, _TEMPLATE)
+"""Further expressions of what is copied: code, names of files, tags of templates."""
 
 _TERMS = Terminology(protect=PROTECTED_KINDS, patterns=PROTECTED_PATTERNS)
 _HINT = re.compile(r"[%{$<&@`]|\[X|://|www\.|/\S+/|\./|:\\", re.IGNORECASE)

@@ -1,0 +1,209 @@
+"""What generators of sites add to Markdown: notes, tabs, tags of templates, formulas.
+
+To CommonMark their lines are parts of paragraphs.  Here they are blocks of their own, so that they
+stay where they are, and what is between them is read as it will be shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+TITLED = "titled"
+"""The type of a token whose ``content`` is the title of a note, a tab or a container, if it has
+one, at the column ``meta[COLUMN]`` of its first line."""
+COLUMN = "column"
+
+_NO_TEXT = "no_text"
+_INDENT = 4
+_MOST_LINES = 100  # of a tag that is written over several
+_LONGEST_TITLE = 500
+_UNCLOSED = "unclosed"
+_TAG = r"\{%(?:(?!%\}).)*%\}|\{\{%(?:(?!%\}\}).)*%\}\}|\{\{<(?:(?!>\}\}).)*>\}\}"
+_TAG_BEGINS = ("{%", "{{%", "{{<")
+_TAG_ENDS = re.compile(r"%\}|>\}\}")
+_NAMES = r"[\w$]+|\{[^{}]*\}|\*(?:\s+as\s+[\w$]+)?"
+_WITHOUT_TEXT = re.compile(
+    rf"(?:{_TAG})(?:\s*(?:{_TAG}))*"  # Jekyll and Jinja, Hugo
+    r"|\{:[^{}\n]*\}"  # kramdown: attributes of the block above
+    r"|(?i:\[TOC\]|\[\[_?TOC_?\]\])"
+    rf"|(?:import|export)\s+(?:{_NAMES})(?:\s*,\s*(?:{_NAMES}))?"  # MDX
+    r"\s+from\s+(['\"])[^'\"\n]+\1;?",
+    re.DOTALL,
+)
+_VERBATIM = re.compile(
+    r"\{[{%<]*[%<]-?\s*(?P<name>highlight|raw|verbatim|comment|codeblock|code|mermaid|math|katex)\b"
+)
+_NOTE = re.compile(
+    r'(?:!!!|\?\?\?\+?) ?[\w-]+(?: +[\w-]+)*(?: +"(?P<title>.*)")?|===[+!]? +"(?P<tab>.*)"'
+)
+_CONTAINER = re.compile(r":{3,}(?:(?!:)(?:(?!:{3}).)*)?")
+_KINDS = (
+    "abstract attention bug caution danger details error example failure hint important info note "
+    "question quote seealso success summary tip todo warning"
+).replace(" ", "|")
+_CONTAINER_TITLE = re.compile(
+    rf":{{3,}}[ \t]*(?:{_KINDS})(?:\[(?P<label>[^\[\]]+)\]|[ \t]+(?P<title>[^\s{{].*?))"
+    r"[ \t]*(?:\{[^{}]*\})?",
+    re.IGNORECASE,
+)
+_HIDING = re.compile(
+    r"(?P<sign>:{3,})[ \t]*(?:mermaid|math|"
+    r"\{(?:code|code-block|code-cell|eval-rst|literalinclude|math|mermaid|raw|sourcecode|toctree)\})"
+)
+_OPTION = re.compile(r":[\w-]+:(?:[ \t].*)?")  # MyST
+# As Pandoc reads them, so that prices are none: no space at an end, and no digit behind.
+_FORMULA = re.compile(
+    r"\$\$(?!\s)[^$]+?(?<!\s)\$\$|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$])"
+)
+
+
+def add_blocks(parser: MarkdownIt) -> None:
+    """Add the blocks to a parser, each of which ends a paragraph in front of it."""
+    for rule in (_without_text, _formula_lines, _container_line, _note):
+        options: RuleOptionsType = {"alt": ["paragraph", "blockquote", "list"]}
+        parser.block.ruler.before("fence", rule.__name__, rule, options)
+
+
+def formula(state: StateInline, silent: bool) -> bool:
+    """A formula within a line, as code."""
+    found = _FORMULA.match(state.src, state.pos, state.posMax)
+    if found is None or state.src[: state.pos].endswith("$"):
+        return False
+    if not silent:
+        state.push("code_inline", "code", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def _line(state: StateBlock, number: int) -> str:
+    """A line without white space at its ends; empty if it is code by its indentation."""
+    if state.is_code_block(number):
+        return ""
+    return state.src[_first(state, number) : state.eMarks[number]].rstrip()
+
+
+def _first(state: StateBlock, number: int) -> int:
+    """Where the words of a line begin."""
+    return state.bMarks[number] + state.tShift[number]
+
+
+def _is_within(state: StateBlock, number: int) -> bool:
+    """Whether a line still belongs to the list or note that is read."""
+    return state.sCount[number] >= state.blkIndent or state.isEmpty(number)
+
+
+def _closed(
+    state: StateBlock, start: int, end: int, name: str, closes: Callable[[str], object]
+) -> int | None:
+    """The line behind the first one that closes what has been opened in front; None if none does.
+
+    What was not found once is not looked for again, so that time does not grow with the square of
+    the length.
+    """
+    source, reached = state.env.get(_UNCLOSED, (None, {}))
+    if source is not state.src:
+        reached = {}
+        state.env[_UNCLOSED] = state.src, reached
+    key = name, state.blkIndent
+    if start < reached.get(key, 0):
+        return None
+    number = start
+    while number < end and _is_within(state, number):
+        number += 1
+        if closes(_line(state, number - 1)):
+            return number
+    reached[key] = number
+    return None
+
+
+def _add(state: StateBlock, start: int, stop: int, silent: bool) -> bool:
+    """Lines without a text."""
+    if not silent:
+        state.push(_NO_TEXT, "", 0).map = [start, stop]
+        state.line = stop
+    return True
+
+
+def _add_title(token: Token, state: StateBlock, start: int, found: re.Match[str] | None) -> None:
+    """The title of a line, in one of the groups of a match."""
+    if found is not None and (group := found.lastgroup) is not None:
+        begin = _first(state, start)
+        token.content = found[group]
+        token.meta[COLUMN] = begin - state.src.rfind("\n", 0, begin) - 1 + found.start(group)
+
+
+def _without_text(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Lines of nothing but tags of templates, one of which may be written over several lines."""
+    lines, stop = [_line(state, start)], start + 1
+    if lines[0].startswith(_TAG_BEGINS):
+        last = min(end, start + _MOST_LINES)
+        while not _TAG_ENDS.search(lines[-1]) and stop < last and _is_within(state, stop):
+            lines.append(_line(state, stop))
+            stop += 1
+    text = "\n".join(lines)
+    if not _WITHOUT_TEXT.fullmatch(text):
+        return False
+    if (verbatim := _VERBATIM.match(text)) is not None:
+        closing = re.compile(rf"\{{[{{%<]*[%<]-?\s*(?:end|/\s*){verbatim['name']}\b")
+        if not closing.search(text):
+            stop = _closed(state, stop, end, verbatim["name"], closing.match) or stop
+    return _add(state, start, stop, silent)
+
+
+def _formula_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Lines from ``$$`` to ``$$``; one that is not closed is a line by itself."""
+    first, stop = _line(state, start), start + 1
+    if first == "$$":
+        stop = _closed(state, stop, end, "$$", lambda line: line.endswith("$$")) or stop
+    elif not (first.startswith("$$") and _FORMULA.fullmatch(first)):
+        return False
+    return _add(state, start, stop, silent)
+
+
+def _container_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The line that begins or ends a container: ``:::tip A title``, ``:::``."""
+    line, stop = _line(state, start), start + 1
+    if not _CONTAINER.fullmatch(line):
+        return False
+    if (hiding := _HIDING.match(line)) is not None:
+        sign = hiding["sign"]
+        return _add(state, start, _closed(state, stop, end, sign, sign.__eq__) or stop, silent)
+    if not silent:
+        while "{" in line and stop < end and _OPTION.fullmatch(_line(state, stop)):
+            stop += 1
+        token = state.push(TITLED, "", 0)
+        token.map, state.line = [start, stop], stop
+        if len(line) <= _LONGEST_TITLE:
+            _add_title(token, state, start, _CONTAINER_TITLE.fullmatch(line))
+    return True
+
+
+def _note(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """``!!! note "A title"`` or ``=== "A tab"``, and the indented blocks that follow it."""
+    found = _NOTE.fullmatch(_line(state, start))
+    if found is None:
+        return False
+    indent = state.sCount[start] + _INDENT
+    stop = last = start + 1
+    while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
+        last = last if state.isEmpty(stop) else stop + 1
+        stop += 1
+    if last == start + 1 or silent:
+        return last > start + 1
+    token = state.push(TITLED, "", 1)
+    token.map = [start, start + 1]
+    _add_title(token, state, start, found)
+    before = state.lineMax, state.blkIndent, state.parentType
+    state.lineMax, state.blkIndent, state.parentType = last, indent, "admonition"
+    state.md.block.tokenize(state, start + 1, last)
+    state.lineMax, state.blkIndent, state.parentType = before
+    state.push("note_end", "", -1)
+    state.line = last
+    return True

@@ -1,0 +1,120 @@
+"""What generators of sites add to Markdown stays where it is; the text between is translated."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("markdown_it")
+
+from document_models import file_by
+from linear_time import takes_linear_time
+
+from dragoman.documents.markdown_inline import new_parser
+
+
+def capitals(text: str) -> str:
+    return text.upper()
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # Jekyll, Jinja and Hugo
+        ("a\n{% if x %}\nb\n{% endif %}\nc\n", "A\n{% if x %}\nB\n{% endif %}\nC\n"),
+        ('a {% b %} c {{< d "e" >}} f\n', 'A {% b %} C {{< d "e" >}} F\n'),
+        ('{{< a\n  b="c" >}}\nd\n', '{{< a\n  b="c" >}}\nD\n'),
+        ("{{% note %}}\na\n{{% /note %}}\n", "{{% note %}}\nA\n{{% /note %}}\n"),
+        ("{% raw %}\na\n\nb\n{% endraw %}\nc\n", "{% raw %}\na\n\nb\n{% endraw %}\nC\n"),
+        ("{{< code >}}\na\n{{< /code >}}\nb\n", "{{< code >}}\na\n{{< /code >}}\nB\n"),
+        ("{% if a %}b\n{% endif %}\n", "{% if a %}B\n{% endif %}\n"),
+        ("{% raw %}\na\n", "{% raw %}\nA\n"),
+        # kramdown, and what stands for a table of contents
+        ("a\n{: .note }\n\n# b {#c .d}\n", "A\n{: .note }\n\n# B {#c .d}\n"),
+        ("[TOC]\n\na [toc] b\n", "[TOC]\n\nA [TOC] B\n"),
+        # MkDocs
+        ('!!! note "a b"\n    c\n\n    - d\n\ne\n', '!!! note "A B"\n    C\n\n    - D\n\nE\n'),
+        ("???+ tip inline end\n    a\nb\n", "???+ tip inline end\n    A\nB\n"),
+        ('=== "a"\n\n    b\n\n=== "c"\n\n    d\n', '=== "A"\n\n    B\n\n=== "C"\n\n    D\n'),
+        ('- a\n\n    !!! note "b"\n        c\n', '- A\n\n    !!! note "B"\n        C\n'),
+        ('> !!! note "note"\n>     b\n', '> !!! note "NOTE"\n>     B\n'),
+        (
+            "!!! note\n    ```\n    a\n    ```\n    b\n",
+            "!!! note\n    ```\n    a\n    ```\n    B\n",
+        ),
+        ("??? what is this\n", "??? WHAT IS THIS\n"),
+        # Docusaurus, VitePress, Pandoc, MyST
+        (":::tip tip {.tip}\na\n:::\nb\n", ":::tip TIP {.tip}\nA\n:::\nB\n"),
+        (":::note[a b]\nc\n:::\n", ":::note[A B]\nC\n:::\n"),
+        (
+            "::: {.x}\na\n\n:::: code-group\n::::\n:::\n",
+            "::: {.x}\nA\n\n:::: code-group\n::::\n:::\n",
+        ),
+        (":::{note} a\n:class: b\nc\n:::\n", ":::{note} a\n:class: b\nC\n:::\n"),
+        (":::{code} python\na\n:::\nb\n", ":::{code} python\na\n:::\nB\n"),
+        ("::: c ::: d\n", "::: C ::: D\n"),
+        # MDX
+        ("import A, {b} from '@c/d';\n\na\n", "import A, {b} from '@c/d';\n\nA\n"),
+        ("import all of it from 'Settings'\n", "IMPORT ALL OF IT FROM 'SETTINGS'\n"),
+        # Formulas
+        ("$$\na = b\n$$\nc\n", "$$\na = b\n$$\nC\n"),
+        ("a $b^2 = \\$c$ d $$e$$ f\n", "A $b^2 = \\$c$ D $$e$$ F\n"),
+        ("$5 and $6, US$ and A$\n", "$5 AND $6, US$ AND A$\n"),
+        ("$$ a\n$$\n", "$$ A\n$$\n"),
+        ("$$a\n= b$$\nc\n", "$$a\n= b$$\nC\n"),
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_lines_of_dialects_stay(source: str, expected: str, newline: str) -> None:
+    written = source.replace("\n", newline)
+    assert file_by(capitals, "a.md", written) == expected.replace("\n", newline)
+
+
+PARTS = ["{% raw %}", "{% endraw %}", "{{< a", ">}}", "{% b %}", "!!! c", ' "d"', "=== ", "    "]
+PARTS += [
+    ":::",
+    ":::{code}",
+    ":::tip",
+    "[TOC]",
+    "$$",
+    "$",
+    "$e$",
+    "f",
+    " ",
+    "\n",
+    "\n\n",
+    "> ",
+    "- ",
+]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from(PARTS), max_size=20).map("".join))
+def test_a_document_comes_back_as_it_was(text: str) -> None:
+    """But for white space within paragraphs, which means nothing."""
+    assert file_by(lambda words: words, "a.md", text).split() == text.split()
+
+
+@pytest.mark.parametrize(
+    "said", ["{% raw %}", "!!! note\n    b", ":::", "$$", "[TOC]", "$a$", "import a from 'b'"]
+)
+def test_no_translation_becomes_such_a_line(said: str) -> None:
+    def kinds(text: str) -> list[str]:
+        return [token.type for token in new_parser().parse(text)]
+
+    found = file_by(lambda _: said, "a.md", "text\n\nmore\n")
+    assert kinds(found) == kinds("text\n\nmore\n")
+
+
+def test_notes_within_notes_end_somewhere() -> None:
+    deep = "".join("    " * depth + "!!! note\n" for depth in range(500)) + "    " * 500 + "a\n"
+    assert file_by(capitals, "a.md", deep) == deep
+
+
+@pytest.mark.parametrize(
+    "line", ["{% raw %}\n", "$$\na\n", "{% a\n", ":::math\n", "!!! a\n    b\n", ":::note a  {\n"]
+)
+def test_time_grows_with_the_length(line: str) -> None:
+    parser = new_parser()
+    assert takes_linear_time(lambda size: parser.parse(line * size), 8000)
