@@ -113,7 +113,16 @@ def test_notes_within_notes_end_somewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["{% raw %}\n", "$$\na\n", "{% a\n", ":::math\n", "!!! a\n    b\n", ":::note a  {\n"]
+    "line",
+    [
+        "{% raw %}\n",
+        "$$\na\n",
+        "{% a\n",
+        ":::math\n",
+        "!!! a\n    b\n",
+        ":::note a  {\n",
+        "$a$ $b\\",
+    ],
 )
 def test_time_grows_with_the_length(line: str) -> None:
     parser = new_parser()

@@ -74,7 +74,7 @@ def add_blocks(parser: MarkdownIt) -> None:
 def formula(state: StateInline, silent: bool) -> bool:
     """A formula within a line, as code."""
     found = _FORMULA.match(state.src, state.pos, state.posMax)
-    if found is None or state.src[: state.pos].endswith("$"):
+    if found is None or state.src.endswith("$", 0, state.pos):
         return False
     if not silent:
         state.push("code_inline", "code", 0).content = found[0]
