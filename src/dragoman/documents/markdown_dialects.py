@@ -15,6 +15,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from dragoman.translation.service.placeholders import TEMPLATE_TAG
+
 TITLED = "titled"
 """The type of a token whose ``content`` is the title of a note, a tab or a container, if it has
 one, at the column ``meta[COLUMN]`` of its first line."""
@@ -25,12 +27,11 @@ _INDENT = 4
 _MOST_LINES = 100  # of a tag that is written over several
 _LONGEST_TITLE = 500
 _UNCLOSED = "unclosed"
-_TAG = r"\{%(?:(?!%\}).)*%\}|\{\{%(?:(?!%\}\}).)*%\}\}|\{\{<(?:(?!>\}\}).)*>\}\}"
 _TAG_BEGINS = ("{%", "{{%", "{{<")
 _TAG_ENDS = re.compile(r"%\}|>\}\}")
 _NAMES = r"[\w$]+|\{[^{}]*\}|\*(?:\s+as\s+[\w$]+)?"
 _WITHOUT_TEXT = re.compile(
-    rf"(?:{_TAG})(?:\s*(?:{_TAG}))*"  # Jekyll and Jinja, Hugo
+    rf"(?:{TEMPLATE_TAG})(?:\s*(?:{TEMPLATE_TAG}))*"  # Jekyll and Jinja, Hugo
     r"|\{:[^{}\n]*\}"  # kramdown: attributes of the block above
     r"|(?i:\[TOC\]|\[\[_?TOC_?\]\])"
     rf"|(?:import|export)\s+(?:{_NAMES})(?:\s*,\s*(?:{_NAMES}))?"  # MDX

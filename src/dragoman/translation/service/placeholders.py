@@ -22,8 +22,12 @@ _PATH = (
     r"(?<![\w/.:~<])~?(?:/[\w.+-]+){2,}/?(?<!\.)|(?<![\w/.])\.{1,2}(?:/[\w.+-]+)+(?<!\.)"
     r"|(?<!\w)[A-Za-z]:\\[\w.+\\-]*\w"
 )
-_TEMPLATE = r"\{%[^{}]*%\}|\{\{%[^{}]*%\}\}|\{\{<[^{}]*>\}\}"  # of Jinja and Liquid, Hugo
-PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH, _TEMPLATE)
+TEMPLATE_TAG = "|".join(
+    rf"{begin}(?:(?!{begin}|{end})[\s\S])*{end}"
+    for begin, end in ((r"\{%", r"%\}"), (r"\{\{%", r"%\}\}"), (r"\{\{<", r">\}\}"))
+)
+"""A tag of a template: Jinja and Liquid, and those of Hugo."""
+PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH, TEMPLATE_TAG)
 """Further expressions of what is copied: code, names of files, tags of templates."""
 
 _TERMS = Terminology(protect=PROTECTED_KINDS, patterns=PROTECTED_PATTERNS)
