@@ -44,7 +44,7 @@ def test_links_of_a_model_are_of_the_words_between_spaces(
     model = save_tiny_model(tmp_path / "model")
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("en\tde\nab c\tc  ba e\nd\t\na\ta\n", encoding="utf-8")
-    outcome = dragoman("align", model, pairs)
+    outcome = dragoman("align", model, pairs, "--output", "-")
     assert outcome.code == 0, outcome.err
     first, empty, single = outcome.out.split("\n")[:3]
     assert empty == "" and single == "0-0"

@@ -71,7 +71,8 @@ def classify(
         raise click.UsageError("--json includes the probabilities; leave out --labels")
     keep_texts(inputs, {"output": output})
     classifier = _labeller(models, options["languages"], options["device"])
-    with lines_of(inputs) as (lines, interactive), shown_progress(output, interactive) as progress:
+    lines, interactive = lines_of(inputs)
+    with shown_progress(output, interactive) as progress:
         refused: list[str] = []
         sources = Remembered(lines)
         found = classifier.stream(

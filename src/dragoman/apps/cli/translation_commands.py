@@ -234,10 +234,8 @@ def translate(
         )
     options["confidence"] = shown.confidence or flags.wanted
     places = {"--output": output, "--alignment": options["alignment"]}
-    with (
-        open_translator(models, options, search, places) as translator,
-        lines_of(inputs) as (lines, interactive),
-    ):
+    lines, interactive = lines_of(inputs)
+    with open_translator(models, options, search, places) as translator:
         at_once = 1 if interactive and not options["buffer_lines"] else None
         linked = Remembered(lines)
         links = None
@@ -417,11 +415,10 @@ def _is_among(path: Path, files: list[os.stat_result]) -> bool:
     return any(os.path.samestat(path.stat(), one) for one in files)
 
 
-@contextmanager
-def lines_of(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
+def lines_of(inputs: tuple[Path, ...]) -> tuple[Iterator[str], bool]:
     """The lines to translate, and whether a person is typing them."""
     typing = STREAM in (inputs or (STREAM,)) and sys.stdin.isatty()
-    yield input_lines(inputs), typing
+    return input_lines(inputs), typing
 
 
 def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:

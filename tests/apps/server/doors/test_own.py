@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from door_server import DoorServer, deepl_server, own_server
+from door_server import DoorServer, own_server
 from echo_service import EchoService
 
 from dragoman.apps.server.doors.own import caller, kept_routes
@@ -333,25 +333,6 @@ def test_a_stream_that_takes_too_long_ends_with_an_error(tmp_path: Path) -> None
     assert [one["kind"] for one in sentences] == ["sentence"] * len(sentences)
     assert last["kind"] == "error"
     assert last["error"]["kind"] == "timed_out"
-
-
-def test_a_glossary_of_either_door_serves_both(tmp_path: Path) -> None:
-    service, entries = EchoService(("en", "pt-BR")), {"house": "casa"}
-    with own_server(tmp_path, service) as own, deepl_server(tmp_path, service) as deepl:
-        body = {"name": "Houses", "source": "en", "target": "pt-BR", "entries": entries}
-        made = ok(httpx.post(f"{own.address}/v1/glossaries", json=body), 201)["id"]
-        key = {"Authorization": "DeepL-Auth-Key anything"}
-        given = {"name": "Houses", "source_lang": "en", "target_lang": "pt"}
-        content = {**given, "entries": "house\tcasa", "entries_format": "tsv"}
-        theirs = ok(httpx.post(f"{deepl.address}/v2/glossaries", json=content, headers=key), 201)
-        for identifier in (made, theirs["glossary_id"]):
-            wanted = {"text": "house", "source": "en", "target": "pt-BR", "glossary": identifier}
-            ok(httpx.post(f"{own.address}/v1/translate", json=wanted))
-            asked = {"text": ["house"], "source_lang": "EN", "target_lang": "PT-BR"}
-            asked["glossary_id"] = identifier
-            ok(httpx.post(f"{deepl.address}/v2/translate", json=asked, headers=key))
-    asked_of = [call[0].glossary for call in service.calls]
-    assert [one and one.terms[0].targets for one in asked_of] == [("casa",)] * 4
 
 
 def test_a_stream_is_of_a_language_that_can_be_translated(tmp_path: Path) -> None:
