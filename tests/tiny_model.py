@@ -21,6 +21,7 @@ from dragoman.saved.model import (
     weights_digest,
     weights_of,
 )
+from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import label_vocabulary
@@ -38,6 +39,7 @@ def save_tiny_model(
     tags: tuple[str, ...] = (),
     directions: tuple[Direction, ...] = (),
     inline_tags: InlineTags | None = None,
+    context: ContextConfig | None = None,
     config: ModelConfig = TransformerConfig(  # noqa: B008 - it is frozen
         encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2
     ),
@@ -45,6 +47,7 @@ def save_tiny_model(
 ) -> Path:
     """An untrained model of letters, a Transformer unless told; what it translates is short."""
     tags = (*tags, *(() if inline_tags is None else inline_tags.symbols()))
+    tags = (*tags, *(() if context is None else (context.separator,)))
     vocabularies = train_vocabularies(
         zip(lines, lines, strict=True), VocabularyConfig(size=14 + len(tags), tags=tags), seed=1
     )
@@ -56,6 +59,7 @@ def save_tiny_model(
         directions=directions,
         search={"extra_length": 3, **search},
         inline_tags=inline_tags,
+        context=context,
     )
     save_model(directory, saved, vocabularies, weights)
     return directory

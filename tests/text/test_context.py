@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.context import ContextConfig, ContextFitter, ContextWindow, lines_in_context
+from dragoman.text.context import ContextConfig, ContextFitter, ContextReader, ContextWindow
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
@@ -126,8 +126,8 @@ def test_documents_of_a_format_without_columns_are_refused() -> None:
 
 
 def in_context(*lines: str, tags: tuple[str, ...] = (), **values: Any) -> list[str]:
-    numbered = ((line, number) for number, line in enumerate(lines))
-    return list(lines_in_context(numbered, ContextConfig(**values), tags))
+    reader = ContextReader(ContextConfig(**values), tags)
+    return [reader(number, line)[0] for number, line in enumerate(lines)]
 
 
 class TestLines:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,9 +12,10 @@ from tiny_model import LINES, TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.models.families.transformer import TransformerConfig
+from dragoman.text.context import ContextConfig
 from dragoman.text.tokens import words_of
 from dragoman.translation import aligning
-from dragoman.translation.aligning import attention_links, linked
+from dragoman.translation.aligning import PairReader, attention_links, linked
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.translator import Translator
 
@@ -75,6 +78,39 @@ def test_links_do_not_depend_on_the_pairs_around(
     assert list(attention_links(translator, pairs, words)) == whole
     for one, (source, target) in zip(whole, words, strict=True):
         assert all(i < len(source) and j < len(target) for i, j in one.all)
+
+
+@pytest.mark.parametrize("target", [False, True])
+def test_links_are_of_a_line_behind_its_context(
+    target: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ContextConfig(sentences=2, target=target, max_pieces=8)
+    path = save_tiny_model(tmp_path / "model", context=context, seed=2)
+    translator = Translator.load(path, device="cpu")
+    lines = [("a b", "d"), ("c de", "e a b"), ("b", "a c")]
+    words = [(places(one), places(other)) for one, other in lines]
+    reader = PairReader(translator)
+    seen: list[str] = []
+
+    def watched(*given: Any, **options: Any) -> Iterator[tuple[int, torch.Tensor]]:
+        seen.extend(translator.vocabularies.source.decode(ids) for ids in given[1])
+        return mean_attention(*given, **options)
+
+    monkeypatch.setattr(aligning, "mean_attention", watched)
+    found = list(attention_links(translator, lines, words, read=[reader(*one) for one in lines]))
+
+    alone = Translator(translator.models, translator.vocabularies)
+    contexts = [("<sep>", "<sep>"), ("a b <sep>", "d <sep>"), ("c de <sep>", "e a b <sep>")]
+    for aligned, before, line, (below, beside) in zip(found, contexts, lines, words, strict=True):
+        source = f"{before[0]} {line[0]}"  # at most eight pieces: the third lacks the first line
+        assert source in seen
+        written = f"{before[1]} {line[1]}" if target else line[1]
+        weights = alone.attention(source, written).weights[0].mean(0)
+        own = [i for i, (start, end) in enumerate(below) for _ in range(end - start)]
+        said = [j for j, (start, end) in enumerate(beside) for _ in range(end - start)]
+        columns = [-1] * (weights.shape[1] - 1 - len(own)) + own
+        rows = [-1] * (weights.shape[0] - 1 - len(said)) + said
+        assert aligned == linked(weights, columns, rows, len(below), len(beside))
 
 
 def test_what_cannot_be_aligned_is_an_error(translator: Translator, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dragoman.text.word_alignment import Aligned, align
 from dragoman.text.words import space_spans
 
 if TYPE_CHECKING:
+    from dragoman.translation.aligning import PairReader
     from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def attended_links(
     head: int | None = None,
     *,
     first: int = 1,
+    reader: PairReader | None = None,
 ) -> Iterator[Aligned]:
     """Links by the attention of a model.
 
@@ -50,32 +52,37 @@ def attended_links(
 
     Args:
         translator: its models have attention.
-        pairs: sources and targets, words between spaces.
+        pairs: sources and targets in the order of the text, words between spaces.
         tell: called with the number of pairs done so far.
         layer: see :func:`~dragoman.translation.aligning.attention_links`.
         head: the same.
         first: the number of the first pair, which warnings name.
+        reader: has read the pairs before the first; none by default.
 
     Raises:
         ConfigError: a model has no attention over the source, or no such layer or head.
     """
-    from dragoman.translation.aligning import attention_links, too_long
+    from dragoman.translation.aligning import PairReader, attention_links, too_long
 
+    reader = reader or PairReader(translator)
     source, target = translator.vocabularies
     lines: list[tuple[str, str]] = []
+    read: list[tuple[str, str]] = []
     for number, pair in enumerate(pairs, first):
         split = as_split(source, pair[0]), as_split(target, pair[1])
-        reason = too_long(translator, *split)
+        in_context, reason = reader(*split), too_long(translator, *split)
         if any(
             len(one.split()) != len(other.split()) for one, other in zip(pair, split, strict=True)
         ):
             reason = "normalisation changes its words"
         if reason is not None:
             log.warning("pair %d: %s; it gets no links", number, reason)
-            split = "", ""
+            split = in_context = "", ""
         lines.append(split)
+        read.append(in_context)
     words = [(space_spans(one), space_spans(other)) for one, other in lines]
-    return attention_links(translator, lines, words, layer=layer, head=head, progress=tell)
+    chosen = {"layer": layer, "head": head}
+    return attention_links(translator, lines, words, read=read, **chosen, progress=tell)
 
 
 def pharaoh_lines(aligned: Iterable[Aligned]) -> Iterator[str]:

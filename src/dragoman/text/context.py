@@ -11,7 +11,7 @@ that has one therefore brings its own context.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
@@ -202,28 +202,44 @@ class ContextFitter:
         return source, ids
 
 
-def lines_in_context(
-    lines: Iterator[tuple[str, int]], config: ContextConfig, tags: Sequence[str]
-) -> Iterator[str]:
-    """Lines to translate, each with its context; an empty line separates documents and stays empty.
+class ContextReader:
+    """Gives each line of a text that is read in order its context.
 
-    A line with the separator brings its own context and remains as it is.
+    An empty line separates documents and stays empty.  A line with the separator brings its own
+    context and remains as it is.
 
     Args:
-        lines: and the number of each.
         config: which context.
         tags: those of the vocabulary, which stay in front of their line.
     """
-    window = ContextWindow(config)
-    for text, number in lines:
-        if is_empty(text):
-            window.end_document()
-            yield text
-            continue
-        if config.separator in text:
-            yield text
-            window.add(text.rpartition(config.separator)[2].strip())
-            continue
-        lead, rest = config.divided(text, tags)
-        yield " ".join([*lead, config.joined([one for one, _ in window.before(number)], rest)])
-        window.add(rest)
+
+    def __init__(self, config: ContextConfig, tags: Sequence[str]) -> None:
+        self._config, self._tags = config, tags
+        self._window = ContextWindow(config)
+
+    def end_document(self) -> None:
+        """What follows has another context."""
+        self._window.end_document()
+
+    def __call__(self, number: int, source: str, target: str = "") -> tuple[str, str]:
+        """A line behind those before it, and its translation, if the context has translations.
+
+        Args:
+            number: of the line.
+            source: the line.
+            target: its translation.
+        """
+        config, window = self._config, self._window
+        if is_empty(source):
+            self.end_document()
+            return source, target
+        before = window.before(number)
+        own = config.alone(target)
+        if config.target and config.separator not in target:
+            target = config.joined([one for _, one in before], target)
+        if config.separator in source:
+            window.add(config.alone(source), own)
+            return source, target
+        lead, rest = config.divided(source, self._tags)
+        window.add(rest, own)
+        return " ".join([*lead, config.joined([one for one, _ in before], rest)]), target

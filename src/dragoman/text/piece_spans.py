@@ -26,7 +26,7 @@ def piece_spans(vocabulary: Vocabulary, tagged: str, line: str) -> list[Span]:
 
     Args:
         vocabulary: splits the text.
-        tagged: ``line``, perhaps with tags in front, which get empty spans.
+        tagged: ``line``, perhaps with tags and context in front, which get empty spans.
         line: as :func:`as_split` returns it.
     """
     pieces = vocabulary.surfaces(tagged)

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import torch
 from torch import Tensor
 
 from dragoman.core.errors import DataError
+from dragoman.text.context import ContextReader
 from dragoman.text.piece_spans import Span, piece_spans, words_at
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.text.word_alignment import Aligned, symmetrised
 from dragoman.translation.forced import check_attention, mean_attention
-from dragoman.translation.preparation import with_tags
+from dragoman.translation.preparation import context_fitter, context_reader, with_tags
 from dragoman.translation.translator import Translator
 
 _CHUNK_LINES = 2048
+
+
+class PairReader:
+    """Pairs as models read and write them: sources behind tags, and both sides with their context.
+
+    Args:
+        translator: has the models.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self._tags, self._number = translator.tags, 0
+        self._in_context: ContextReader | None = None
+        if (context := translator.context) is not None:
+            self._in_context = context_reader(context, translator.vocabularies.source)
+
+    def __call__(self, source: str, target: str) -> tuple[str, str]:
+        """The next pair of a text."""
+        if self._in_context is not None:
+            source, target = self._in_context(self._number, source, target)
+        self._number += 1
+        return with_tags(self._tags, [source])[0], target
+
+    def each_alone(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Pairs that are not in the order of a text: none is the context of another."""
+        for pair in pairs:
+            if self._in_context is not None:
+                self._in_context.end_document()
+            yield self(*pair)
 
 
 def attention_links(
@@ -24,7 +53,7 @@ def attention_links(
     lines: Sequence[tuple[str, str]],
     words: Sequence[tuple[Sequence[Span], Sequence[Span]]],
     *,
-    read: Sequence[str] | None = None,
+    read: Iterable[tuple[str, str]] | None = None,
     layer: int | None = None,
     head: int | None = None,
     progress: Callable[[int], object] = lambda _: None,
@@ -35,8 +64,8 @@ def attention_links(
         translator: its models have attention.
         lines: sources and targets, as :func:`~dragoman.text.piece_spans.as_split` returns them.
         words: places of the words of each.
-        read: the sources as the models read them, with whatever is in front; by default, behind
-            the tags of the translator.
+        read: the lines as the models read and write them, with whatever is in front; by default as
+            a :class:`PairReader` gives each alone.
         layer: whose attention is read, from 1; by default the last but one.
         head: one of that layer, from 1; by default the mean over all.
         progress: called with the number of pairs done so far.
@@ -46,24 +75,23 @@ def attention_links(
         DataError: a line is too long for the models.
     """
     check_attention(translator.models)
-    sources = (source for source, _ in lines) if read is None else iter(read)
-    tags = translator.tags if read is None else ()
-    pairs = iter(zip(lines, words, sources, strict=True))
+    if read is None:
+        read = PairReader(translator).each_alone(lines)
+    pairs = iter(zip(lines, words, read, strict=True))
     heads = {"layer": layer, "head": head}
     done = 0
     while chunk := list(islice(pairs, _CHUNK_LINES)):
-        tagged = with_tags(tags, [one for *_, one in chunk])
-        yield from _of_chunk(translator, chunk, tagged, done, heads)
+        yield from _of_chunk(translator, chunk, done, heads)
         done += len(chunk)
         progress(done)
 
 
 def too_long(translator: Translator, source: str, target: str) -> str | None:
     """Why a pair is too long for the models; None: it is not."""
-    (tagged,) = with_tags(translator.tags, [source])
+    source, target = PairReader(translator)(source, target)
     vocabularies = translator.vocabularies
     return _refusal(
-        translator, vocabularies.source.encode(tagged), vocabularies.target.encode(target)
+        translator, vocabularies.source.encode(source), vocabularies.target.encode(target)
     )
 
 
@@ -72,34 +100,42 @@ def _refusal(translator: Translator, source: Sequence[int], target: Sequence[int
     return translator.search.refusal(longest, translator.position_limit)
 
 
-_Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]], str]
+_Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]], tuple[str, str]]
 
 
 def _of_chunk(
     translator: Translator,
     pairs: Sequence[_Pair],
-    sources: Sequence[str],
     done: int,
     heads: Mapping[str, int | None],
 ) -> Iterator[Aligned]:
-    vocabularies = translator.vocabularies
+    vocabularies, context = translator.vocabularies, translator.context
+    sources, targets = [pair[0] for *_, pair in pairs], [pair[1] for *_, pair in pairs]
     source_ids = vocabularies.source.encode_batch(sources)
-    target_ids = vocabularies.target.encode_batch([target for (_, target), *_ in pairs])
+    target_ids = vocabularies.target.encode_batch(targets)
+    limits = translator.search, translator.position_limit
+    if (fitter := context_fitter(context, vocabularies, *limits)) is not None:
+        source_ids, target_ids = fitter(sources, targets, source_ids, target_ids)
     for number, (one, other) in enumerate(zip(source_ids, target_ids, strict=True), done + 1):
         if reason := _refusal(translator, one, other):
             raise DataError(f"pair {number}: {reason}")
     found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
     engine, size = translator.local_engine, translator.search.tokens_at_once
     for number, weights in mean_attention(engine, source_ids, target_ids, size, **heads):
-        (source, target), (source_words, target_words), _ = pairs[number]
-        below = _words(vocabularies.source, sources[number], source, source_words)
-        beside = _words(vocabularies.target, target, target, target_words)
-        found[number] = linked(weights, below, beside, len(source_words), len(target_words))
+        lines, words, read = pairs[number]
+        ids = source_ids[number], target_ids[number]
+        sides = zip(vocabularies, ids, read, lines, words, strict=True)
+        below, beside = (_words(*side) for side in sides)
+        found[number] = linked(weights, below, beside, *map(len, words))
     yield from found
 
 
-def _words(vocabulary: Vocabulary, tagged: str, line: str, words: Sequence[Span]) -> list[int]:
-    return words_at(piece_spans(vocabulary, tagged, line), words)
+def _words(
+    vocabulary: Vocabulary, ids: Sequence[int], read: str, line: str, words: Sequence[Span]
+) -> list[int]:
+    """The word that each piece belongs to; -1 for tags and context in front of the line."""
+    found = words_at(piece_spans(vocabulary, read, line), words)
+    return found[len(found) - len(ids) :]  # what was left out of the context is at the front
 
 
 def linked(

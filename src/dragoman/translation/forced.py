@@ -21,6 +21,7 @@ from dragoman.translation.preparation import (
     LanguageReminder,
     as_read,
     context_fitter,
+    context_reader,
     texts_in_context,
     unknown_language,
 )
@@ -208,9 +209,10 @@ class ForcedDecoder:
         """The ids of sources and targets to score, with their context."""
         context = self._context
         if context is not None:
-            if context.target and not any(context.separator in text for text in targets):
-                targets = self._in_context(targets)
-            sources = self._in_context(sources)
+            reader = context_reader(context, self._vocabularies.source)
+            both = zip(sources, targets, strict=True)
+            pairs = [reader(number, *pair) for number, pair in enumerate(both)]
+            sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
         source = self._encode_sources(sources)
         target = self._vocabularies.target.encode_batch(targets)
         positions = self._engine.scorer.position_limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import count, repeat, tee
+from itertools import count, repeat
 
 import torch
 
@@ -13,7 +13,7 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
-from dragoman.text.context import ContextConfig, ContextFitter, lines_in_context
+from dragoman.text.context import ContextConfig, ContextFitter, ContextReader
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary, is_empty
@@ -250,15 +250,18 @@ def context_fitter(
     )
 
 
+def context_reader(context: ContextConfig, vocabulary: Vocabulary) -> ContextReader:
+    """What gives lines their context, behind the tags of a vocabulary."""
+    return ContextReader(context, vocabulary.pieces(vocabulary.tags))
+
+
 def contextual(
     lines: Iterable[Line], context: ContextConfig, vocabulary: Vocabulary
 ) -> Iterator[Line]:
-    """Lines with their context; see :func:`~dragoman.text.context.lines_in_context`."""
-    ours, theirs = tee(lines)  # in step, so that at most one line is kept
-    tags = vocabulary.pieces(vocabulary.tags)
-    texts = lines_in_context(((line.text, line.number) for line in theirs), context, tags)
-    for line, text in zip(ours, texts, strict=True):
-        yield line._replace(text=text)
+    """Lines with their context; see :class:`~dragoman.text.context.ContextReader`."""
+    reader = context_reader(context, vocabulary)
+    for line in lines:
+        yield line._replace(text=reader(line.number, line.text)[0])
 
 
 def texts_in_context(

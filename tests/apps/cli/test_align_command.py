@@ -10,6 +10,7 @@ import pytest
 from command_line import CommandLine, one_error
 from tiny_model import TINY_LM, save_tiny_model
 
+from dragoman.text.context import ContextConfig
 from dragoman.text.pharaoh import read_alignments
 from dragoman.translation.translator import Translator
 
@@ -120,6 +121,29 @@ def test_translations_come_with_their_links(tmp_path: Path, dragoman: CommandLin
     said = [one.split("\t")[0] for one in plain.out.splitlines()]
     pairs.write_text(f"en\tde\nab c\t{said[0]}\nd e a\t{said[2]}\n", "utf-8")
     assert dragoman("align", model, pairs).out == f"{first}\n{third}\n"
+
+
+@pytest.mark.parametrize("target", [False, True])
+def test_links_are_of_the_lines_in_their_context(
+    target: bool, tmp_path: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ContextConfig(sentences=2, target=target)
+    model = save_tiny_model(tmp_path / "model", context=context, seed=3)
+    sources, targets = ["ab c", "d e", "", "c d a", "b e"], []
+    links = tmp_path / "links"
+    given = ("translate", model, "--alignment", links)
+    outcome = dragoman(*given, stdin="\n".join(sources).encode())
+    targets = outcome.out.splitlines()
+    found = links.read_text("utf-8")
+
+    monkeypatch.setattr("dragoman.apps.cli.alignment_output._TOGETHER", 1)  # context across batches
+    assert dragoman(*given, stdin="\n".join(sources).encode()).out == outcome.out
+    assert links.read_text("utf-8") == found
+
+    sides = tmp_path / "text.en", tmp_path / "text.de"
+    for path, lines in zip(sides, (sources, targets), strict=True):
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+    assert dragoman("align", model, *sides).out == found
 
 
 def test_links_of_several_systems_are_refused(tmp_path: Path, dragoman: CommandLine) -> None:

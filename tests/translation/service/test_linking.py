@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tiny_model import save_tiny_model
 
+from dragoman.text.context import ContextConfig
 from dragoman.translation.service.interface import Link
 from dragoman.translation.service.linking import origins, through, word_links
 from dragoman.translation.translator import Translator
@@ -27,6 +30,17 @@ def test_links_are_words_of_both_texts_as_they_were_given(translator: Translator
 def test_what_is_too_long_has_no_links(translator: Translator) -> None:
     long = "a b " * 600
     assert word_links(translator, [long], [(long, "a")]) == [()]
+
+
+@pytest.mark.parametrize("target", [False, True])
+def test_no_links_where_the_translation_of_the_context_is_not_known(
+    target: bool, tmp_path: Path
+) -> None:
+    context = ContextConfig(target=target)
+    path = save_tiny_model(tmp_path / "model", context=context)
+    translator = Translator.load(path, device="cpu")
+    (links,) = word_links(translator, ["a b <sep> c"], [("c", "d")])
+    assert (links == ()) is target
 
 
 def test_places_are_found_where_normalisation_changes_a_word(translator: Translator) -> None:

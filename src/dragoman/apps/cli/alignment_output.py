@@ -44,14 +44,18 @@ class AlignmentOutput:
         """Pass translations on, and write the links of the best ones."""
         from dragoman.apps.pair_alignment import attended_links, pharaoh_lines
         from dragoman.core.files import atomic_write
+        from dragoman.translation.aligning import PairReader
 
         with atomic_write(self._path) as stream:
+            reader = PairReader(self._translator)
             pairs: list[tuple[str, str]] = []
             done = 0
 
             def write() -> None:
                 nonlocal done
-                links = attended_links(self._translator, pairs, lambda _: None, first=done + 1)
+                links = attended_links(
+                    self._translator, pairs, lambda _: None, first=done + 1, reader=reader
+                )
                 stream.writelines(line + "\n" for line in pharaoh_lines(links))
                 done += len(pairs)
                 pairs.clear()

@@ -19,22 +19,28 @@ _TOKEN = re.compile(r"\S+")
 def word_links(
     translator: Translator, read: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[Link, ...]]:
-    """The links of translated sentences, by attention; none if the model has none, or cannot read.
+    """The links of translated sentences, by attention; none if they cannot be found.
+
+    This is so if the model has no attention, writes the translation of the context first, which is
+    not known here, or cannot read a sentence at once.
 
     Args:
         translator: has translated them.
         read: the sources with whatever was in front of them.
         pairs: sources and targets.
     """
-    vocabularies = translator.vocabularies
+    vocabularies, context = translator.vocabularies, translator.context
+    if context is not None and context.target:
+        return [()] * len(pairs)
     lines = [
         (as_split(vocabularies.source, source), as_split(vocabularies.target, target))
         for source, target in pairs
     ]
     words = [(_words(source), _words(target)) for source, target in lines]
     try:
-        found = list(attention_links(translator, lines, words, read=read))
-    except (ConfigError, DataError):  # a family without attention, or too long to be read at once
+        whole = zip(read, (target for _, target in lines), strict=True)
+        found = list(attention_links(translator, lines, words, read=whole))
+    except (ConfigError, DataError):  # a family without attention, or too long
         return [()] * len(pairs)
     links = []
     for (source, target), (source_words, target_words), aligned in zip(
