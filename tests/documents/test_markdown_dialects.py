@@ -51,7 +51,9 @@ def capitals(text: str) -> str:
             "::: {.x}\na\n\n:::: code-group\n::::\n:::\n",
             "::: {.x}\nA\n\n:::: code-group\n::::\n:::\n",
         ),
-        (":::{note} a\n:class: b\nc\n:::\n", ":::{note} a\n:class: b\nC\n:::\n"),
+        (":::{note} a\n:class: b\nc\n:::\n", ":::{note} A\n:class: b\nC\n:::\n"),
+        (":::{tab-item} a b\nc\n:::\n", ":::{tab-item} A B\nC\n:::\n"),
+        (":::{figure} a.png\nb\n:::\n", ":::{figure} a.png\nB\n:::\n"),
         (":::{code} python\na\n:::\nb\n", ":::{code} python\na\n:::\nB\n"),
         ("::: c ::: d\n", "::: C ::: D\n"),
         # MDX

@@ -49,9 +49,11 @@ _KINDS = (
     "abstract attention bug caution danger details error example failure hint important info note "
     "question quote seealso success summary tip todo warning"
 ).replace(" ", "|")
+_TITLED_DIRECTIVES = f"{_KINDS}|admonition|card|dropdown|grid-item-card|sidebar|tab-item|topic"
+"""Those of MyST whose argument is a text; that of others may be code, a path or a number."""
 _CONTAINER_TITLE = re.compile(
-    rf":{{3,}}[ \t]*(?:{_KINDS})(?:\[(?P<label>[^\[\]]+)\]|[ \t]+(?P<title>[^\s{{].*?))"
-    r"[ \t]*(?:\{[^{}]*\})?",
+    rf":{{3,}}[ \t]*(?:(?:{_KINDS})(?:\[(?P<label>[^\[\]]+)\]|[ \t]+(?P<title>[^\s{{].*?))"
+    rf"[ \t]*(?:\{{[^{{}}]*\}})?|\{{(?:{_TITLED_DIRECTIVES})\}}[ \t]+(?P<argument>\S.*?))",
     re.IGNORECASE,
 )
 _HIDING = re.compile(
