@@ -248,19 +248,23 @@ def read_table(path: Path) -> TableConfig:
         ConfigError: the file is missing, or wrong; one line names the key and the remedy.
     """
     values = read_yaml(path)
+    folder = Path(os.path.realpath(path)).parent
+    if "evaluation" in values:
+        values = {**values, "evaluation": _with_glossary(values["evaluation"], folder)}
     tests = values.get("tests")
     if isinstance(tests, dict):
-        folder = Path(os.path.realpath(path)).parent
-        placed = {name: _placed(part, folder) for name, part in tests.items()}
+        placed = {
+            name: _with_glossary(relocate_part(part, folder), folder)
+            for name, part in tests.items()
+        }
         values = {**values, "tests": placed}
     if "data" in values:
         raise ConfigError(f"{path}: a recipe, not a table of results; see studies/README.md")
     return parse(TableConfig, with_seeds(values), path)
 
 
-def _placed(test: Any, folder: Path) -> Any:
-    """The plain values of a test with relative paths starting from ``folder``."""
-    values = relocate_part(test, folder)
+def _with_glossary(values: Any, folder: Path) -> Any:
+    """Plain values whose glossary, if they name one, starts from ``folder``."""
     if isinstance(values, dict) and isinstance(glossary := values.get("glossary"), str):
         return {**values, "glossary": str(located(glossary, folder))}
     return values

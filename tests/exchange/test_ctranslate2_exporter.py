@@ -31,17 +31,22 @@ def save(path: Path, **values: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("values", "longest"),
     [
-        {},
-        {"norm": "pre", "positions": "learned", "embeddings": "separate", "max_positions": 9},
-        {"activation": "swish", "attention_bias": True, "output_bias": True, "begin": "zeros"},
+        ({}, 1279),
+        ({"norm": "pre", "positions": "learned", "embeddings": "separate", "max_positions": 9}, 8),
+        ({"activation": "swish", "attention_bias": True, "output_bias": True}, 1279),
+        ({"positions": "rotary", "begin": "zeros"}, None),
     ],
 )
-def test_it_gives_what_the_model_gives(values: dict[str, Any], tmp_path: Path) -> None:
+def test_it_gives_what_the_model_gives(
+    values: dict[str, Any], longest: int | None, tmp_path: Path
+) -> None:
     report = export_model(save(tmp_path / "m", **values), "ctranslate2", tmp_path / "out")
     assert report.difference is not None and report.difference < 1e-4
     assert report.equal_texts is None
+    limits = re.findall(r"up to (\d+) pieces: longer ones fail", " ".join(report.differences))
+    assert limits == ([] if longest is None else [str(longest)])
 
 
 def test_heads_of_another_width_are_refused(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from dragoman.saved.model import SavedModel
 from dragoman.text.vocabulary import BOS, PAD, UNK
 from dragoman.translation.ctranslate2_conversion import (
     KNOWN,
-    POSITIONS,
     check_widths,
+    positions_of,
     specification,
 )
 
@@ -113,9 +113,9 @@ class CTranslate2Exporter(Exporter):
     def guide(self, saved: SavedModel) -> str:
         """See :meth:`Exporter.guide`."""
         source, target = _spm_names(saved)
-        limit = ""
-        if _longest(saved) < _DEFAULT_LIMIT:
-            limit = f", max_decoding_length={_longest(saved)}"
+        limit, longest = "", _longest(saved)
+        if longest is not None and longest < _DEFAULT_LIMIT:
+            limit = f", max_decoding_length={longest}"
         text = f"""With CTranslate2 and sentencepiece:
 
 ```python
@@ -199,20 +199,24 @@ def _suppressed(saved: SavedModel) -> list[list[str]]:
     return [[piece] for piece in vocabulary.pieces([PAD, UNK, BOS, *vocabulary.tags])]
 
 
-def _longest(saved: SavedModel) -> int:
-    """Maximum length of sources and outputs, in pieces without the end symbol."""
-    return (saved.model.position_limit or POSITIONS) - 1
+def _longest(saved: SavedModel) -> int | None:
+    """Maximum length of sources and outputs, in pieces without the end symbol; None for any."""
+    positions = positions_of(saved.model)
+    return None if positions is None else positions - 1
 
 
 def _differences(saved: SavedModel) -> tuple[str, ...]:
+    longest = _longest(saved)
+    limit = ""
+    if longest is not None:
+        limit = f"Sources and outputs have up to {longest} pieces: longer ones fail. "
     return (
         "Probabilities are over the allowed pieces, and the length penalty is a power of the "
         "length; an output has at least one piece unless `min_decoding_length=0`.",
         "Only what the options of a call forbid is left out of outputs, such as "
         f"`suppress_sequences={_suppressed(saved)}`.",
         "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
-        f"Sources and outputs have up to {_longest(saved)} pieces: longer ones fail; "
-        "`max_decoding_length` limits outputs, to 256 by default.",
+        f"{limit}`max_decoding_length` limits outputs, to 256 by default.",
     )
 
 
@@ -229,7 +233,7 @@ def _compare(
         float(np.abs(np.array(found.log_probs) - one.told).max())
         for found, one in zip(scores, asked, strict=True)
     ]
-    longest = min(_longest(saved), _COMPARED)
+    longest = min(_longest(saved) or _COMPARED, _COMPARED)
     results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=longest)
     translator.unload_model()
     return largest(gaps), [result.hypotheses[0] for result in results]

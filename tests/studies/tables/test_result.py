@@ -152,7 +152,7 @@ def test_intervals_seconds_and_rates_of_terms_are_columns_where_asked_for(
     change(folder, evaluation__metrics=metrics, difference_samples=50, show_seconds=True)
     with pytest.raises(ConfigError, match="the metric terms needs a glossary"):
         made(*copied)
-    change(folder, tests__news__glossary="terms.tsv", tests__dev__glossary="terms.tsv")
+    change(folder, tests__news__glossary="terms.tsv", evaluation__glossary="terms.tsv")
     work = made(*copied)
     output = work.place.output
     one_is_right(work)
