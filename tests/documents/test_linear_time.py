@@ -20,6 +20,10 @@ _AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] "
         ("strings.xml", '<resources><string name="a">@', "a", 60_000, "!</string></resources>"),
         ("strings.xml", '<resources><string name="a">"a', " ", 60_000, "a</string></resources>"),
         ("a.xlf", '<?xml version="1.0"?><xliff version="1.2">', "\n", 60_000, "</xliff>"),
+        ("a.md", "a\n", ": ", 2000, "b"),  # definitions in definitions
+        ("a.md", "a\n", ": b\n", 2000, ""),
+        ("a.md", "a ", "{ .b ", 8000, ""),
+        ("a.md", "a ", "[b]({{ c ", 2000, ""),
         ("a.txt", "a ", "http://", 8000, " b"),  # one thing to copy
         ("a.txt", "a ", "{a}", 20_000, " b"),  # many, each compared with all
         ("a.json", '{"a": "a', " ", 60_000, 'b"}'),

@@ -126,6 +126,21 @@ def test_marks_may_be_a_thousand_deep() -> None:
             "Den Hund von Bert sah <b>Anna</b>",
         ),
         ("the <b>red</b> house", "赤い家", "", "赤<b>い</b>家"),
+        # Parts of words that are copied, perhaps in other case or with an ending.
+        ("H<i>2</i>O is wet", "nass ist H2O", "0-2 1-1 2-0", "nass ist H<i>2</i>O"),
+        ("a<i>1</i>, b<i>2</i> see", "siehe A1 B2", "0-1 1-2 2-0", "siehe A<i>1</i> B<i>2</i>"),
+        ("CO<i>2</i> is gas", "CO2는 기체", "0-0 2-1", "CO<i>2</i>는 기체"),
+        ("a <i>b</i><b>c</b> d", "a bc d", "0-0 1-1 2-2", "a <i>b</i><b>c</b> d"),
+        # Parts of words that are translated: the whole word.
+        ("yester<b>day</b> it rose", "es stieg gestern", "0-2 1-0", "es stieg <b>gestern</b>"),
+        ("x<i>2</i> or x2", "x2 oder x2", "0-0 1-1 2-2", "<i>x2</i> oder x2"),
+        # Two of one word: the second is around nothing, and not around another word.
+        (
+            "the <b>w</b>orld <i>b</i>ank's door",
+            "die Tür der Weltbank",
+            "0-0 1-3 2-3 3-1",
+            "die Tür der <i></i><b>Weltbank</b>",
+        ),
     ],
 )
 def test_tags_follow_their_words(markup: str, target: str, pairs: str, expected: str) -> None:
@@ -203,6 +218,9 @@ def test_what_is_not_translated_is_there_once(
         "<p>One <a href='x'>two <b>three</b></a> four<p>Five<br>six",
         "<b>Hello <i>you</b> there</i>",
         "Hi <img src=a> there. Hi<img> there. Hi <img>there, hi <img>",
+        "See <a href=x><img src=i>text</a> now",
+        "Rated <i class=star></i><i class=star></i> by <img src=a> <img src=b> them",
+        "<p><img src=a> <img src=b> Hello <i></i><i></i></p>",
         "unclosed <b>bold",
         "close</b> it",
         "x &nbsp;y&nbsp;z &amp; &lt;script&gt;",

@@ -44,7 +44,29 @@ def capitals(text: str) -> str:
             "!!! note\n    ```\n    a\n    ```\n    B\n",
         ),
         ("??? what is this\n", "??? WHAT IS THIS\n"),
+        (
+            "a\n/// note | b c\n    type: d\n\ne\n///\n",
+            "A\n/// note | B C\n    type: d\n\nE\n///\n",
+        ),
+        ('--8<-- "a.md"\n--8<-- "b.md"\nc\n', '--8<-- "a.md"\n--8<-- "b.md"\nC\n'),
+        ("a\n\n*[B]: c d\n*[E]: f\n", "A\n\n*[B]: C D\n*[E]: F\n"),
+        ("a (1)\n{ .b }\n", "A (1)\n{ .b }\n"),
+        ("[a](b){ .c .d } e\n", "[A](b){ .c .d } E\n"),
+        ('![a](b "c"){: .d e="f g" } { h } i\n', '![A](b "C"){: .d e="f g" } { H } I\n'),
+        ("**a**{.b} `c`{ #d }\n", "**A**{.b} `c`{ #d }\n"),
+        # Definitions
+        ("a\n: b\n: c\nd\n: e\n", "A\n: B\n: C\nD\n: E\n"),
+        ("a\n\n:   b\nlazy\n\n    d\n\ne\n", "A\n\n:   B\nLAZY\n\n    D\n\nE\n"),
+        ("> a\n> : - b\n>   - c\n", "> A\n> : - B\n>   - C\n"),
+        ("a\n:   ```\n    b\n    ```\n    c\n", "A\n:   ```\n    b\n    ```\n    C\n"),
+        (":b and :\n", ":B AND :\n"),
+        # Addresses with tags of templates
+        ("[a]({{ b.c }}/d) e\n", "[A]({{ b.c }}/d) E\n"),
+        ('[a]({{< ref "b" >}}#c "d")\n', '[A]({{< ref "b" >}}#c "d")\n'),
+        ("[a][b]\n\n[b]: {% link b.md %} 'c'\n", "[A][b]\n\n[b]: {% link b.md %} 'c'\n"),
+        ("[a](<b c>) {{ d }} [e](f g) {{h}}\n", "[A](<b c>) {{ d }} [E](F G) {{h}}\n"),
         # Docusaurus, VitePress, Pandoc, MyST
+        ("(a-b)=\n# c\n(d e)= f\n", "(a-b)=\n# C\n(D E)= F\n"),
         (":::tip tip {.tip}\na\n:::\nb\n", ":::tip TIP {.tip}\nA\n:::\nB\n"),
         (":::note[a b]\nc\n:::\n", ":::note[A B]\nC\n:::\n"),
         (
@@ -78,6 +100,13 @@ PARTS += [
     ":::",
     ":::{code}",
     ":::tip",
+    ": ",
+    "/// note",
+    "{ .g }",
+    "](",
+    "[h",
+    "*[I]: j",
+    "(k)=",
     "[TOC]",
     "$$",
     "$",
@@ -99,7 +128,11 @@ def test_a_document_comes_back_as_it_was(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["{% raw %}", "!!! note\n    b", ":::", "$$", "[TOC]", "$a$", "import a from 'b'"]
+    "said",
+    [
+        *("{% raw %}", "!!! note\n    b", ":::", "$$", "[TOC]", "$a$", "import a from 'b'"),
+        *(": a", "a\n: b", "{ .b }", "(a)=", "*[A]: b", '--8<-- "a"', "/// note"),
+    ],
 )
 def test_no_translation_becomes_such_a_line(said: str) -> None:
     def kinds(text: str) -> list[str]:

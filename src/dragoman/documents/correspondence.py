@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import itemgetter
 
 import regex
@@ -55,6 +56,8 @@ class TargetUnit:
     """Of what it translates: less if it is guessed."""
     atom: Mark | None = None
     """What is written instead of it."""
+    is_part: bool = False
+    """Whether it is a part of a copied word, so that it is known what it translates."""
 
 
 @dataclass
@@ -83,6 +86,7 @@ class Correspondence:
         text: the source.
         translated: its translation.
         atoms: what is copied, in the order of the source.
+        edges: of marks.  A word in which there are some is a unit for each part, if it is copied.
 
     Attributes:
         sentences: in order.
@@ -90,7 +94,13 @@ class Correspondence:
         lost: atoms that are not in the translation.
     """
 
-    def __init__(self, text: str, translated: TranslatedText, atoms: Sequence[Mark]) -> None:
+    def __init__(
+        self,
+        text: str,
+        translated: TranslatedText,
+        atoms: Sequence[Mark],
+        edges: Iterable[int] = (),
+    ) -> None:
         self._text, self.target = text, translated.text
         links = translated.links
         self.sentences = linked_sentences(text, translated)
@@ -99,6 +109,7 @@ class Correspondence:
         placed = self._placed_atoms(atoms)
         found = {id(one) for _, _, one in placed}
         self.lost = [atom for atom in atoms if id(atom) not in found]
+        self._parted = PartedWords(text, edges)
         self.units = list(self._units(placed))
         self._first_units = [unit.start for unit in self.units]
         self._read_links(links)
@@ -182,8 +193,13 @@ class Correspondence:
 
     def _between(self, start: int, end: int) -> Iterator[TargetUnit]:
         for found in _UNIT.finditer(self.target, start, end):
-            at = found.start()
-            yield TargetUnit(at, found.end(), self._of_target(at), is_word(found[0]))
+            at, sentence = found.start(), self._of_target(found.start())
+            for part, source in self._parted.next(found[0]):
+                stop = at + len(part)
+                sources = () if source is None else (source,)
+                is_part = len(part) < len(found[0])
+                yield TargetUnit(at, stop, sentence, is_word(part), sources, is_part=is_part)
+                at = stop
 
     def _of_target(self, place: int) -> int:
         return max(0, bisect_left(self._target_starts, place + 1) - 1)
@@ -194,7 +210,7 @@ class Correspondence:
             index = max(0, bisect_left(self._first_units, link.target_start + 1) - 1)
             while index < len(self.units) and self.units[index].start < link.target_end:
                 unit = self.units[index]
-                if unit.atom is None and unit.end > link.target_start:
+                if unit.atom is None and not unit.is_part and unit.end > link.target_start:
                     unit.sources = (*unit.sources, source)
                 index += 1
 
@@ -205,7 +221,7 @@ class Correspondence:
         words = _once(
             (self.target[unit.start : unit.end].casefold(), (unit.start, unit.end))
             for unit in units
-            if unit.is_word and unit.atom is None
+            if unit.is_word and unit.atom is None and not unit.is_part
         )
         same = _once(
             (found[0].casefold(), found.span())
@@ -220,11 +236,63 @@ class Correspondence:
             return
         known = {target: source for source, target in pairs}
         for unit in units:
-            if unit.atom is None:
+            if unit.atom is None and not unit.is_part:
                 same_word = known.get((unit.start, unit.end))
                 middle = int(sentence.to_source((unit.start + unit.end) / 2))
                 unit.sources = [same_word or (middle, middle + 1)]
                 unit.certainty = 1.0 if same_word else 0.5
+
+
+class PartedWords:
+    """Words of a source in which marks begin or end, such as H₂O.
+
+    Args:
+        text: the source.
+        edges: of marks.
+    """
+
+    def __init__(self, text: str, edges: Iterable[int]) -> None:
+        self._places: dict[str, list[list[int]]] = defaultdict(list)
+        self._most = 0
+        edges = sorted(set(edges))
+        if not any(0 < at < len(text) and is_word(text[at - 1]) for at in edges):
+            return
+        for word in _UNIT.finditer(text):
+            start, stop = word.span()
+            inside = edges[bisect_left(edges, start + 1) : bisect_left(edges, stop)]
+            self._places[word[0].casefold()].append([start, *inside, stop])
+        for word, places in list(self._places.items()):
+            lengths = {tuple(at - one[0] for at in one) for one in places}
+            if len(lengths) > 1 or len(places[0]) == 2:  # not always so, or never
+                del self._places[word]
+        self._most = max(map(len, self._places), default=0)
+
+    def next(self, word: str) -> Iterator[tuple[str, Range | None]]:
+        """The parts of a word of the translation, each with the part of the source that it copies.
+
+        A word that is copied may have an ending if it has a number, such as a particle of Korean.
+
+        Args:
+            word: of the translation; its words come in order.
+        """
+        folded = word.casefold() if self._places else ""
+        places = self._places.get(folded) or self._places.get(self._without_ending(folded))
+        if not places or len(folded) != len(word):
+            yield word, None
+            return
+        edges = places.pop(0) if len(places) > 1 else places[0]
+        for start, stop in pairwise(edges):
+            yield word[start - edges[0] : stop - edges[0]], (start, stop)
+        if rest := word[edges[-1] - edges[0] :]:
+            yield rest, None
+
+    def _without_ending(self, word: str) -> str:
+        """The longest of the words with a number that a word begins with; empty for none."""
+        for length in range(min(len(word) - 1, self._most), 0, -1):
+            begin, behind = word[:length], word[length]
+            if begin in self._places and not behind.isdigit() and any(map(str.isdigit, begin)):
+                return begin
+        return ""
 
 
 def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import regex
@@ -48,7 +49,9 @@ def place_marks(
     atoms = [mark for mark in walk(marked.marks) if mark.is_atom]
     if (learned := _learned(marked, translated, atoms, escape)) is not None:
         return _written(marked, learned)
-    found = Correspondence(marked.text, translated, atoms)
+    others = (mark for mark in walk(marked.marks) if not mark.is_atom)
+    edges = (edge for mark in others for edge in (mark.start, mark.stop))
+    found = Correspondence(marked.text, translated, atoms, edges)
     if _work(marked, found) > _MOST_WORK:
         return unchanged(marked, escape)
     placement = _Placement(marked, found)
@@ -187,22 +190,49 @@ class _Placement:
     def _free(self, mark: Mark, within: Range, taken: Sequence[Range]) -> Range:
         """The best range for a pair among what others have left."""
         gaps = _gaps(within, taken)
-        best = [(self._best(mark, gap), gap) for gap in gaps]
-        (score, place), gap = max(best, key=lambda one: one[0][0])
-        if score >= _CERTAIN:
+        if (place := self._fitting(mark, gaps)) is not None:
             return place
-        if score > 0:
-            return self._with_signs(mark, place, gap)
         expected = self._found.to_target((mark.start + mark.stop) // 2)
+        if (whole := self._whole_words(mark)) is not mark:
+            if (place := self._fitting(whole, gaps)) is not None:
+                return place
+            if (index := self._translating(whole, within)) is not None:
+                if any(start <= index < end for start, end in gaps):
+                    return index, index + 1
+                # Rather around nothing than around a word that has nothing to do with it.
+                return self._nearest_edge(gaps, self._boundary(index))
         free = [index for gap in gaps for index in range(*gap) if self._units[index].is_word]
         if free and mark.stop > mark.start:
             nearest = min(free, key=lambda index: abs(self._middle(index) - expected))
             return nearest, nearest + 1
-        edge = min(
-            (edge for gap in gaps for edge in gap),
-            key=lambda index: abs(self._boundary(index) - expected),
-        )
+        return self._nearest_edge(gaps, expected)
+
+    def _fitting(self, mark: Mark, gaps: Sequence[Range]) -> Range | None:
+        """The best range for a pair in one of the gaps; None if nothing there belongs to it."""
+        best = [(self._best(mark, gap), gap) for gap in gaps]
+        (score, place), gap = max(best, key=lambda one: one[0][0])
+        if score >= _CERTAIN:
+            return place
+        return self._with_signs(mark, place, gap) if score > 0 else None
+
+    def _nearest_edge(self, gaps: Sequence[Range], expected: float) -> Range:
+        """An empty range at an end of a gap."""
+        edges = (edge for gap in gaps for edge in gap)
+        edge = min(edges, key=lambda index: abs(self._boundary(index) - expected))
         return edge, edge
+
+    def _whole_words(self, mark: Mark) -> Mark:
+        """A pair around the whole of the words that it is around parts of; itself if of none."""
+        text, start, stop = self._text, mark.start, mark.stop
+        if start == stop:
+            return mark
+        while start > 0 and is_word(text[start - 1]) and is_word(text[start]):
+            start -= 1
+        while stop < len(text) and is_word(text[stop - 1]) and is_word(text[stop]):
+            stop += 1
+        if (start, stop) == (mark.start, mark.stop):
+            return mark
+        return replace(mark, start=start, stop=stop)
 
     def _pinned(self, mark: Mark, within: Range, taken: Sequence[Range]) -> Range:
         """The best range for a pair one of whose tags is outside of the text."""
@@ -246,8 +276,13 @@ class _Placement:
             return 1.0
         if not unit.is_word or not unit.sources:
             return 0.0
-        inside = sum(max(0, min(mark.stop, b) - max(mark.start, a)) for a, b in unit.sources)
-        return unit.certainty * (2 * inside / max(1, sum(b - a for a, b in unit.sources)) - 1)
+        return unit.certainty * (2 * _share(mark, unit) - 1)
+
+    def _translating(self, mark: Mark, within: Range) -> int | None:
+        """The unit that translates most of what a pair is around; None if there is none."""
+        shares = [(_share(mark, self._units[index]), -index) for index in range(*within)]
+        share, index = max(shares, default=(0.0, 0))
+        return -index if share > 0 else None
 
     def _with_signs(self, mark: Mark, place: Range, gap: Range) -> Range:
         """The range with signs next to it, if the source has signs at the ends of the pair."""
@@ -339,6 +374,12 @@ def _clamped(index: int, within: Range) -> int:
     return min(max(index, within[0]), within[1])
 
 
+def _share(mark: Mark, unit: TargetUnit) -> float:
+    """How much of what a unit translates is within a pair of tags."""
+    inside = sum(max(0, min(mark.stop, b) - max(mark.start, a)) for a, b in unit.sources)
+    return inside / max(1, sum(b - a for a, b in unit.sources))
+
+
 def _translates(unit: TargetUnit, place: int) -> bool:
     return unit.is_word and any(start <= place < end for start, end in unit.sources)
 
@@ -364,7 +405,8 @@ class _Writing:
         )
         self._atom_starts = [unit.start for unit in self._atoms]
         self._gap_places = sorted(gaps)
-        self._pending = ""  # white space behind a point, needed if text follows
+        self._pending = ""  # white space behind a point, needed if text or a point follows
+        self._is_apart = True  # whether white space or nothing comes last, but for tags
         self.written: list[str] = []
 
     def write(self, marks: Sequence[Mark], start: int, end: int) -> None:
@@ -395,9 +437,9 @@ class _Writing:
         return iter(sorted(shown, key=lambda one: self._places[id(one)]))
 
     def _write_point(self, mark: Mark) -> None:
-        if mark.before and self.written and not self.written[-1][-1:].isspace():
-            self.written.append(mark.before)
+        self.written.append(self._pending or ("" if self._is_apart else mark.before))
         self.written.append(self._begin(mark))
+        self._is_apart = self._is_apart or bool(self._pending or mark.before)
         self._pending = mark.after
 
     def _begin(self, mark: Mark) -> str:
@@ -409,6 +451,7 @@ class _Writing:
         if self._pending and not self.target[start].isspace():
             self.written.append(self._pending)
         self._pending = ""
+        self._is_apart = self.target[end - 1].isspace()
         here = (bisect_left(self._atom_starts, place) for place in (start, end))
         for unit in self._atoms[slice(*here)]:
             assert unit.atom is not None

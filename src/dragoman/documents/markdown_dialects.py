@@ -1,4 +1,4 @@
-"""What generators of sites add to Markdown: notes, tabs, tags of templates, formulas.
+"""What generators of sites add to Markdown: notes, tabs, definitions, tags of templates, formulas.
 
 To CommonMark their lines are parts of paragraphs.  Here they are blocks of their own, so that they
 stay where they are, and what is between them is read as it will be shown.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, helpers
+from markdown_it.common.utils import unescapeAll
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
@@ -18,9 +20,11 @@ from markdown_it.token import Token
 from dragoman.translation.service.placeholders import TEMPLATE_TAG
 
 TITLED = "titled"
-"""The type of a token whose ``content`` is the title of a note, a tab or a container, if it has
-one, at the column ``meta[COLUMN]`` of its first line."""
+"""The type of a token whose ``content`` is the title of a note, a tab or a container, or what an
+abbreviation stands for; if there is one, at the column ``meta[COLUMN]`` of its first line."""
 COLUMN = "column"
+ATTRIBUTES = "attributes"
+"""The type of a token of attributes within a line."""
 
 _NO_TEXT = "no_text"
 _INDENT = 4
@@ -29,10 +33,14 @@ _LONGEST_TITLE = 500
 _UNCLOSED = "unclosed"
 _TAG_BEGINS = ("{%", "{{%", "{{<")
 _TAG_ENDS = re.compile(r"%\}|>\}\}")
+_ATTRIBUTE = r"(?:[.#][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'{}]+))"
+_ATTRIBUTES = rf"\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE})*[ \t]*\}}"
 _NAMES = r"[\w$]+|\{[^{}]*\}|\*(?:\s+as\s+[\w$]+)?"
 _WITHOUT_TEXT = re.compile(
     rf"(?:{TEMPLATE_TAG})(?:\s*(?:{TEMPLATE_TAG}))*"  # Jekyll and Jinja, Hugo
-    r"|\{:[^{}\n]*\}"  # kramdown: attributes of the block above
+    rf"|\{{:[^{{}}\n]*\}}|{_ATTRIBUTES}"  # of the block above
+    r"|\([^()\s]+\)="  # MyST: a target
+    r"|-+8<-+(?:[ \t].*)?"  # MkDocs: text from another file
     r"|(?i:\[TOC\]|\[\[_?TOC_?\]\])"
     rf"|(?:import|export)\s+(?:{_NAMES})(?:\s*,\s*(?:{_NAMES}))?"  # MDX
     r"\s+from\s+(['\"])[^'\"\n]+\1;?",
@@ -41,10 +49,12 @@ _WITHOUT_TEXT = re.compile(
 _VERBATIM = re.compile(
     r"\{[{%<]*[%<]-?\s*(?P<name>highlight|raw|verbatim|comment|codeblock|code|mermaid|math|katex)\b"
 )
+_ABBREVIATION = re.compile(r"\*\[[^\[\]\n]+\]:[ \t]+(?P<title>\S.*)")
+_DEFINITION = re.compile(r":[ \t]+(?=\S)")
 _NOTE = re.compile(
     r'(?:!!!|\?\?\?\+?) ?[\w-]+(?: +[\w-]+)*(?: +"(?P<title>.*)")?|===[+!]? +"(?P<tab>.*)"'
 )
-_CONTAINER = re.compile(r":{3,}(?:(?!:)(?:(?!:{3}).)*)?")
+_CONTAINER = re.compile(r":{3,}(?:(?!:)(?:(?!:{3}).)*)?|/{3,}(?:[ \t]+[\w-]+(?:[ \t]*\|.*)?)?")
 _KINDS = (
     "abstract attention bug caution danger details error example failure hint important info note "
     "question quote seealso success summary tip todo warning"
@@ -53,7 +63,8 @@ _TITLED_DIRECTIVES = f"{_KINDS}|admonition|card|dropdown|grid-item-card|sidebar|
 """Those of MyST whose argument is a text; that of others may be code, a path or a number."""
 _CONTAINER_TITLE = re.compile(
     rf":{{3,}}[ \t]*(?:(?:{_KINDS})(?:\[(?P<label>[^\[\]]+)\]|[ \t]+(?P<title>[^\s{{].*?))"
-    rf"[ \t]*(?:\{{[^{{}}]*\}})?|\{{(?:{_TITLED_DIRECTIVES})\}}[ \t]+(?P<argument>\S.*?))",
+    rf"[ \t]*(?:\{{[^{{}}]*\}})?|\{{(?:{_TITLED_DIRECTIVES})\}}[ \t]+(?P<argument>\S.*?))"
+    rf"|/{{3,}}[ \t]+(?:{_KINDS}|admonition|details|tab)[ \t]*\|[ \t]*(?P<heading>\S.*)",  # MkDocs
     re.IGNORECASE,
 )
 _HIDING = re.compile(
@@ -62,6 +73,9 @@ _HIDING = re.compile(
 )
 _OPTION = re.compile(r":[\w-]+:(?:[ \t].*)?")  # MyST
 # As Pandoc reads them, so that prices are none: no space at an end, and no digit behind.
+_INLINE_ATTRIBUTES = re.compile(_ATTRIBUTES)
+_IN_ADDRESS = re.compile(rf"{TEMPLATE_TAG}|\{{\{{[^{{}}\n]*\}}\}}")
+_LONGEST_ADDRESS = 2000
 _FORMULA = re.compile(
     r"\$\$(?!\s)[^$]+?(?<!\s)\$\$|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$])"
 )
@@ -69,7 +83,7 @@ _FORMULA = re.compile(
 
 def add_blocks(parser: MarkdownIt) -> None:
     """Add the blocks to a parser, each of which ends a paragraph in front of it."""
-    for rule in (_without_text, _formula_lines, _container_line, _note):
+    for rule in (_without_text, _formula_lines, _container_line, _note, _abbreviation, _definition):
         options: RuleOptionsType = {"alt": ["paragraph", "blockquote", "list"]}
         parser.block.ruler.before("fence", rule.__name__, rule, options)
 
@@ -83,6 +97,33 @@ def formula(state: StateInline, silent: bool) -> bool:
         state.push("code_inline", "code", 0).content = found[0]
     state.pos = found.end()
     return True
+
+
+def attributes(state: StateInline, silent: bool) -> bool:
+    """``{ .class key=value }``, which belongs to the link or image in front of it."""
+    found = _INLINE_ATTRIBUTES.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        state.push(ATTRIBUTES, "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def link_destination(text: str, place: int, maximum: int) -> Any:
+    """The address of a link, in which tags of templates may have spaces.
+
+    Instead of ``parseLinkDestination`` of the parser's helpers, and with what that returns.
+    """
+    window = text[place : min(maximum, place + _LONGEST_ADDRESS)]
+    solid = _IN_ADDRESS.sub(lambda tag: "x" * len(tag[0]), window)
+    if solid == window:
+        return helpers.parseLinkDestination(text, place, maximum)
+    found = helpers.parseLinkDestination(solid, 0, len(solid))
+    if found.ok:
+        found.str = unescapeAll(window[: found.pos].strip("<>"))
+        found.pos += place
+    return found
 
 
 def _line(state: StateBlock, number: int) -> str:
@@ -171,7 +212,7 @@ def _formula_lines(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _container_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """The line that begins or ends a container: ``:::tip A title``, ``:::``."""
+    """The line that begins or ends a container: ``:::tip A title``, ``:::``, ``/// note``."""
     line, stop = _line(state, start), start + 1
     if not _CONTAINER.fullmatch(line):
         return False
@@ -210,3 +251,45 @@ def _note(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.push("note_end", "", -1)
     state.line = last
     return True
+
+
+def _abbreviation(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """``*[HTML]: Hypertext Markup Language``."""
+    found = _ABBREVIATION.fullmatch(_line(state, start))
+    if found is not None and not silent:
+        token = state.push(TITLED, "", 0)
+        token.map, state.line = [start, start + 1], start + 1
+        _add_title(token, state, start, found)
+    return found is not None
+
+
+def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """``: A definition``, below its term, with the indented blocks that follow it."""
+    found = _DEFINITION.match(_line(state, start))
+    if found is None or silent:
+        return found is not None
+    width = found.end()
+    indent = state.sCount[start] + min(width, _INDENT)
+    stop = last = start + 1
+    while stop < end and (state.isEmpty(stop) or _goes_on(state, stop, end, indent)):
+        last = last if state.isEmpty(stop) else stop + 1
+        stop += 1
+    state.push("definition_open", "", 1)
+    before = state.lineMax, state.blkIndent, state.tShift[start], state.sCount[start]
+    state.lineMax, state.blkIndent = last, indent
+    state.tShift[start] += width
+    state.sCount[start] += width
+    state.md.block.tokenize(state, start, last)
+    state.lineMax, state.blkIndent, state.tShift[start], state.sCount[start] = before
+    state.push("definition_close", "", -1)
+    state.line = last
+    return True
+
+
+def _goes_on(state: StateBlock, number: int, end: int, indent: int) -> bool:
+    """Whether a line belongs to the definition in front: it is indented, or ends its paragraph."""
+    if state.sCount[number] >= indent:
+        return True
+    is_term = number + 1 < end and _DEFINITION.match(_line(state, number + 1)) is not None
+    follows = not state.isEmpty(number - 1) and _DEFINITION.match(_line(state, number)) is None
+    return follows and not is_term and state.sCount[number] >= state.blkIndent

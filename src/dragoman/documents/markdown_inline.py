@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, helpers
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block import reference as _reference
 from markdown_it.rules_inline import (
@@ -31,7 +32,7 @@ from markdown_it.rules_inline import (
 )
 from markdown_it.token import Token
 
-from dragoman.documents.markdown_dialects import add_blocks, formula
+from dragoman.documents.markdown_dialects import add_blocks, attributes, formula, link_destination
 
 Environment = MutableMapping[str, Any]
 """What the parser knows of a document: its references."""
@@ -78,6 +79,8 @@ def new_parser() -> MarkdownIt:
     parser.inline.ruler.at("image", _noting(image, _mark_image))
     parser.inline.ruler.before("link", "footnote_ref", _footnote)
     parser.inline.ruler.before("escape", "formula", _noting(formula, _mark_whole))
+    parser.inline.ruler.before("escape", "attributes", _noting(attributes, _mark_whole))
+    parser.helpers = SimpleNamespace(**{**vars(helpers), "parseLinkDestination": link_destination})
     parser.block.ruler.at("reference", _definition, {"alt": []})
     parser.block.ruler.before("reference", "footnote", _footnote_begins, {"alt": ["paragraph"]})
     add_blocks(parser)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from markdown_it import MarkdownIt
 
 from dragoman.documents.html import BLOCKS, NO_PROSE
+from dragoman.documents.markdown_dialects import ATTRIBUTES
 from dragoman.documents.markdown_inline import (
     Environment,
     InlinePiece,
@@ -187,7 +188,12 @@ class MarkdownPassages:
                 yield MarkupPiece("text", " ", " ")
             elif piece.kind == "hardbreak":
                 yield RawMarkup((piece.raw[: piece.raw.index("\n")] + KEPT_BREAK,), piece.shape)
-            elif piece.kind in {"code_inline", "autolink"}:
+            elif piece.kind == ATTRIBUTES and self._takes_attributes(pieces[: at - 1]):
+                last = self._markup[-1]
+                tag = None if last.tag is None else last.tag + piece.raw
+                parts, shape = (*last.parts, piece.raw), last.shape + piece.shape
+                self._markup[-1] = RawMarkup(parts, shape, tag)
+            elif piece.kind in {"code_inline", "autolink", ATTRIBUTES}:
                 yield self._mark("atom", RawMarkup((piece.raw,), piece.shape), piece.text)
             elif piece.kind == "html_inline":
                 kind, name = _html_kind(piece.raw)
@@ -212,6 +218,12 @@ class MarkdownPassages:
                 )
             else:
                 yield self._mark("point", self._image(piece))
+
+    @staticmethod
+    def _takes_attributes(before: Sequence[InlinePiece]) -> bool:
+        """Whether the last piece is markup, so that attributes behind it are of it."""
+        kind = before[-1].kind if before else ""
+        return kind in {"code_inline", "image"} or kind.endswith("_close")
 
     def _mark(
         self,

@@ -53,6 +53,12 @@ _MOST_TAGS = 20 * MOST_MARKS
 _SPACE = re.compile(r"\s")
 _LONGEST_WORD = 200
 _DATE = re.compile(r"%[-_0^#]?[A-Za-z]")
+# Fields of dates and times as Unicode (LDML), Java, Moment and Angular name them, with a sign or a
+# text in quotation marks between two of them.
+_FIELD = r"(?:[yY]{1,4}|[MLEe]{1,5}|[dD]{1,4}|[Do]o|[HhKk]{1,2}|m{1,2}|s{1,2}|S{1,9}|[aAxXZz]{1,4})"
+_BETWEEN = r"(?:[\s\u202f,./:_-]|'[^'\n]*'|\[[^\]\n]*\]|T)"
+_DATE_FIELDS = re.compile(rf"{_FIELD}o?(?:{_BETWEEN}+{_FIELD}o?){{1,9}}\.?")
+_TWO_ALIKE = re.compile(r"([yMdDHhms])\1")
 
 
 def filled_in(text: str) -> list[Span]:
@@ -65,6 +71,8 @@ def is_code(text: str) -> bool:
     text = text.strip()
     is_word = text.isascii() and not _SPACE.search(text) and "{" not in text
     if is_word and (len(text) > _LONGEST_WORD or _CODE.fullmatch(text)):
+        return True
+    if _TWO_ALIKE.search(text) and _DATE_FIELDS.fullmatch(text):
         return True
     return not any(map(str.isalpha, _DATE.sub("", text)))
 

@@ -43,7 +43,8 @@ _SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
 _QUOTED_LEAD = re.compile(r"\s*\"(?:\s|\\[nt])*")
 _QUOTED_SPACES = re.compile(r"(?:\s|\\[nt])+")
 _LONGEST_REFERENCE = 500
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|(\s+)|\"", re.DOTALL)
+# White space of ASCII alone, as aapt2 collapses it: a no-break space is a sign like any other.
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|([ \t\n\r\f\v]+)|\"", re.DOTALL)
 _SIGNS = {"n": "\n", "t": "\t"}
 _WRITTEN = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
