@@ -255,12 +255,12 @@ class PartedWords:
         self._places: dict[str, list[list[int]]] = defaultdict(list)
         self._most = 0
         edges = sorted(set(edges))
-        if not any(0 < at < len(text) and is_word(text[at - 1]) for at in edges):
+        if not any(is_word(text[at - 1 : at]) and is_word(text[at : at + 1]) for at in edges if at):
             return
-        for word in _UNIT.finditer(text):
-            start, stop = word.span()
+        for found in _UNIT.finditer(text):
+            start, stop = found.span()
             inside = edges[bisect_left(edges, start + 1) : bisect_left(edges, stop)]
-            self._places[word[0].casefold()].append([start, *inside, stop])
+            self._places[found[0].casefold()].append([start, *inside, stop])
         for word, places in list(self._places.items()):
             lengths = {tuple(at - one[0] for at in one) for one in places}
             if len(lengths) > 1 or len(places[0]) == 2:  # not always so, or never

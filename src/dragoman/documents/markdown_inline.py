@@ -80,7 +80,9 @@ def new_parser() -> MarkdownIt:
     parser.inline.ruler.before("link", "footnote_ref", _footnote)
     parser.inline.ruler.before("escape", "formula", _noting(formula, _mark_whole))
     parser.inline.ruler.before("escape", "attributes", _noting(attributes, _mark_whole))
-    parser.helpers = SimpleNamespace(**{**vars(helpers), "parseLinkDestination": link_destination})
+    own_helpers: Any = SimpleNamespace(**vars(helpers))
+    own_helpers.parseLinkDestination = link_destination
+    parser.helpers = own_helpers
     parser.block.ruler.at("reference", _definition, {"alt": []})
     parser.block.ruler.before("reference", "footnote", _footnote_begins, {"alt": ["paragraph"]})
     add_blocks(parser)
