@@ -18,7 +18,7 @@ from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.recipe.contradictions import nothing_improved
-from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
@@ -89,6 +89,30 @@ def test_a_run_continues_a_model(corpus: Path, base: Path, tmp_path: Path) -> No
     started = read_tensors(base / "model" / WEIGHTS_FILE)
     moved = max(float((found[name] - started[name]).abs().max()) for name in started)
     assert 0 < moved <= 2 * sum(one["learning_rate"] for one in logged)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_candidates_have_tags_where_outputs_may(
+    corpus: Path, tmp_path: Path, allowed: bool
+) -> None:
+    config = read(corpus, objective={**RISK, "temperature": 2.0, "reference": False})
+    values = json.loads(config.model_dump_json())
+    values["vocabulary"]["tags"] = ["<x>"]
+    values["search"] |= {"allow_tags": allowed}
+    made = Experiment(ExperimentConfig.model_validate(values), tmp_path / "run")
+    (tmp_path / "run").mkdir()
+    prepared = made.prepare()
+    (task,) = made.tasks(prepared, ALONE)
+    torch.manual_seed(1)
+    model = build_model(config.model, prepared.vocabularies)
+    tag = prepared.vocabularies.target.tag("<x>")
+    written = set[int]()
+    for batches in task.stream.window(0, 0):
+        for batch in batches:
+            candidates = task.stream.completed(batch, model).candidates
+            assert candidates is not None
+            written |= set(candidates.target_output.unique().tolist())
+    assert (tag in written) is allowed
 
 
 def test_its_speed_is_measured_with_candidates(corpus: Path, base: Path) -> None:

@@ -243,6 +243,29 @@ def test_what_cannot_be_learned_is_refused(
         configured(corpus, train, training={"tasks": {}})
 
 
+def test_what_is_translated_back_needs_one_vocabulary(corpus: Path, tmp_path: Path) -> None:
+    model = {"embeddings": "target", "language_tags": "encoder"}
+    apart = {"vocabulary": {"joint": False, "tags": ["<mask>"]}, "model": model}
+    with pytest.raises(ConfigError, match=r"needs a vocabulary that both sides share; set vocab"):
+        configured(corpus, parts(), **apart)
+    pairs = [
+        {"path": "train.tsv", "source": one, "target": other, "transforms": [TAG]}
+        | {"source_language": one, "target_language": other}
+        for one, other in OTHER.items()
+    ]
+    pairs[1]["transforms"] = [{"kind": "filter", "last_line": 9}, TAG]  # so that the sides differ
+    values = {**apart, "training": {"tasks": {}, "best_metric": "bleu"}}
+    other = Experiment.create(configured(corpus, pairs, **values), tmp_path / "other")
+    other.prepare()
+    path = corpus / "experiment.yaml"  # with the vocabularies of that run
+    values = json.loads(configured(corpus, parts(), model=model).model_dump_json())
+    values["vocabulary"] = {"of": str(tmp_path / "other")}
+    path.write_text(to_yaml(values), encoding="utf-8")
+    made = Experiment.create(read_experiment(path), tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"needs a vocabulary that both sides share"):
+        made.tasks(made.prepare(), ALONE)
+
+
 @pytest.mark.parametrize(
     ("metric", "bounds", "problem"),
     [

@@ -32,7 +32,7 @@ from dragoman.run.parents import (
     with_digests,
 )
 from dragoman.run.prepared_text import Prepared, check_positions, open_prepared_run, prepare_run
-from dragoman.run.revision import revised
+from dragoman.run.revision import measuring_digest, revised
 from dragoman.run.run_directory import begin, claim
 from dragoman.run.task_list import run_tasks
 from dragoman.saved.model import (
@@ -237,6 +237,7 @@ class Experiment:
             world=world,
             make_penalty=self._penalty if config.training.consolidates else None,
             device_tokens=device_tokens,
+            measured=measuring_digest(config),
         )
         resumed = trainer.resume()
 

@@ -206,7 +206,8 @@ class Validation:
         limit = self._search.max_source_pieces
         if (positions := translator.models[0].position_limit) is not None:
             limit = min(limit, positions - 1)
-        longest = max(1, limit - max(map(len, self._vocabularies.source.encode_batch(heads))))
+        lengths = map(len, self._vocabularies.source.encode_batch(heads))
+        longest = max(1, limit - max(lengths, default=0))  # a process may have no sentence
         if self._search.maximum_length is not None:
             longest = min(longest, self._search.maximum_length)
         asked = [tagged(tags, text) for text in texts]

@@ -10,10 +10,18 @@ import pytest
 import torch
 from command_line import experiment
 
-from dragoman.core.config import parse
+from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
-from dragoman.run.revision import CHANGEABLE, as_decided, ended_by, progress_of, revised
+from dragoman.run.revision import (
+    CHANGEABLE,
+    as_decided,
+    ended_by,
+    measuring_digest,
+    plain_values,
+    progress_of,
+    revised,
+)
 from dragoman.training.checkpoint import Best, Place, Progress, write_checkpoint
 from dragoman.training.components import TakenComponent
 
@@ -74,6 +82,36 @@ def test_what_would_make_the_steps_so_far_untrue_is_refused(setting: str, tmp_pa
         revised(config(), settings, at_step(tmp_path, 12))
     assert all(name in str(caught.value) for name in CHANGEABLE)
     assert "max_steps cannot" not in str(caught.value)
+
+
+def test_how_scores_are_measured_cannot_change_where_bounds_count_from_them(
+    tmp_path: Path,
+) -> None:
+    values = plain_values(config())
+    dev = values["data"]["dev"]
+    values["data"]["dev"] = {"one": dev, "general": dev}
+    values["evaluation"]["metrics"] = ["chrf"]
+    settings = ["search.beam=7", "evaluation.chrf_word_order=2"]
+    for metric in ("loss", "chrf"):
+        bounds = {"general": {"may_lose": 1, "metric": metric}}
+        values["training"] |= {"bounds": bounds, "best_metric": metric, "average_checkpoints": 0}
+        before = parse(ExperimentConfig, values, "tiny.yaml")
+        run = at_step(tmp_path / metric, 12)
+        revised(before, ["search.batch_tokens=99", "evaluation.confidence_samples=9"], run)
+        if metric == "loss":
+            assert revised(before, settings, run).search.beam == 7
+        else:
+            with pytest.raises(ConfigError, match=r"search\.beam, evaluation\.chrf_word_order can"):
+                revised(before, settings, run)
+
+
+def test_what_scores_are_measured_with_has_a_digest() -> None:
+    def digest(*settings: str) -> str:
+        values = override(plain_values(config()), list(settings))
+        return measuring_digest(parse(ExperimentConfig, values, "tiny.yaml"))
+
+    assert digest() == digest("training.max_steps=9", "search.buffer_lines=9")
+    assert len({digest(), digest("search.beam=9"), digest("evaluation.bleu_tokenize=char")}) == 3
 
 
 def test_every_changeable_key_exists() -> None:

@@ -26,6 +26,7 @@ def trainer(tmp_path: Path) -> Callable[..., Trainer]:
         tasks: Sequence[Task] = (),
         dropout: float = 0.1,
         model: dict[str, Any] | None = None,
+        measured: str = "",
         **values: Any,
     ) -> Trainer:
         config = tiny_config(**values)
@@ -44,6 +45,7 @@ def trainer(tmp_path: Path) -> Callable[..., Trainer]:
             seed=5,
             d_model=16,
             world=World(0, 1, torch.device("cpu")),
+            measured=measured,
         )
 
     return make

@@ -247,6 +247,31 @@ def test_an_equal_score_is_no_better(trainer: MakeTrainer, metric: str, sign: in
     assert (progress.best.step, progress.best.value) == (2, sign * 5.0)
 
 
+@pytest.mark.parametrize(
+    ("metric", "measured", "best"),
+    [("bleu", "a", (1, 9.0)), ("bleu", "b", (3, 4.0)), ("loss", "b", (1, 1.0))],
+)
+def test_scores_that_were_measured_otherwise_are_not_compared(
+    trainer: MakeTrainer, metric: str, measured: str, best: tuple[int, float]
+) -> None:
+    """But the loss does not depend on how translations are made and scored."""
+    scores = iter([9.0, 3.0, 4.0, 3.5])
+    for settings, steps in (("a", 1), (measured, 4)):
+        run = trainer(
+            validate=lambda model: {"loss": 1.0, "bleu": next(scores)},
+            best_metric=metric,
+            max_steps=steps,
+            validation_steps=1,
+            checkpoint_steps=1,
+            measured=settings,
+        )
+        run.resume()
+        progress = run.train()
+    assert progress.best is not None
+    assert (progress.best.step, progress.best.value) == best
+    assert progress.best.measured == (measured if best[0] > 1 else "a")
+
+
 def test_minutes_are_counted_over_all_steps(
     trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.recipe.description import RunDescription, is_train
 from dragoman.recipe.sharing import layer_problems, sending_problems
-from dragoman.text.back_translated import back_translation_problems
+from dragoman.text.back_translated import (
+    BACK_TRANSLATION_NEEDS_ONE_VOCABULARY,
+    back_translation_problems,
+)
 from dragoman.text.corpus_part import TRANSLATION, CorpusPart
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.part_problems import context_problems
@@ -163,6 +166,9 @@ def _tasks_that_do_not_fit(run: RunDescription) -> Iterator[str]:
     train = {key: part for key, part in parts.items() if is_train(key)}
     sets = {key: part for key, part in parts.items() if key not in train}
     yield from back_translation_problems(train, sets)
+    makes_sources = any(part.back_translation is not None for part in train.values())
+    if makes_sources and not run.vocabulary.joint and not _uses_vocabulary_of_another(run):
+        yield BACK_TRANSLATION_NEEDS_ONE_VOCABULARY
     for key, part in sets.items():
         if part.task != TRANSLATION:
             yield f"{key}.task: {part.task} is not read outside of data.train; remove it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Iterator, Sequence
@@ -41,6 +42,16 @@ CHANGEABLE = (
 )
 """Keys and whole sections: changing them leaves the steps already taken valid."""
 
+_MEASURES = ("search", "evaluation")
+"""What scores of a dev set depend on."""
+_NO_MEASURE = (
+    "search.batch_tokens",
+    "search.buffer_lines",
+    "evaluation.metrics",
+    "evaluation.confidence_samples",
+)
+"""Keys of these that they do not depend on."""
+
 BOUNDS = "training.bounds"
 """What ended a run whose bounded dev sets have lost too much."""
 
@@ -66,6 +77,12 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     values = relocate_glossary(override(before, list(settings)), Path.cwd())
     after = parse(ExperimentConfig, values, where)
     changed = list(changed_keys(before, plain_values(after)))
+    bounded = any(one.metric != "loss" for one in config.training.bounds.values())
+    if bounded and (measures := [key for key in changed if _measures(key)]):
+        raise ConfigError(
+            f"{run}: {', '.join(measures)} cannot change, since training.bounds counts from scores "
+            "that were measured before the first step"
+        )
     if refused := [key for key in changed if not _may_change(key)]:
         raise ConfigError(
             f"{run}: {', '.join(refused)} cannot change in a run that has begun; start another "
@@ -144,6 +161,22 @@ def changed_keys(before: Any, after: Any, key: str = "") -> Iterator[str]:
             yield from changed_keys(before.get(name), after.get(name), place)
     elif before != after:
         yield key
+
+
+def measuring_digest(config: ExperimentConfig) -> str:
+    """A digest of the settings that scores of a dev set depend on."""
+    values = plain_values(config)
+    found = {
+        f"{section}.{key}": value
+        for section in _MEASURES
+        for key, value in values[section].items()
+        if f"{section}.{key}" not in _NO_MEASURE
+    }
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def _measures(key: str) -> bool:
+    return key.startswith(tuple(f"{one}." for one in _MEASURES)) and key not in _NO_MEASURE
 
 
 def _may_change(key: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
+from dragoman.core.errors import ConfigError
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
 from dragoman.data.counted_pieces import counted_pieces
@@ -12,6 +14,7 @@ from dragoman.data.store import Store
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.rewards import SentenceReward
 from dragoman.recipe import ExperimentConfig
+from dragoman.text.back_translated import BACK_TRANSLATION_NEEDS_ONE_VOCABULARY
 from dragoman.text.piece_frequencies import PieceFrequencies
 from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import Vocabularies
@@ -58,10 +61,15 @@ def run_tasks(
             stream = AlignedBatches(pairs, alignments, vocabularies)
         stream = chosen.reading(stream, vocabularies, config.seed)
         if wanted := _back_translations(config, vocabularies, store, parts):
+            if not vocabularies.same_ids:
+                raise ConfigError(BACK_TRANSLATION_NEEDS_ONE_VOCABULARY)
             translate = id_translator(vocabularies.target.tags)
             stream = BackTranslated(stream, wanted, translate, config.data.max_pieces)
         if candidates := chosen.wanted_candidates():
-            stream = with_candidates(stream, candidates, vocabularies, config.evaluation)
+            allow_tags = config.search.allow_tags
+            stream = with_candidates(
+                stream, candidates, vocabularies, config.evaluation, allow_tags=allow_tags
+            )
         objective = _objective(config, chosen, parts)
         found.append(Task(name, stream, objective, settings.weights))
     return found
@@ -72,6 +80,8 @@ def with_candidates(
     wanted: WantedCandidates,
     vocabularies: Vocabularies,
     evaluation: EvaluationConfig,
+    *,
+    allow_tags: bool = False,
 ) -> Stream:
     """A stream whose sources the model in training translates, rated as text.
 
@@ -83,6 +93,7 @@ def with_candidates(
         wanted: which candidates.
         vocabularies: of the stream.
         evaluation: settings of BLEU and chrF.
+        allow_tags: whether outputs may contain tags, as in the run's own search.
 
     Raises:
         MissingExtraError: a tokenizer of BLEU is not installed.
@@ -92,6 +103,8 @@ def with_candidates(
     def rate(outputs: Sequence[list[int]], reference: list[int]) -> list[float]:
         return reward([target.decode(ids) for ids in outputs], target.decode(reference))
 
+    searched = wanted.search.model_copy(update={"allow_tags": allow_tags})
+    wanted = replace(wanted, search=searched)
     return WithCandidates(stream, wanted, id_search(target.tags), rate)
 
 

@@ -6,6 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dragoman.text.corpus_part import CorpusPart
 
+BACK_TRANSLATION_NEEDS_ONE_VOCABULARY = (
+    "back_translation reads what the model writes as a source, and so needs a vocabulary that both "
+    "sides share; set vocabulary.joint: true"
+)
+
 
 def asking_tags(part: CorpusPart, train: Sequence[CorpusPart]) -> tuple[str, ...] | None:
     """Tags in front of a target of ``part`` that ask for its translation, its source.

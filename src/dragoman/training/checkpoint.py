@@ -42,6 +42,8 @@ class Best:
     metric: str
     value: float
     step: Count
+    measured: str = ""
+    """Digest of the settings that it was measured with; empty if that is not known."""
 
 
 @dataclass(frozen=True)

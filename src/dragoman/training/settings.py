@@ -84,7 +84,8 @@ class TrainingConfig(Config):
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
     validated and becomes the model, instead of the mean of checkpoints: the newest average, or the
-    best one with `average_checkpoints: 0`. `null` for no average."""
+    best one with `average_checkpoints: 0`. A checkpoint that is used as a model has the weights
+    without it. `null` for no average."""
     best_metric: Literal[
         "bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip"
     ] = "bleu"

@@ -79,6 +79,7 @@ class Trainer:
             for.
         make_penalty: creates what is added to the loss because of the weights; by default nothing.
         device_tokens: what the tasks' batches may have, to be lowered where memory runs out.
+        measured: digest of the settings that ``validate`` measures with.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Trainer:
         make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
         make_penalty: Callable[[Optimizer], Penalty] | None = None,
         device_tokens: DeviceTokens | None = None,
+        measured: str = "",
     ) -> None:
         self.model = model.to(world.device)
         precision = working_precision(config.precision, world.device)
@@ -109,6 +111,7 @@ class Trainer:
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
+        self._measured = measured
         self._world, self.observers = world, observers
         self._gradients = StepGradients(self.model, tasks, self.optimizer, world.device)
         self._memory = FittingPasses(device_tokens, self.optimizer, self._warn)
@@ -140,9 +143,15 @@ class Trainer:
         self._memory.resume(progress.device_tokens, progress.asked_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
-        if progress.best is not None and progress.best.metric != self._config.best_metric:
-            progress.best, progress.stale_validations = None, 0  # the values are not comparable
+        if progress.best is not None and not self._is_comparable(progress.best):
+            progress.best, progress.stale_validations = None, 0
         return True
+
+    def _is_comparable(self, best: Best) -> bool:
+        """Whether a validation had the value that it would have with today's settings."""
+        if best.metric != self._config.best_metric:
+            return False
+        return best.metric == "loss" or best.measured in {"", self._measured}
 
     def _at(self, places: Mapping[str, Place]) -> dict[str, Reader]:
         """A reader of each task's stream from its place on."""
@@ -380,7 +389,7 @@ class Trainer:
             return
         value = figures[metric]
         if progress.best is None or is_better(metric, value, progress.best.value):
-            progress.best = Best(metric, value, progress.step)
+            progress.best = Best(metric, value, progress.step, self._measured)
             progress.stale_validations = 0
         else:
             progress.stale_validations += 1
