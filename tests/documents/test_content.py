@@ -110,8 +110,10 @@ def test_names_in_code_are_terms_and_plain_words_are_not() -> None:
     ]
     asyncio.run(translate_contents(service, requests, "html"))
     terms = [
-        one.glossary and [term.source for term in one.glossary.terms] for one in service.calls[0]
+        found and [term.source for term in found.terms]
+        for found in (one.kept or one.glossary for one in service.calls[0])
     ]
+    assert [one.glossary for one in service.calls[0]] == [given, given, given, None]
     assert terms == [["one", "ls -l", "x1"], ["one", "ls -l", "x1"], ["one"], ["ls -l", "x1"]]
 
 

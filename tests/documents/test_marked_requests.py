@@ -37,5 +37,5 @@ def test_many_terms_are_prepared_beside_the_event_loop(
     service = EchoService()
     asyncio.run(translate_contents(service, [request], "html"))
     assert beside == [count == 1000]
-    used = service.calls[-1][0].glossary
+    used = service.calls[-1][0].kept
     assert used is not None and len(used.terms) == count + 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_fewer_bits_are_measured(tmp_path: Path) -> None:
     assert report.difference is not None and 1e-4 < report.difference < 2
     assert report.equal_texts is not None and 0 <= report.equal_texts[0] <= 20
     assert "in int8" in report.compared
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_the_card_suppresses_what_the_model_may_not_write(allowed: bool, tmp_path: Path) -> None:
+    search: dict[str, Any] = {"allow_tags": allowed, "allow_unknown": allowed}
+    model = save_tiny_model(tmp_path / "m", tags=("<br>",), directions=(EN_DE,), **search)
+    output = tmp_path / "out"
+    export_model(model, "ctranslate2", output)
+    card = (output / "README.md").read_text("utf-8")
+    (told,) = re.findall(r"suppress_sequences=(\[\[.*?\]\])$", card, re.M)
+    expected = [["<pad>"], ["<s>"]] if allowed else [["<pad>"], ["<s>"], ["<unk>"], ["<br>"]]
+    assert sorted(ast.literal_eval(told)) == sorted(expected)
 
 
 def test_the_program_in_the_card_translates(

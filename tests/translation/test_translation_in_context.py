@@ -25,6 +25,7 @@ from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
 from dragoman.translation.domains import DomainRouter
 from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.outputs import Scored
 from dragoman.translation.routing import Router
 from dragoman.translation.synthesis import GivenLine, translate_corpus
 from dragoman.translation.translator import Translator
@@ -156,6 +157,19 @@ def test_scores_are_of_the_line_in_its_context(vocabularies: Vocabularies) -> No
     assert [one.tokens for one in found] == [one.tokens for one in joined]
     for one, other in zip(found, joined, strict=True):
         assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+
+
+def test_scores_of_pairs_by_themselves_are_of_texts_without_a_line_before(
+    vocabularies: Vocabularies,
+) -> None:
+    torch.manual_seed(1)
+    model = build_model(CONFIG, vocabularies)
+    inside = Translator([model], vocabularies, context=ContextConfig(target=True))
+    found = inside.score_fit(["a", "b c"], ["d", "e"])
+    for scored, one, other in zip(found, ("a", "b c"), ("d", "e"), strict=True):
+        (alone,) = inside.score([one], [other])
+        assert isinstance(scored, Scored) and scored.tokens == alone.tokens
+        assert scored.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
 
 
 def test_no_prefix_where_the_context_is_translated(vocabularies: Vocabularies) -> None:

@@ -56,9 +56,9 @@ def questions(
 async def with_kept(
     requests: Sequence[TextRequest], texts: Sequence[MarkedText]
 ) -> list[TextRequest]:
-    """The requests with what is to be copied in their glossaries.
+    """The requests with glossaries that have what is to be copied, too.
 
-    All share one glossary, so that they can share batches.
+    All share one, so that they can share batches.
     """
     kept = list(dict.fromkeys(name for text in texts for name in text.kept if _is_name(name)))
     if not kept:
@@ -71,7 +71,7 @@ async def with_kept(
             work = partial(_extended, given, kept)  # thousands of terms take seconds
             extended[id(given)] = await aside(size, work)
     return [
-        replace(request, glossary=extended[id(request.glossary)]) if text.kept else request
+        replace(request, kept=extended[id(request.glossary)]) if text.kept else request
         for request, text in zip(requests, texts, strict=True)
     ]
 

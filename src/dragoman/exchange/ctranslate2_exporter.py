@@ -26,6 +26,7 @@ from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
+from dragoman.search import SearchConfig
 from dragoman.text.vocabulary import BOS, PAD, UNK
 from dragoman.translation.ctranslate2_conversion import (
     KNOWN,
@@ -195,8 +196,13 @@ def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
 
 def _suppressed(saved: SavedModel) -> list[list[str]]:
     """What Dragoman never puts out: special pieces, and tags."""
-    vocabulary = saved.vocabularies.target
-    return [[piece] for piece in vocabulary.pieces([PAD, UNK, BOS, *vocabulary.tags])]
+    vocabulary, search = saved.vocabularies.target, SearchConfig.model_validate(saved.search)
+    never = [PAD, BOS]
+    if not search.allow_unknown:
+        never.append(UNK)
+    if not search.allow_tags:
+        never += vocabulary.tags
+    return [[piece] for piece in vocabulary.pieces(never)]
 
 
 def _longest(saved: SavedModel) -> int | None:

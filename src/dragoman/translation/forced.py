@@ -85,6 +85,7 @@ class ForcedDecoder:
     ) -> list[Scored | Unscored]:
         """See :meth:`~dragoman.translation.translator.Translator.score_fit`."""
         sources, targets = self._checked(sources, targets)
+        sources, targets = self._pairs_in_context(sources, targets, each_alone=True)
         read = as_read(self._tags, sources, self._annotate)
         source = self._vocabularies.source.encode_batch(read)
         target = self._vocabularies.target.encode_batch(targets)
@@ -207,19 +208,28 @@ class ForcedDecoder:
         self, sources: list[str], targets: list[str]
     ) -> tuple[list[list[int]], list[list[int]]]:
         """The ids of sources and targets to score, with their context."""
-        context = self._context
-        if context is not None:
-            reader = context_reader(context, self._vocabularies.source)
-            both = zip(sources, targets, strict=True)
-            pairs = [reader(number, *pair) for number, pair in enumerate(both)]
-            sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+        sources, targets = self._pairs_in_context(sources, targets)
         source = self._encode_sources(sources)
         target = self._vocabularies.target.encode_batch(targets)
         positions = self._engine.scorer.position_limit
-        fitter = context_fitter(context, self._vocabularies, self._search, positions)
+        fitter = context_fitter(self._context, self._vocabularies, self._search, positions)
         if fitter is None:
             return source, target
         return fitter(as_read(self._tags, sources, self._annotate), targets, source, target)
+
+    def _pairs_in_context(
+        self, sources: list[str], targets: list[str], *, each_alone: bool = False
+    ) -> tuple[list[str], list[str]]:
+        """Both sides with their context, of which there is none if each is a text by itself."""
+        if self._context is None:
+            return sources, targets
+        reader = context_reader(self._context, self._vocabularies.source)
+        pairs = []
+        for number, pair in enumerate(zip(sources, targets, strict=True)):
+            if each_alone:
+                reader.end_document()
+            pairs.append(reader(number, *pair))
+        return [source for source, _ in pairs], [target for _, target in pairs]
 
     def _in_context(self, texts: list[str]) -> list[str]:
         return texts_in_context(texts, self._context, self._vocabularies.source)

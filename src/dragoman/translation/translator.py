@@ -481,8 +481,8 @@ class Translator:
     ) -> list[Scored | Unscored]:
         """Scores as :meth:`score` gives them, each pair by itself.
 
-        Where a pair cannot be scored, the reason takes the place of its score.  Pairs are read
-        without context.
+        Where a pair cannot be scored, the reason takes the place of its score.  Each pair is read
+        as a text by itself.
 
         Args:
             sources: one per target; None for a language model.

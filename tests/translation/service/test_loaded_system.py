@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,17 @@ from planted_calibration import plant_calibration
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError
+from dragoman.documents.content import translate_contents
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import SavedConfig, build_model, save_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.glossary import Glossary
+from dragoman.text.inline_tags import InlineTags, PlacedTag
+from dragoman.text.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
+from dragoman.text.splitting import SubwordNmt
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.service.interface import (
     Pairing,
     RefusedError,
@@ -111,8 +119,19 @@ def test_a_system_names_languages_or_chooses_among_them(folder: Path) -> None:
     assert answers(named, TextRequest("a b", "PT", "EN-US"))[0].target == "pt-BR"
     chosen = LoadedSystem.load(system(folder / "many", target_language="de"))
     assert list(chosen.pairs) == [("en", "de")]
-    assert chosen.translator.tags == ("<2de>",)
-    assert chosen.tags(Pairing("en", "de")) == ()
+    assert chosen.translator.tags == ()
+    assert chosen.tags(Pairing("en", "de")) == ("<2de>",)
+
+
+def test_tags_are_in_the_order_of_training_whatever_the_system_names(folder: Path) -> None:
+    directions = (direction("en", "de", "<ui>", "<2de>"),)
+    path = save_tiny_model(folder / "styled", tags=("<2de>", "<ui>"), directions=directions)
+    for values in ({}, {"target_language": "de"}, {"tags": ("<2de>",)}):
+        loaded = LoadedSystem.load(system(path, **values))
+        read = loaded.line("a b", loaded.tags(Pairing("en", "de"), ("<ui>",)))
+        assert read == "<ui> <2de> a b"
+        with Translator.of(loaded.system) as alone:  # it adds none of its own
+            assert loaded.translator.translate([read]) == alone.tagged(()).translate([read])
 
 
 def test_a_system_with_a_pivot_of_its_own(folder: Path) -> None:
@@ -140,6 +159,66 @@ def test_links_are_in_characters_of_both_texts(folder: Path) -> None:
             assert found.text[link.target_start : link.target_end].strip()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"search": {"sampling": {}}},  # with all defaults
+        {"search": {"mbr": {"samples": 4}, "sampling": {"seed": 1}}},
+        {"engine": "ctranslate2"},
+    ],
+)
+def test_what_is_to_be_copied_refuses_nothing_where_no_term_can_be_demanded(
+    folder: Path, values: dict[str, Any]
+) -> None:
+    described = system(folder / "unnamed", source_language="en", target_language="de", **values)
+    pages = [
+        "<p>a <code>fooBar</code> c</p>",
+        'b <i translate="no">Foo Bar</i> d',
+        "a {x} http://b",
+    ]
+
+    async def main() -> list[TranslatedText]:
+        async with await ModelService.open([described], reload_seconds=0) as service:
+            requests = [TextRequest(page, "de", "en") for page in pages]
+            found = await translate_contents(service, requests, "html")
+            with pytest.raises(RefusedError):  # of a client's own terms
+                await service.translate([replace(requests[2], glossary=Glossary.of({"a": "b"}))])
+            return found
+
+    first, second, third = asyncio.run(main())
+    assert first.text.count("<code>fooBar</code>") == 1
+    assert second.text.count('<i translate="no">Foo Bar</i>') == 1
+    assert "{x}" in third.text and "http://b" in third.text
+
+
+def test_marks_are_kept_by_models_whose_pieces_mark_no_spaces(folder: Path) -> None:
+    pieces = PieceList(pieces=(*SPECIAL, *"abcde"), tags=(), splitting=SubwordNmt())
+    vocabularies = Vocabularies(*[ListedVocabulary(pieces)] * 2)
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
+    model = build_model(config, vocabularies)
+    saved = SavedConfig(model=config, source_language="fr", target_language="de")
+    weights = {name: one.detach() for name, one in model.named_parameters()}
+    save_model(folder / "apart", saved, vocabularies, weights)
+    first_leg = {"language": "de", "models": (folder / "apart",), "search": {"extra_length": 3}}
+    for target, described in (
+        ("de", system(folder / "apart", search={"extra_length": 3})),
+        ("en", system(folder / "many", target_language="en", pivot=first_leg)),
+    ):
+        (found,) = answers(described, TextRequest("a {x} b http://c.d/e", target, "fr"))
+        assert "{x}" in found.text and "http://c.d/e" in found.text
+
+
+def test_inline_tags_do_not_pass_through_a_pivot(folder: Path) -> None:
+    """The first of its models may not know them."""
+    into = save_tiny_model(folder / "into", directions=(direction("de", "en"),))
+    tags, onward = InlineTags(pairs=2, points=2), (direction("en", "fr"),)
+    from_there = save_tiny_model(folder / "from-there", inline_tags=tags, directions=onward)
+    mark = [PlacedTag(2, 3, "pair", 1)]
+    assert LoadedSystem.load(system(from_there)).marked_line("a b", mark, ()) is not None
+    own = system(from_there, pivot={"language": "en", "models": (into,)})
+    assert LoadedSystem.load(own).marked_line("a b", mark, ()) is None
+
+
 def test_a_glossary_is_used_and_one_that_cannot_be_is_refused(folder: Path) -> None:
     glossary = Glossary.of({"c": "e e d"})
     (found,) = answers(system(folder / "many"), TextRequest("a b c", "de", "en", glossary=glossary))
@@ -164,9 +243,10 @@ def test_context_is_read_by_models_that_know_it(folder: Path) -> None:
     assert loaded.line("d", (), ("a", "b", "c <sep> e")) == "b <sep> c < sep> e <sep> d"
     assert loaded.line("d", ()) == "<sep> d"
     with_context = TextRequest("d e", "de", "en", context="a b\nc d")
-    (found,) = answers(system(path), with_context)
+    with_terms = replace(with_context, glossary=Glossary.of({"x": "y"}))
     translator = Translator.load(path, device="cpu")
-    assert found.text == translator.translate(["a b <sep> c d <sep> d e"])[0]
+    for found in answers(system(path), with_context, with_terms):
+        assert found.text == translator.translate(["a b <sep> c d <sep> d e"])[0]
 
 
 def test_confidence_is_given_where_a_model_is_calibrated(folder: Path) -> None:

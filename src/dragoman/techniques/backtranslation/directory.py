@@ -240,7 +240,7 @@ def check_reverse_model(path: Path, direction: Direction) -> None:
             f"--reverse {path}: translates {kind}; back-translation for {direction.name} needs "
             f"{'-'.join(wanted)} (source_language and target_language of a recipe name them)"
         )
-    if config.search.get("sampling") or config.search.get("mbr"):
+    if any(config.search.get(name) is not None for name in ("sampling", "mbr")):
         raise ConfigError(
             f"--reverse {path}: its own search settings sample; give a model that searches, and "
             "choose samples with --method"

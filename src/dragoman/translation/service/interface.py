@@ -91,6 +91,8 @@ class TextRequest:
     refused as ``unsupported``."""
     glossary: Glossary | None = None
     """Terms that must be used."""
+    kept: Glossary | None = None
+    """``glossary`` and what is to be copied; read in its place by systems that can demand terms."""
     context: str = ""
     """Text before this one, which is not translated; read by models trained with context alone."""
     links: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from dragoman.text.inline_tags import PlacedTag, write_tags
 from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator
@@ -45,6 +46,8 @@ class LoadedSystem:
     """Of the model that writes the translations."""
     pairs: Mapping[Pairing, tuple[str, str]]
     """The directions that it translates in, with what the model calls their languages."""
+    demands_terms: bool = True
+    """Whether a translation can be made to contain terms."""
 
     @classmethod
     def load(cls, system: TranslationSystem, *, confidence: bool = True) -> LoadedSystem:
@@ -75,8 +78,12 @@ class LoadedSystem:
                 )
         pairs = dict(_pairs(system, first, last))
         confidence = confidence and _is_calibrated(system, len(pairs))
-        translator = _opened(system, last, confidence=confidence)
-        loaded = cls(system, translator, last, pairs)
+        demands_terms = _demands_terms(system, last)
+        protects = demands_terms and last.context is None
+        translator = _opened(system, last, confidence=confidence, protects=protects)
+        if system.pivot is None:
+            translator = translator.tagged(())  # each line has all of its tags, in their order
+        loaded = cls(system, translator, last, pairs, demands_terms)
         try:
             checked = loaded._checked()
             if system.workers is not None:
@@ -110,13 +117,12 @@ class LoadedSystem:
                     f"the model has no tag {style[:80]}; tags there: {', '.join(there) or 'none'}"
                     f"{meant(style, there)}"
                 )
-        wanted = tags_between(
+        return tags_between(
             self.config,
             self.translator.vocabularies.source,
             *self.pairs[pair],
             (*self.system.tags, *styles),
         )
-        return tuple(tag for tag in wanted if tag not in self.translator.tags)
 
     def warm_up(self) -> None:
         """Translate a word, so that the first request does not wait until workers have begun."""
@@ -127,7 +133,7 @@ class LoadedSystem:
         """Tags that may be asked for beside those of a direction, sorted."""
         if self.system.pivot is not None:
             return []
-        own = {*self.tags(pair), *self.translator.tags}
+        own = {*self.tags(pair)}
         if (context := self.translator.context) is not None:
             own.add(context.separator)
         return sorted(
@@ -159,8 +165,8 @@ class LoadedSystem:
             tags: in front of it.
         """
         known = self.translator.inline_tags
-        if known is None or self.translator.context is not None:
-            return None
+        if known is None or self.translator.context is not None or self.system.pivot is not None:
+            return None  # the first of two models may not know them
         if any(one.number > (known.pairs if one.kind == "pair" else known.points) for one in marks):
             return None
         if self.translator.search.allow_tags or self._as_text(text) != text:
@@ -195,7 +201,7 @@ class LoadedSystem:
                 pairs[pair] = names
         if not pairs:
             raise ConfigError(problem)
-        return LoadedSystem(self.system, self.translator, self.config, pairs)
+        return replace(self, pairs=pairs)
 
 
 def _config(path: Path) -> SavedConfig:
@@ -246,21 +252,44 @@ def _in_words(system: TranslationSystem) -> str:
     return " ".join(named) or "from one language into another"
 
 
-def _opened(system: TranslationSystem, config: SavedConfig, *, confidence: bool) -> Translator:
+def _demands_terms(system: TranslationSystem, config: SavedConfig) -> bool:
+    """Whether a system can be made to use terms: it searches, for pieces that mark spaces."""
+    if system.engine != "pytorch" or _draws(system, config):
+        return False
+    for leg in system.legs():
+        vocabulary = Vocabularies.load(home_of(model_directory(leg.models[0]))).target
+        try:
+            vocabulary.require_space_signs("a term")
+        except ConfigError:
+            return False
+    return True
+
+
+def _draws(system: TranslationSystem, config: SavedConfig) -> bool:
+    """Whether outputs are drawn, or are trees."""
+    search = {**config.search, **system.search}
+    drawn = any(search.get(name) is not None for name in ("sampling", "mbr"))
+    return drawn or search.get("grammar", "any") != "any"
+
+
+def _opened(
+    system: TranslationSystem, config: SavedConfig, *, confidence: bool, protects: bool
+) -> Translator:
     """The translator of a system, which reads the language that it is to translate into.
 
-    Marks are protected where search can do so, and ``confidence`` is given where it can be.
+    Args:
+        system: the description.
+        config: of the model that writes the translations.
+        confidence: whether to give confidence where that can be.
+        protects: whether marks are protected.
     """
     changes: dict[str, Any] = {}
     if {one for _, one in language_pairs(config)} == {"target"}:
         changes["target_language"] = None  # the model knows no name
-    search = {**config.search, **system.search}
-    draws = search.get("sampling") or search.get("mbr") or search.get("grammar", "any") != "any"
-    protects = system.engine == "pytorch" and config.context is None and not draws
     if protects:
         changes["terms"] = _with_marks(system.terms or TermsConfig())
     neutral = system.model_copy(update=changes)
-    if confidence and not draws:
+    if confidence and not _draws(system, config):
         try:
             return Translator.of(neutral.model_copy(update={"confidence": True}))
         except DragomanError as error:

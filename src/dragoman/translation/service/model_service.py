@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineError
 from dragoman.saved.system import TranslationSystem
+from dragoman.text.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.codes import fitting
@@ -318,7 +319,7 @@ class ModelService:
         for job, units in given:
             request = job.request
             wishes = Wishes(
-                request.nbest, request.prefix, request.tags, request.glossary, request.links
+                request.nbest, request.prefix, request.tags, self._terms(job), request.links
             )
             waiting = [(request.text, unit) for unit in units if not unit.renderings]
             if waiting:
@@ -333,6 +334,13 @@ class ModelService:
                 translator = UnitTranslator(self._table.routes[pair], wishes)
                 works.append(opened.enter_context(translator).translate(mine))
             await _together(works)
+
+    def _terms(self, job: TextJob) -> Glossary | None:
+        """The terms that are demanded of a text's translation, by its client or by its markup."""
+        kept, legs = job.request.kept, self._table.routes.get(job.pair)
+        if kept is None or legs is None or not legs[-1].system.loaded.demands_terms:
+            return job.request.glossary
+        return kept
 
     async def _in_time(
         self,

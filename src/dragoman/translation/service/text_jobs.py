@@ -107,14 +107,14 @@ class TextJob:
         """
         request, language = self.request, self.pair.source
         near: tuple[str, ...] = ()
-        if context and not request.glossary:  # its terms would be looked for in the context, too
+        if context:
             near = before(request.context, language, context)
         for span in planned(request.text, language, request.split):
             unit = Unit.of(request.text, span, near, request.marks)
             if not unit.text or (unit.is_copied and not request.prefix):
                 unit.renderings = (unit.copy(),)
             self.units.append(unit)
-            if context and not request.glossary:
+            if context:
                 near = (*near, unit.text)[-context:]
 
     def answer_whole(self, translation: Rendering) -> None:
