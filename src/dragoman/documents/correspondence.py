@@ -6,23 +6,16 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from operator import itemgetter
 
 import regex
 
 from dragoman.documents.copied_parts import Range, TakenRanges, occurrences, surplus
 from dragoman.documents.marked_text import Mark
+from dragoman.documents.parted_words import UNIT, PartedWords, is_word
 from dragoman.translation.service.interface import Link, TranslatedText
 
-# Scripts without spaces between words.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_UNIT = regex.compile(
-    rf"[\p{{Katakana}}ー]+|[{_UNSPACED}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+|\S",
-    regex.VERSION1,
-)
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
-_IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 _LONG_WORD = 4
 _FAR = 2000
@@ -33,11 +26,6 @@ NOTHING = Mark("", "", 0, 0, is_atom=True)
 _Coordinate = Callable[[tuple[int, int]], int]
 _IN_SOURCE: _Coordinate = itemgetter(0)
 _IN_TARGET: _Coordinate = itemgetter(1)
-
-
-def is_word(text: str) -> bool:
-    """Whether a text begins with a part of a word; signs and white space are none."""
-    return _IN_WORD.match(text) is not None
 
 
 @dataclass
@@ -92,6 +80,7 @@ class Correspondence:
         sentences: in order.
         units: of the translation, in order; they have all of it but white space.
         lost: atoms that are not in the translation.
+        parted: words of the source in which marks begin or end.
     """
 
     def __init__(
@@ -109,7 +98,7 @@ class Correspondence:
         placed = self._placed_atoms(atoms)
         found = {id(one) for _, _, one in placed}
         self.lost = [atom for atom in atoms if id(atom) not in found]
-        self._parted = PartedWords(text, edges)
+        self.parted = PartedWords(text, edges)
         self.units = list(self._units(placed))
         self._first_units = [unit.start for unit in self.units]
         self._read_links(links)
@@ -192,9 +181,9 @@ class Correspondence:
         yield from self._between(place, len(self.target))
 
     def _between(self, start: int, end: int) -> Iterator[TargetUnit]:
-        for found in _UNIT.finditer(self.target, start, end):
+        for found in UNIT.finditer(self.target, start, end):
             at, sentence = found.start(), self._of_target(found.start())
-            for part, source in self._parted.next(found[0]):
+            for part, source in self.parted.next(found[0]):
                 stop = at + len(part)
                 sources = () if source is None else (source,)
                 is_part = len(part) < len(found[0])
@@ -225,7 +214,7 @@ class Correspondence:
         )
         same = _once(
             (found[0].casefold(), found.span())
-            for found in _UNIT.finditer(self._text, *sentence.source)
+            for found in UNIT.finditer(self._text, *sentence.source)
             if is_word(found[0])
         )
         pairs = [(same[word], place) for word, place in words.items() if word in same]
@@ -241,58 +230,6 @@ class Correspondence:
                 middle = int(sentence.to_source((unit.start + unit.end) / 2))
                 unit.sources = [same_word or (middle, middle + 1)]
                 unit.certainty = 1.0 if same_word else 0.5
-
-
-class PartedWords:
-    """Words of a source in which marks begin or end, such as H₂O.
-
-    Args:
-        text: the source.
-        edges: of marks.
-    """
-
-    def __init__(self, text: str, edges: Iterable[int]) -> None:
-        self._places: dict[str, list[list[int]]] = defaultdict(list)
-        self._most = 0
-        edges = sorted(set(edges))
-        if not any(is_word(text[at - 1 : at]) and is_word(text[at : at + 1]) for at in edges if at):
-            return
-        for found in _UNIT.finditer(text):
-            start, stop = found.span()
-            inside = edges[bisect_left(edges, start + 1) : bisect_left(edges, stop)]
-            self._places[found[0].casefold()].append([start, *inside, stop])
-        for word, places in list(self._places.items()):
-            lengths = {tuple(at - one[0] for at in one) for one in places}
-            if len(lengths) > 1 or len(places[0]) == 2:  # not always so, or never
-                del self._places[word]
-        self._most = max(map(len, self._places), default=0)
-
-    def next(self, word: str) -> Iterator[tuple[str, Range | None]]:
-        """The parts of a word of the translation, each with the part of the source that it copies.
-
-        A word that is copied may have an ending if it has a number, such as a particle of Korean.
-
-        Args:
-            word: of the translation; its words come in order.
-        """
-        folded = word.casefold() if self._places else ""
-        places = self._places.get(folded) or self._places.get(self._without_ending(folded))
-        if not places or len(folded) != len(word):
-            yield word, None
-            return
-        edges = places.pop(0) if len(places) > 1 else places[0]
-        for start, stop in pairwise(edges):
-            yield word[start - edges[0] : stop - edges[0]], (start, stop)
-        if rest := word[edges[-1] - edges[0] :]:
-            yield rest, None
-
-    def _without_ending(self, word: str) -> str:
-        """The longest of the words with a number that a word begins with; empty for none."""
-        for length in range(min(len(word) - 1, self._most), 0, -1):
-            begin, behind = word[:length], word[length]
-            if begin in self._places and not behind.isdigit() and any(map(str.isdigit, begin)):
-                return begin
-        return ""
 
 
 def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair]:

@@ -11,10 +11,10 @@ written exactly once, whatever the links say.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 import regex
 
@@ -22,13 +22,13 @@ from dragoman.documents.copied_parts import Range, TakenRanges, surplus
 from dragoman.documents.correspondence import (
     NOTHING,
     Correspondence,
-    SentencePair,
     TargetUnit,
-    is_word,
     linked_sentences,
 )
 from dragoman.documents.learned_places import learned_places
+from dragoman.documents.mark_writing import MarkWriting, written_gaps
 from dragoman.documents.marked_text import Mark, MarkedText, walk
+from dragoman.documents.parted_words import is_word
 from dragoman.translation.service.interface import TranslatedText
 from dragoman.translation.service.placeholders import strays
 
@@ -59,8 +59,8 @@ def place_marks(
         if not placement.put_atom(atom):
             _make_point(atom, marked.text)
     placement.place(marked.marks)
-    gaps = _written_gaps(marked, found.sentences, found.target)
-    return _written(marked, _Writing(found.target, found.units, gaps, placement.places, escape))
+    gaps = written_gaps(marked, found.sentences, found.target)
+    return _written(marked, MarkWriting(found.target, found.units, gaps, placement.places, escape))
 
 
 def unchanged(marked: MarkedText, escape: Callable[[str], str] | None = None) -> str:
@@ -71,7 +71,7 @@ def unchanged(marked: MarkedText, escape: Callable[[str], str] | None = None) ->
             atoms.append(TargetUnit(mark.start, mark.stop, 0, True, atom=mark))
         else:
             others[id(mark)] = mark.start, mark.stop
-    writing = _Writing(marked.text, atoms, marked.gaps, others, escape or marked.escape)
+    writing = MarkWriting(marked.text, atoms, marked.gaps, others, escape or marked.escape)
     return _written(marked, writing)
 
 
@@ -80,7 +80,7 @@ def _learned(
     translated: TranslatedText,
     atoms: Sequence[Mark],
     escape: Callable[[str], str],
-) -> _Writing | None:
+) -> MarkWriting | None:
     """What writes the marks where the model says that they are; None if it does not say so."""
     places, target = learned_places(marked, translated), translated.text
     if places is None:
@@ -95,8 +95,8 @@ def _learned(
         if inside < len(edges) and edges[inside] < stop:
             return None
         units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
-    gaps = _written_gaps(marked, linked_sentences(marked.text, translated), target)
-    return _Writing(target, units, gaps, places, escape)
+    gaps = written_gaps(marked, linked_sentences(marked.text, translated), target)
+    return MarkWriting(target, units, gaps, places, escape)
 
 
 def _work(marked: MarkedText, found: Correspondence) -> int:
@@ -106,7 +106,7 @@ def _work(marked: MarkedText, found: Correspondence) -> int:
     return len(marks) ** 2 + sum(units)
 
 
-def _written(marked: MarkedText, writing: _Writing) -> str:
+def _written(marked: MarkedText, writing: MarkWriting) -> str:
     writing.write(marked.marks, 0, len(writing.target))
     return marked.lead + "".join(writing.written) + marked.tail
 
@@ -223,14 +223,8 @@ class _Placement:
 
     def _whole_words(self, mark: Mark) -> Mark:
         """A pair around the whole of the words that it is around parts of; itself if of none."""
-        text, start, stop = self._text, mark.start, mark.stop
-        if start == stop:
-            return mark
-        while start > 0 and is_word(text[start - 1]) and is_word(text[start]):
-            start -= 1
-        while stop < len(text) and is_word(text[stop - 1]) and is_word(text[stop]):
-            stop += 1
-        if (start, stop) == (mark.start, mark.stop):
+        start, stop = self._found.parted.around(mark.start, mark.stop)
+        if mark.start == mark.stop or (start, stop) == (mark.start, mark.stop):
             return mark
         return replace(mark, start=start, stop=stop)
 
@@ -382,101 +376,3 @@ def _share(mark: Mark, unit: TargetUnit) -> float:
 
 def _translates(unit: TargetUnit, place: int) -> bool:
     return unit.is_word and any(start <= place < end for start, end in unit.sources)
-
-
-class _Writing:
-    """Writes a translation with its marks.
-
-    Attributes:
-        written: what is written so far, in parts.
-    """
-
-    def __init__(
-        self,
-        target: str,
-        units: Sequence[TargetUnit],
-        gaps: dict[int, str],
-        places: dict[int, Range],
-        escape: Callable[[str], str],
-    ) -> None:
-        self.target, self._places, self._escape, self._gaps = target, places, escape, gaps
-        self._atoms = sorted(
-            (unit for unit in units if unit.atom is not None), key=lambda unit: unit.start
-        )
-        self._atom_starts = [unit.start for unit in self._atoms]
-        self._gap_places = sorted(gaps)
-        self._pending = ""  # white space behind a point, needed if text or a point follows
-        self._is_apart = True  # whether white space or nothing comes last, but for tags
-        self.written: list[str] = []
-
-    def write(self, marks: Sequence[Mark], start: int, end: int) -> None:
-        """Write a part of the translation and the marks in it, which it contains wholly."""
-        # No recursion, as a text may be marked a thousand times over.
-        opened = [(self._in_order(marks), end, "")]
-        while opened:
-            left, end, closing = opened[-1]
-            if (mark := next(left, None)) is None:
-                self._write_text(start, end)
-                self.written.append(closing)
-                start = end
-                opened.pop()
-                continue
-            first, last = self._places[id(mark)]
-            self._write_text(start, first)
-            start = first
-            if mark.is_point:
-                self._write_point(mark)
-                start = last
-            else:
-                self.written.append(mark.begin)
-                opened.append((self._in_order(mark.children), last, mark.end))
-
-    def _in_order(self, marks: Sequence[Mark]) -> Iterator[Mark]:
-        """Those that are shown, by their places."""
-        shown = [mark for mark in marks if id(mark) in self._places]
-        return iter(sorted(shown, key=lambda one: self._places[id(one)]))
-
-    def _write_point(self, mark: Mark) -> None:
-        self.written.append(self._pending or ("" if self._is_apart else mark.before))
-        self.written.append(self._begin(mark))
-        self._is_apart = self._is_apart or bool(self._pending or mark.before)
-        self._pending = mark.after
-
-    def _begin(self, mark: Mark) -> str:
-        return self._escape(mark.begin) if mark.is_text else mark.begin
-
-    def _write_text(self, start: int, end: int) -> None:
-        if start >= end:
-            return
-        if self._pending and not self.target[start].isspace():
-            self.written.append(self._pending)
-        self._pending = ""
-        self._is_apart = self.target[end - 1].isspace()
-        here = (bisect_left(self._atom_starts, place) for place in (start, end))
-        for unit in self._atoms[slice(*here)]:
-            assert unit.atom is not None
-            self._write_plain(start, unit.start)
-            self.written.append(self._begin(unit.atom))
-            start = unit.end
-        self._write_plain(start, end)
-
-    def _write_plain(self, start: int, end: int) -> None:
-        here = (bisect_left(self._gap_places, place) for place in (start, end))
-        for place in self._gap_places[slice(*here)]:
-            self.written.append(self._escape(self.target[start:place]))
-            self.written.append(self._gaps[place])
-            start = place + 1
-        if start < end:
-            self.written.append(self._escape(self.target[start:end]))
-
-
-def _written_gaps(
-    marked: MarkedText, sentences: Sequence[SentencePair], target: str
-) -> dict[int, str]:
-    """White space between sentences as the source has it, by place in the translation."""
-    gaps = {}
-    for one, following in pairwise(sentences):
-        at, place = one.source[1], one.target[1]
-        if at in marked.gaps and target[place : following.target[0]] == " ":
-            gaps[place] = marked.gaps[at]
-    return gaps
