@@ -27,7 +27,9 @@ from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import workers
 from dragoman.translation.engine import SourceBatch
+from dragoman.translation.service.carried_glossary import CarriedGlossary
 from dragoman.translation.term_search import PhraseSpeller
+from dragoman.translation.terms import check_lengths
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -102,6 +104,27 @@ def test_a_korean_particle_does_not_spoil_a_name() -> None:
     particle, letter = vocabulary.ids(["를", "a"])
     assert ends[particle] and not continues[particle]
     assert ends[letter] and continues[letter]
+
+
+def test_the_lengths_of_a_glossary_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    speller, glossary = PhraseSpeller(parts()[1].target), Glossary.of({"house": "Haus"})
+    asked: list[LexicalConstraint] = []
+    spelled = speller.phrase
+
+    def phrase(constraint: LexicalConstraint) -> Phrase:
+        asked.append(constraint)
+        return spelled(constraint)
+
+    monkeypatch.setattr(speller, "phrase", phrase)
+    for limit, times in ((30, 1), (30, 1), (29, 2), (30, 2)):
+        check_lengths(Terminology((glossary,)), speller, limit)
+        assert len(asked) == times
+    carrying = CarriedGlossary(glossary, {"a": "house"})
+    check_lengths(Terminology((carrying,)), speller, 30)
+    assert len(asked) == 2, "it has the terms of the other"
+    for _ in range(2):  # what does not fit is told each time
+        with pytest.raises(DataError, match=r"has \d pieces?, and a translation at most 0"):
+            check_lengths(Terminology((glossary,)), speller, 0)
 
 
 @pytest.mark.parametrize("knew", [False, True])

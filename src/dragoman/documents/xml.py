@@ -44,20 +44,20 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     tokens = list(xml_tokens(text))
     elements = find_elements(tokens)
     splitting = _structure(tokens, elements) if options.finds_structure else set()
+    split = frozenset(options.splitting_tags)
+    unsplit, ignored = frozenset(options.non_splitting_tags), frozenset(options.ignored_tags)
     closed_by = {end: start for start, end in elements.ends.items()}
 
     def splits(index: int) -> bool:
         token = tokens[index]
         if not token.name:
             return token.kind == "opaque" and token.raw.startswith(("<?", "<!DOCTYPE"))
-        if token.name in options.splitting_tags:
+        if token.name in split:
             return True
-        return token.name not in options.non_splitting_tags and (
-            closed_by.get(index, index) in splitting
-        )
+        return token.name not in unsplit and closed_by.get(index, index) in splitting
 
     def hides(index: int) -> bool:
-        return tokens[index].name in options.ignored_tags
+        return tokens[index].name in ignored
 
     return mark_document(tokens, elements, MarkupReading(splits, hides, collapses=False))
 

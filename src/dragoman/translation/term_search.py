@@ -27,6 +27,7 @@ from dragoman.text.word_edges import continues, in_word, suffixed
 
 _WIDEST = 32  # beam for phrases of many pieces
 _REMEMBERED = 10_000  # phrases whose spellings are kept
+_FITTING = 16  # glossaries whose terms are known to fit
 
 
 class PhraseSpeller:
@@ -35,6 +36,7 @@ class PhraseSpeller:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._known: dict[LexicalConstraint, Phrase] = {}
+        self._fitting: list[tuple[Sequence[object], int]] = []
 
     def phrase(self, constraint: LexicalConstraint) -> Phrase:
         """The spellings of a phrase; none if the vocabulary lacks a character of each of them.
@@ -49,6 +51,14 @@ class PhraseSpeller:
                 self._known.clear()
             known = self._known[constraint] = self._spelled(constraint)
         return known
+
+    def is_known_to_fit(self, terms: Sequence[object], limit: int) -> bool:
+        """Whether :meth:`note_fit` was called with just these terms and this limit."""
+        return any(one is terms and known == limit for one, known in self._fitting)
+
+    def note_fit(self, terms: Sequence[object], limit: int) -> None:
+        """Remember that terms fit into outputs, so that not all are spelled for each batch."""
+        self._fitting = [*self._fitting, (terms, limit)][-_FITTING:]
 
     def as_decoded(self, constraint: LexicalConstraint) -> LexicalConstraint:
         """With the phrases also as the vocabulary writes them, which may change characters."""

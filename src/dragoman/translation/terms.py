@@ -220,6 +220,8 @@ def check_lengths(terms: Terminology, speller: PhraseSpeller, limit: int) -> Non
         DataError: one does not fit.
     """
     for glossary in terms.glossaries:
+        if speller.is_known_to_fit(glossary.terms, limit):
+            continue
         for term in glossary.terms:
             spellings = speller.phrase(LexicalConstraint(term.spellings()))
             pieces = min((len(one.ids) for one in spellings), default=0)
@@ -228,3 +230,4 @@ def check_lengths(terms: Terminology, speller: PhraseSpeller, limit: int) -> Non
                     f"{glossary.place(term)}: {shown(term.targets[0])} has {pieces} pieces, and a "
                     f"translation at most {limit}; shorten it, or raise search.maximum_length"
                 )
+        speller.note_fit(glossary.terms, limit)

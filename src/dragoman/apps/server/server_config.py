@@ -54,7 +54,8 @@ class LimitsConfig(Config):
     documents_at_once: int = Field(2, ge=1)
     """How many files are translated at the same time."""
     document_hours: float = Field(24, gt=0)
-    """How long files and their translations are kept, unless they are fetched before."""
+    """How long files and their translations are kept. DeepL's clients fetch a translation once, and
+    it is then deleted; those of the other protocols may fetch it again until then."""
 
 
 class ServerBatchingConfig(BatchingConfig):

@@ -18,7 +18,7 @@ class CarriedGlossary(Glossary):
     """
 
     def __init__(self, glossary: Glossary, sources: Mapping[str, str]) -> None:
-        super().__init__(glossary.terms, glossary.name)
+        vars(self).update(vars(glossary))  # made anew, tens of thousands of terms take seconds
         self._glossary, self._sources = glossary, sources
 
     def candidates(self, text: str) -> Iterator[Match]:

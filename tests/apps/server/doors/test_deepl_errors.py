@@ -77,6 +77,8 @@ def translations(response: httpx.Response) -> list[str]:
         ({"model_type": "best"}, "Value for 'model_type' not supported."),
         ({"tag_handling": "markdown"}, "Value for 'tag_handling' not supported."),
         ({"tag_handling": "xml", "ignore_tags": [1]}, "Value for 'ignore_tags' not supported."),
+        ({"splitting_tags": "a," * 1000}, "Send at most 1000 names."),
+        ({"non_splitting_tags": ["a"] * 999 + ["a,b"]}, "Send at most 1000 names."),
         ({"context": ["a", 1]}, "Value for 'context' not supported."),
         ({"style_id": "x"}, "'style_id' is not supported: this server has no style rules."),
         ({"custom_instructions": ["Be kind."]}, "'custom_instructions' is not supported"),

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -21,6 +21,7 @@ from office_files import body_of, docx, run
 
 from dragoman.apps.server.doors.libretranslate import libre_files
 from dragoman.apps.server.jobs import UNEXPECTED
+from dragoman.apps.server.kept.records import DocumentJob, JobState
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import (
@@ -498,6 +499,17 @@ def test_a_file_is_gone_after_a_while(http: httpx.Client, monkeypatch: pytest.Mo
     address = send(http, b"a").json()["translatedFileUrl"]
     monkeypatch.setattr(libre_files, "_KEPT", timedelta(0))
     assert http.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("state", "minutes", "over"),
+    [("queued", 40, False), ("translating", 40, False), ("done", 20, False), ("done", 40, True)],
+)
+def test_its_time_begins_when_it_is_done(state: JobState, minutes: int, over: bool) -> None:
+    now = datetime.now(timezone.utc)
+    sent, changed = now - timedelta(hours=2), now - timedelta(minutes=minutes)
+    job = DocumentJob("id", "secret", "a.txt", "en", "de", state, sent, changed=changed)
+    assert libre_files._is_over(job) is over
 
 
 def test_the_address_of_a_slow_file_is_given_before_it_is_done(tmp_path: Path) -> None:

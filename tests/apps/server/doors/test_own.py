@@ -194,8 +194,13 @@ MANY_WRONG: list[tuple[dict[str, object], str]] = [
         "glossary: there are 5001; send at most 5000",
     ),
     (
-        {"text": "a", "glossary": {"a": [""] * 5000}},
+        {"text": "a", "glossary": {"a": [""] * 100}},
         "glossary.a.0: String should have at least 1 character, found ''",
+    ),
+    (
+        {"text": "a", "glossary": {"a": [""] * 101}},
+        "glossary.a: there are 101; send at most 100, found ['', '', '', '', '', '', '', '', '', "
+        "'', '', '', '', '', '', '', '', '', '', '',",
     ),
 ]
 

@@ -270,4 +270,5 @@ def _job(row: Row[Any]) -> DocumentJob:
         row.texts_done,
         row.texts,
         row.abandoned,
+        row.changed,
     )

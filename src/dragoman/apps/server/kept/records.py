@@ -116,3 +116,5 @@ class DocumentJob:
     """How many texts it has; 0: not known yet."""
     abandoned: int = 0
     """How often its translator fell silent, such as a server that was killed."""
+    changed: datetime | None = None
+    """When its state last changed, or its translator was last heard."""

@@ -22,4 +22,5 @@ class StoreLimits(Config):
     glossary_characters: int = Field(1_000_000, ge=1)
     """Maximum characters of the entries of one direction of a glossary."""
     job_bytes: int = Field(1_000_000_000, ge=1)
-    """Maximum size of all documents that are being translated or wait to be fetched."""
+    """Maximum size of all documents that are kept: being translated, or until
+    `limits.document_hours` have passed."""

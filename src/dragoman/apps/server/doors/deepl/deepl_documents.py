@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from anyio import CancelScope
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_languages import same_language
@@ -22,8 +27,11 @@ from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.request_log import HEAD
 from dragoman.apps.server.threads import in_thread
+from dragoman.core.errors import DragomanError
 from dragoman.documents.filetypes import document_format
 from dragoman.translation.service.interface import RefusedError
+
+log = logging.getLogger(__name__)
 
 _STATUS_SECONDS = 1.0
 """How long an answer waits for the end of a translation: DeepL's client asks again after five."""
@@ -63,11 +71,13 @@ def document_router(premises: Premises) -> APIRouter:
             raise RefusedError(
                 "busy", "Document translation is not done.", seconds_remaining(job) or 1
             )
-        is_fetched = HEAD not in request.scope  # otherwise nobody would have it
-        content = await in_thread(premises.store.take_result, job.id, delete=is_fetched)
+        take = premises.store.take_result
+        content = await in_thread(take, job.id, delete=False)
         if content is None:
             raise RefusedError("not_found", "Document not found: it was fetched already.")
-        return _download(job, content)
+        if HEAD in request.scope:  # nobody has it yet
+            return _download(Response, job, content)
+        return _download(partial(_Once, partial(take, job.id, delete=True)), job, content)
 
     return router
 
@@ -110,8 +120,34 @@ def _status(job: DocumentJob) -> dict[str, Any]:
     return answer
 
 
-def _download(job: DocumentJob, content: bytes) -> Response:
+class _Once(Response):
+    """A file that is deleted when all of it but the end is sent.
+
+    Who has all of it finds it deleted; whose connection breaks before can fetch it again.
+
+    Args:
+        delete: deletes it, and blocks.
+    """
+
+    def __init__(self, delete: Callable[[], object], *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._delete = delete
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, and delete it."""
+        start = {"type": "http.response.start", "status": self.status_code}
+        await send({**start, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body[:-1], "more_body": True})
+        with CancelScope(shield=True):
+            try:
+                await in_thread(self._delete)
+            except DragomanError as error:
+                log.warning("a document that was fetched is not deleted yet: %s", error)
+        await send({"type": "http.response.body", "body": self.body[-1:]})
+
+
+def _download(answer: Callable[..., Response], job: DocumentJob, content: bytes) -> Response:
     name = job.result_name or job.file_name
     kind = document_format(name).media_type
     # The file says its encoding itself, or is in that of its source.
-    return Response(content, headers={**attachment_headers(job), "Content-Type": kind})
+    return answer(content, headers={**attachment_headers(job), "Content-Type": kind})

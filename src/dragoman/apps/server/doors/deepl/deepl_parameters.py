@@ -19,6 +19,7 @@ from dragoman.translation.service.interface import RefusedError
 
 _SCHEME = "deepl-auth-key"
 _TRUE = (True, 1, "1", "true", "True")
+_MOST_NAMES = 1000
 _FALSE = (False, 0, "0", "false", "False")
 
 
@@ -134,8 +135,10 @@ class DeepLParameters:
         if value is None:
             return ()
         check_number(value)
-        values = value if isinstance(value, list) else [value]
-        parts = [part.strip() for one in values for part in _checked(name, one).split(",")]
+        values = [_checked(name, one) for one in (value if isinstance(value, list) else [value])]
+        if sum(one.count(",") + 1 for one in values) > _MOST_NAMES:
+            raise unsupported_value(name, f"Send at most {_MOST_NAMES} names.")
+        parts = [part.strip() for one in values for part in one.split(",")]
         return tuple(dict.fromkeys(part for part in parts if part))
 
     def _last(self, name: str) -> Any:

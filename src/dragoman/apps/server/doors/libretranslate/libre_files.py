@@ -15,6 +15,7 @@ from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTa
 from dragoman.apps.server.jobs import UNEXPECTED, attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.request_time import time_left
 from dragoman.apps.server.threads import in_thread
 from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import RefusedError, TextRequest
@@ -61,7 +62,7 @@ class LibreFiles:
         store = self._premises.store
         identifier = file.partition(".")[0]
         job = await in_thread(store.job, identifier, secret) if secret else None
-        if job is None or datetime.now(timezone.utc) - job.created > _KEPT:
+        if job is None or _is_over(job):
             raise RefusedError("not_found", "there is no such file, or it was deleted since")
         job = await self._done(job)
         if job is None:
@@ -77,11 +78,18 @@ class LibreFiles:
 
     async def _done(self, job: DocumentJob) -> DocumentJob | None:
         """A job that is done or has failed; None if it is neither in due time."""
-        patience = _PATIENCE * self._premises.config.limits.seconds
+        patience = min(_PATIENCE * self._premises.config.limits.seconds, time_left())
         found = await self._premises.jobs.settled(job, patience)
         if found is None:
             raise RefusedError("not_found", "there is no such file, or it was deleted since")
         return found if found.state in {"done", "error"} else None
+
+
+def _is_over(job: DocumentJob) -> bool:
+    """Whether a file has been there long enough to be fetched."""
+    if job.state not in {"done", "error"} or job.changed is None:
+        return False
+    return datetime.now(timezone.utc) - job.changed > _KEPT
 
 
 def _failure(job: DocumentJob) -> RefusedError:

@@ -37,6 +37,7 @@ AUTO = "auto"
 _CONTEXT = 20_000  # characters
 _PREFIX = 2_000
 _ENTRIES = 5_000
+_TRANSLATIONS = 100  # of a term
 _TAGS = 16
 _KEYS = 100  # more than any body has
 
@@ -131,6 +132,7 @@ Terms = Annotated[
     tuple[Term, ...],
     AfterValidator(_any),
     _until_wrong(TypeAdapter(Term)),
+    _in_bounds(_TRANSLATIONS),
     BeforeValidator(_as_several),
     _ONE_OR_SEVERAL,
 ]

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
-import anyio
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
@@ -27,6 +26,7 @@ from dragoman.apps.server.doors.own.caller import admitted, requests_of
 from dragoman.apps.server.doors.own.stream_forms import STREAM_FORMS, StreamForm, wanted_form
 from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.request_time import time_left
 from dragoman.core.config import Config
 from dragoman.documents.content import translate_contents
 from dragoman.translation.service.interface import (
@@ -37,9 +37,6 @@ from dragoman.translation.service.interface import (
     TranslatedSentence,
 )
 
-_LAST_WORDS = 1.0
-"""Seconds that a stream ends before its request's time is up, in which it can still say so; of a
-short time, a tenth."""
 _UNBUFFERED = {"X-Accel-Buffering": "no"}  # by nginx, which would hold events back
 
 
@@ -120,7 +117,7 @@ class TextRoutes:
     async def _events(self, wanted: TextRequest) -> AsyncGenerator[StreamEvent, None]:
         """What a stream tells; the first one raises what refuses the whole text."""
         wanted, detection = await self._with_source(wanted)
-        sentences = self._premises.service.stream(wanted, seconds=_time_left())
+        sentences = self._premises.service.stream(wanted, seconds=time_left())
         try:
             first = await anext(sentences, None)
             yield StreamEvent(
@@ -149,12 +146,6 @@ class TextRoutes:
 def as_json(answer: Config) -> Response:
     """An answer that needs no further validation."""
     return Response(answer.model_dump_json(), media_type="application/json")
-
-
-def _time_left() -> float:
-    """Seconds that a stream may take, so that its request still has some at its end."""
-    left = anyio.current_effective_deadline() - anyio.current_time()
-    return left - min(_LAST_WORDS, left / 10)
 
 
 def _of(sentence: TranslatedSentence) -> StreamEvent:
