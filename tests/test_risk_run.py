@@ -12,7 +12,7 @@ from command_line import experiment
 from worlds import ALONE
 
 from dragoman.apps.rehearsal import measure
-from dragoman.core.config import to_yaml
+from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
@@ -113,6 +113,15 @@ def test_candidates_have_tags_where_outputs_may(
             assert candidates is not None
             written |= set(candidates.target_output.unique().tolist())
     assert (tag in written) is allowed
+
+
+def test_text_with_inline_tags_is_refused(corpus: Path, base: Path) -> None:
+    values = json.loads(read(corpus, start_from=str(base)).model_dump_json())
+    values["data"]["train"][0]["transforms"] = [{"kind": "inject_tags", "segments": "x.tsv"}]
+    with pytest.raises(
+        ConfigError, match=r"data\.train\.0: .*: expected_risk compares the text with"
+    ):
+        parse(ExperimentConfig, values, "test")
 
 
 def test_its_speed_is_measured_with_candidates(corpus: Path, base: Path) -> None:

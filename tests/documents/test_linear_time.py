@@ -23,6 +23,7 @@ _AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] "
         ("a.md", "a\n", ": ", 2000, "b"),  # definitions in definitions
         ("a.md", "a\n", ": b\n", 2000, ""),
         ("a.md", "a ", "{ .b ", 8000, ""),
+        ("a.md", "a ", "{ .b }", 4000, ""),
         ("a.md", "a ", "[b]({{ c ", 2000, ""),
         ("a.txt", "a ", "http://", 8000, " b"),  # one thing to copy
         ("a.txt", "a ", "{a}", 20_000, " b"),  # many, each compared with all

@@ -88,7 +88,7 @@ class Correspondence:
         text: str,
         translated: TranslatedText,
         atoms: Sequence[Mark],
-        edges: Iterable[int] = (),
+        edges: Iterable[int],
     ) -> None:
         self._text, self.target = text, translated.text
         links = translated.links

@@ -188,7 +188,7 @@ class MarkdownPassages:
                 yield MarkupPiece("text", " ", " ")
             elif piece.kind == "hardbreak":
                 yield RawMarkup((piece.raw[: piece.raw.index("\n")] + KEPT_BREAK,), piece.shape)
-            elif piece.kind == ATTRIBUTES and self._takes_attributes(pieces[: at - 1]):
+            elif piece.kind == ATTRIBUTES and at > 1 and _takes_attributes(pieces[at - 2]):
                 last = self._markup[-1]
                 tag = None if last.tag is None else last.tag + piece.raw
                 parts, shape = (*last.parts, piece.raw), last.shape + piece.shape
@@ -218,12 +218,6 @@ class MarkdownPassages:
                 )
             else:
                 yield self._mark("point", self._image(piece))
-
-    @staticmethod
-    def _takes_attributes(before: Sequence[InlinePiece]) -> bool:
-        """Whether the last piece is markup, so that attributes behind it are of it."""
-        kind = before[-1].kind if before else ""
-        return kind in {"code_inline", "image"} or kind.endswith("_close")
 
     def _mark(
         self,
@@ -291,6 +285,11 @@ _AROUND = {
     "label": ("![", "](x)", "paragraph"),
     "title": ('[x](y "', '")', "paragraph"),
 }
+
+
+def _takes_attributes(piece: InlinePiece) -> bool:
+    """Whether attributes directly behind a piece are of it."""
+    return piece.kind in {"code_inline", "image"} or piece.kind.endswith("_close")
 
 
 def _html_kind(raw: str) -> tuple[Literal["open", "close", "point"], str]:

@@ -55,8 +55,8 @@ _LONGEST_WORD = 200
 _DATE = re.compile(r"%[-_0^#]?[A-Za-z]")
 # Fields of dates and times as Unicode (LDML), Java, Moment and Angular name them, with a sign or a
 # text in quotation marks between two of them.
-_FIELD = r"(?:[yY]{1,4}|[MLEe]{1,5}|[dD]{1,4}|[Do]o|[HhKk]{1,2}|m{1,2}|s{1,2}|S{1,9}|[aAxXZz]{1,4})"
-_BETWEEN = r"(?:[\s\u202f,./:_-]|'[^'\n]*'|\[[^\]\n]*\]|T)"
+_FIELD = r"(?:[yY]{1,4}|[MLEe]{1,5}|[dD]{1,4}|[HhKk]{1,2}|m{1,2}|s{1,2}|S{1,9}|[aAxXZz]{1,4})"
+_BETWEEN = r"(?:[\s,./:_-]|'[^'\n]*'|\[[^\]\n]*\]|T)"
 _DATE_FIELDS = re.compile(rf"{_FIELD}o?(?:{_BETWEEN}+{_FIELD}o?){{1,9}}\.?")
 _TWO_ALIKE = re.compile(r"([yMdDHhms])\1")
 

@@ -14,6 +14,7 @@ from dragoman.text.back_translated import (
 from dragoman.text.corpus_part import TRANSLATION, CorpusPart
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.part_problems import context_problems
+from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
 from dragoman.training.bounds import unfit_bounds
@@ -178,6 +179,12 @@ def _tasks_that_do_not_fit(run: RunDescription) -> Iterator[str]:
             yield (
                 f"{key}: back_translation and alignments do not go together in one task; name "
                 "another task here, such as task: back_translation"
+            )
+        name, objective = _objective_of(run, part.task)
+        if inline_tags(part.transforms) is not None and objective.wanted_candidates() is not None:
+            yield (
+                f"{key}: {name}: {objective.kind} compares the text with translations without "
+                "inline tags; remove the transform that adds them, or name another task here"
             )
 
 

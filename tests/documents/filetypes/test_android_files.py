@@ -99,6 +99,15 @@ def test_two_escapes_can_be_a_character(words: str) -> None:
     assert translated("strings.xml", content, by=str) == content
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "&#160;", "\u202f", "\u3000"])
+def test_spaces_that_are_no_ascii_stay(space: str) -> None:
+    content = f'<resources><string name="a">5{space}km  to\n go</string></resources>'
+    written = space.replace("&#160;", "\u00a0")
+    assert translated("strings.xml", content) == (
+        f'<resources><string name="a">5{written}KM TO GO</string></resources>'
+    )
+
+
 def test_identity_gives_the_same_bytes() -> None:
     assert translated("strings.xml", FILE, by=str) == FILE
 

@@ -9,9 +9,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 
+import anyio
 import httpx
 import pytest
 from door_server import DoorServer, libre_server
@@ -510,6 +512,31 @@ def test_its_time_begins_when_it_is_done(state: JobState, minutes: int, over: bo
     sent, changed = now - timedelta(hours=2), now - timedelta(minutes=minutes)
     job = DocumentJob("id", "secret", "a.txt", "en", "de", state, sent, changed=changed)
     assert libre_files._is_over(job) is over
+
+
+@pytest.mark.parametrize(("left", "longest"), [(60.0, 30.0), (11.0, 10.0)])
+def test_a_request_waits_for_its_file_no_longer_than_it_can_be_answered(
+    left: float, longest: float
+) -> None:
+    """Half of its time, or what uploading has left of it."""
+    waited: list[float] = []
+    job = DocumentJob("id", "secret", "a.txt", "en", "de", "queued", datetime.now(timezone.utc))
+
+    async def settled(given: DocumentJob, patience: float) -> DocumentJob:
+        waited.append(patience)
+        return given
+
+    premises: Any = SimpleNamespace(
+        config=SimpleNamespace(limits=SimpleNamespace(seconds=60.0)),
+        jobs=SimpleNamespace(settled=settled),
+    )
+
+    async def wait() -> None:
+        with anyio.move_on_after(left):
+            await libre_files.LibreFiles(premises, premises)._done(job)
+
+    anyio.run(wait)
+    assert waited == [pytest.approx(longest, abs=0.5)]
 
 
 def test_the_address_of_a_slow_file_is_given_before_it_is_done(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class LibreFiles:
 
 
 def _is_over(job: DocumentJob) -> bool:
-    """Whether a file has been there long enough to be fetched."""
+    """Whether the time in which a file can be fetched has passed."""
     if job.state not in {"done", "error"} or job.changed is None:
         return False
     return datetime.now(timezone.utc) - job.changed > _KEPT
