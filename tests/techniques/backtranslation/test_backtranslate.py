@@ -442,8 +442,8 @@ class TestReverse:
 
 @pytest.mark.parametrize(
     "search",
-    [{"sampling": {"temperature": 2}}, {"sampling": {}}, {"mbr": {"samples": 5}}],
-    ids=["sampling", "sampling by default", "mbr"],
+    [{"sampling": {"temperature": 2}}, {"mbr": {"samples": 5}}],
+    ids=["sampling", "mbr"],
 )
 def test_a_recipe_that_samples_does_not_translate_text(
     search: dict[str, Any],
