@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from listed_pieces import listed
-from tiny_model import save_tiny_model
 from worlds import ALONE, together
 
 from dragoman import validation
@@ -17,7 +16,7 @@ from dragoman.evaluation import metrics
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import RecurrentLMConfig, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import build_model, load_model
+from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
 from dragoman.text.context import ContextConfig
@@ -107,24 +106,6 @@ def test_each_takes_its_share(
     for one in together(3, lambda world: make(part, vocabularies, world).report(model)):
         one.result()
     assert sorted(counts) == [2, 3, 3]
-
-
-def test_a_round_trip_may_have_fewer_sentences_than_processes(tmp_path: Path) -> None:
-    mono = tmp_path / "mono"
-    mono.write_text("a b c\n", encoding="utf-8")
-    values = {"target": str(mono), "source_language": "y", "target_language": "x"}
-    transforms = [{"kind": "back_translation"}, {"kind": "tag"}]
-    part = CorpusPart.model_validate({**values, "transforms": transforms})
-    loaded = load_model(save_tiny_model(tmp_path / "model", tags=("<2x>", "<2y>")), "cpu")
-
-    def report(world: World) -> dict[str, Any]:
-        search, evaluation = SearchConfig(extra_length=3), EvaluationConfig(metrics=("bleu",))
-        made = Validation(part, loaded.vocabularies, search, evaluation, world, back=("<2y>",))
-        return made.report(loaded.model)
-
-    alone = report(ALONE)
-    for one in together(2, report):
-        assert one.result()["loss"] == pytest.approx(alone["loss"], rel=1e-5)
 
 
 def test_a_language_model_is_shared_too(part: CorpusPart, vocabularies: Vocabularies) -> None:

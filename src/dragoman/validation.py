@@ -38,7 +38,6 @@ from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
-from dragoman.text.tags import tagged
 from dragoman.text.term_rate import counters
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
@@ -71,8 +70,6 @@ class Validation:
         search: how to translate.
         evaluation: how to score.
         world: the processes that share the sentences; each of them gets all figures.
-        back: for text whose sources the model makes itself, the tags that ask for them: it is
-            translated and back again, and scored by :data:`ROUND_TRIP` alone.
         inline_tags: what the models learn of inline tags, if anything.
 
     Raises:
@@ -88,14 +85,9 @@ class Validation:
         evaluation: EvaluationConfig,
         world: World,
         *,
-        back: Sequence[str] | None = None,
         inline_tags: InlineTags | None = None,
     ) -> None:
-        self._back = back
         self._metrics: tuple[str, ...] = evaluation.metrics
-        if back is not None:
-            evaluation = evaluation.model_copy(update={"metrics": ("bleu",)})
-            self._metrics = (ROUND_TRIP,)
         check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
         self._world, self._context, self._inline_tags = world, part.context, inline_tags
@@ -189,31 +181,18 @@ class Validation:
 
     def _measure(self, translator: Translator, numbers: list[int]) -> dict[str, Any]:
         """Log-probabilities and translations of some sentences."""
-        sources = None if self.sources is None else [self.sources[number] for number in numbers]
+        sources = self._sources(translator, numbers)
         references = [self.references[number] for number in numbers]
-        if self._back is not None and sources is not None:
-            sources = self._translated(translator, sources, references, self._back)
         found: dict[str, Any] = {"scored": translator.score(sources, references)}
         if self._evaluation.metrics:
             assert sources is not None, "the configuration ensures it"
             found["hypotheses"] = translator.translate(sources)
         return found
 
-    def _translated(
-        self, translator: Translator, heads: list[str], texts: list[str], tags: Sequence[str]
-    ) -> list[str]:
-        """Translations of ``texts``, each behind the tags that ask for the way back."""
-        limit = self._search.max_source_pieces
-        if (positions := translator.models[0].position_limit) is not None:
-            limit = min(limit, positions - 1)
-        lengths = map(len, self._vocabularies.source.encode_batch(heads))
-        longest = max(1, limit - max(lengths, default=0))  # a process may have no sentence
-        if self._search.maximum_length is not None:
-            longest = min(longest, self._search.maximum_length)
-        asked = [tagged(tags, text) for text in texts]
-        found = translator.translate(asked, maximum_length=longest)
-        pairs = zip(heads, found, strict=True)
-        return [tagged((head,) if head else (), text) for head, text in pairs]
+    def _sources(self, translator: Translator, numbers: Sequence[int]) -> list[str] | None:
+        """What the model is to translate of some sentences; None for a language model."""
+        del translator  # for text whose sources a model makes itself
+        return None if self.sources is None else [self.sources[number] for number in numbers]
 
     def _score(self, hypotheses: list[str]) -> Report:
         """Metrics of the translations."""

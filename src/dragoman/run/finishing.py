@@ -16,6 +16,7 @@ from dragoman.evaluation.metrics import is_better
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import story_of
+from dragoman.run.round_trips import RoundTripValidation
 from dragoman.run.training_facts import training_facts
 from dragoman.run.weight_interpolation import best_between, step_outside
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
@@ -190,10 +191,11 @@ def validation_of(
             objective=objective,
             model=config.model,
         )
-    back, learned = config.back_tags(part), saved_config(config, vocabularies).inline_tags
-    return Validation(
-        *(part, vocabularies, search, evaluation, world), back=back, inline_tags=learned
-    )
+    given = part, vocabularies, search, evaluation, world
+    learned = saved_config(config, vocabularies).inline_tags
+    if (back := config.back_tags(part)) is not None:
+        return RoundTripValidation(*given, back=back, inline_tags=learned)
+    return Validation(*given, inline_tags=learned)
 
 
 def saved_config(config: ExperimentConfig, vocabularies: Vocabularies) -> SavedConfig:

@@ -1,0 +1,74 @@
+"""A dev set without translations: any model can be scored on any text that it can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_model import save_tiny_model
+from worlds import ALONE, together
+
+from dragoman.core.errors import DataError
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.run.round_trips import RoundTripValidation
+from dragoman.saved.model import load_model
+from dragoman.search import SearchConfig
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.distributed import World
+from dragoman.validation import ROUND_TRIP, figures
+
+
+def text_alone(directory: Path, text: str) -> CorpusPart:
+    (directory / "mono").write_text(text, encoding="utf-8")
+    values = {"target": str(directory / "mono"), "source_language": "y", "target_language": "x"}
+    transforms = [{"kind": "back_translation"}, {"kind": "tag"}]
+    return CorpusPart.model_validate({**values, "transforms": transforms})
+
+
+def trips(
+    part: CorpusPart, vocabularies: Vocabularies, world: World = ALONE, **search: Any
+) -> RoundTripValidation:
+    config = SearchConfig(**search)
+    return RoundTripValidation(
+        part, vocabularies, config, EvaluationConfig(metrics=("chrf",)), world, back=("<2y>",)
+    )
+
+
+def test_a_round_trip_may_have_fewer_sentences_than_processes(tmp_path: Path) -> None:
+    part = text_alone(tmp_path, "a b c\n")
+    loaded = load_model(save_tiny_model(tmp_path / "model", tags=("<2x>", "<2y>")), "cpu")
+
+    def report(world: World) -> dict[str, Any]:
+        return trips(part, loaded.vocabularies, world, extra_length=3).report(loaded.model)
+
+    alone = report(ALONE)
+    assert ROUND_TRIP in alone and "chrf" not in alone
+    for one in together(2, report):
+        assert one.result()["loss"] == pytest.approx(alone["loss"], rel=1e-5)
+
+
+def test_text_is_checked_with_the_tags_of_the_way_there(tmp_path: Path) -> None:
+    loaded = load_model(save_tiny_model(tmp_path / "model", tags=("<2x>", "<2y>")), "cpu")
+    text = "a b c"
+    pieces = len(loaded.vocabularies.source.encode(text))
+    part = text_alone(tmp_path, f"{text}\n")
+    fits = trips(part, loaded.vocabularies, max_source_pieces=pieces + 1)
+    fits.check_lengths(loaded.model)
+    fits.report(loaded.model)
+    with pytest.raises(DataError, match=f"line 1: {pieces + 1} pieces"):
+        trips(part, loaded.vocabularies, max_source_pieces=pieces).check_lengths(loaded.model)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_translation_of_more_pieces_than_the_model_wrote_is_cut(
+    tmp_path: Path, seed: int
+) -> None:
+    """Untrained models write on to the limit, and pieces that the vocabulary would not choose."""
+    model = save_tiny_model(tmp_path / "model", tags=("<2x>", "<2y>"), seed=seed)
+    loaded = load_model(model, "cpu")
+    part = text_alone(tmp_path, "a b c\nd e\nb\n")
+    made = trips(part, loaded.vocabularies, max_source_pieces=12, extra_length=50)
+    made.check_lengths(loaded.model)
+    assert figures(made.report(loaded.model))["loss"] > 0
