@@ -80,19 +80,27 @@ def save_tiny_adapter(path: Path, model: Path, seed: int = 1, size: float = 1.0)
 
 
 def save_tiny_classifier(
-    directory: Path, labels: Sequence[str], *, seed: int = 1, sharpness: float = 1.0
+    directory: Path,
+    labels: Sequence[str],
+    *,
+    seed: int = 1,
+    sharpness: float = 1.0,
+    directions: tuple[Direction, ...] = (),
 ) -> Path:
     """An untrained classifier of lines of letters, the surer the larger its ``sharpness``."""
     pairs = [(line, line) for line in LINES]
-    source = train_vocabularies(pairs, VocabularyConfig(size=14), seed=1).source
+    tags = tuple(dict.fromkeys(tag for one in directions for tag in one.tags))
+    config = VocabularyConfig(size=14 + len(tags), tags=tags)
+    source = train_vocabularies(pairs, config, seed=1).source
     vocabularies = Vocabularies(source, label_vocabulary(labels))
-    config = ClassifierConfig(
+    classifier = ClassifierConfig(
         backbone=TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
     )
     torch.manual_seed(seed)
-    weights = weights_of(build_model(config, vocabularies))
+    weights = weights_of(build_model(classifier, vocabularies))
     weights["output.weight"] = weights["output.weight"].detach() * sharpness
-    saved = SavedConfig(model=config, search={"max_source_pieces": 9, "batch_tokens": 20})
+    search = {"max_source_pieces": 9, "batch_tokens": 20}
+    saved = SavedConfig(model=classifier, directions=directions, search=search)
     save_model(directory, saved, vocabularies, weights)
     return directory
 

@@ -138,6 +138,7 @@ def evaluate(
     metrics: Sequence[str] = ("bleu", "chrf"),
     *,
     sources: Sequence[str] | None = None,
+    languages: tuple[str, str] | None = None,
     **options: Any,
 ) -> dict[str, Score]:
     """Score translations of a corpus against one or more sets of references.
@@ -150,6 +151,8 @@ def evaluate(
             ``glossary="terms.tsv"``, ``terms``; for trees ``bracketing_f1`` and the others of
             docs/parsing.md.
         sources: what the translations are of, for the metrics that read it.
+        languages: source and target language, such as ``("en", "de")``, for a glossary, which
+            needs them if it is TBX.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:
@@ -177,7 +180,8 @@ def evaluate(
     sets: Sequence[Any] = references if several else [references]
     source = None
     if sources is not None:
-        source = SourceSide(list(check_lines(sources, "source")), counters(config.glossary))
+        counted = counters(config.glossary, languages)
+        source = SourceSide(list(check_lines(sources, "source")), counted)
     lists = [list(check_lines(one, "reference")) for one in sets]
     scores = score_corpus(lines, lists, config, source)
     return dict(zip(config.metrics, scores, strict=True))

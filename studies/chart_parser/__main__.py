@@ -11,13 +11,15 @@ import click
 from dragoman.apps.cli.options import PATH, check_no_input, json_option
 from dragoman.apps.progress import counting, quiet_option, tell
 from dragoman.apps.results import print_json
+from dragoman.text.formats.trees import Trees
+from dragoman.text.lines import COMPRESSIONS
 from studies.command import StudyCommand
 
 if TYPE_CHECKING:
     from dragoman.core.constituency import Tree
     from studies.chart_parser.parser import Parser
 
-_TREES = (".trees", ".trees.gz", ".mrg", ".mrg.gz")
+_TREES = tuple(name + packed for name in Trees.suffixes for packed in ("", *COMPRESSIONS))
 
 
 @click.command(

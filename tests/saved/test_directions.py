@@ -16,6 +16,7 @@ from dragoman.saved.directions import (
     check_same_languages,
     check_source,
     language_pairs,
+    only_languages,
     tags_between,
     tags_for,
     telling_tags,
@@ -268,3 +269,34 @@ def test_models_that_translate_together_have_languages_in_common(
     told = pytest.raises(SavedError, match=f"b: translates {', '.join(directions)}, and .*a en-de")
     with told if is_refused else nullcontext():
         check_same_languages(first, other)
+
+
+@pytest.mark.parametrize(
+    ("directions", "source", "target", "expected"),
+    [
+        (["en-de"], None, None, ("en", "de")),
+        (["en-de", "en-fr"], None, None, None),
+        (["en-de", "en-fr"], None, "fr", ("en", "fr")),
+        (["en-de", "de-en"], None, "en", ("de", "en")),
+        (["en-de", "de-en"], "en", None, ("en", "de")),
+        (["en-de", "ko-de"], None, "de", None),
+        (["en-de", "de-fr"], "en", "fr", ("en", "fr")),  # never trained on
+        (["source-de"], None, None, None),
+        (["source-de"], "en", None, ("en", "de")),
+        ([], None, None, ("en", "de")),  # an older Dragoman wrote it
+    ],
+)
+def test_languages_that_can_be_no_others(
+    directions: list[str],
+    source: str | None,
+    target: str | None,
+    expected: tuple[str, str] | None,
+) -> None:
+    config = saved(*directions)
+    assert only_languages(config, config, source, target) == expected
+
+
+def test_languages_through_another_are_those_of_the_ends() -> None:
+    first, last = saved("ko-en", "ja-en"), saved("en-de")
+    assert only_languages(first, last, "ja", None) == ("ja", "de")
+    assert only_languages(first, last, None, None) is None

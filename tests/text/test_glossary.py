@@ -88,10 +88,30 @@ def test_a_header_of_languages_is_no_term(tmp_path: Path, header: str) -> None:
     assert [term.source for term in Glossary.read(path, ("es_MX", "en")).terms] == ["casa"]
 
 
-def test_only_the_first_line_and_known_languages_are_a_header(tmp_path: Path) -> None:
+def test_only_the_first_line_is_a_header(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """``so`` and ``da`` are codes of languages, too: a header if no languages are known."""
     path = table(tmp_path, "so\tda\nen\tde\n")
     assert [term.source for term in Glossary.read(path, ("en", "de")).terms] == ["so", "en"]
-    assert [term.source for term in Glossary.read(path).terms] == ["so", "en"]
+    assert "terms.tsv:1: so and da are taken for a term and its translation" in caplog.text
+    caplog.clear()
+    assert [term.source for term in Glossary.read(path).terms] == ["en"]
+    assert "terms.tsv:1: so and da are taken for a header" in caplog.text
+
+
+def test_words_that_are_no_languages_are_a_term_without_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = table(tmp_path, "no\tnein\n")
+    for languages in (None, ("en", "de")):
+        assert [term.source for term in Glossary.read(path, languages).terms] == ["no"]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("header", ["en\tfr", "fr\tde"])
+def test_a_header_with_another_language_is_refused(tmp_path: Path, header: str) -> None:
+    path = table(tmp_path, f"{header}\nhouse\tmaison\n")
+    with pytest.raises(DataError, match=r"terms\.tsv:1: .* but the languages are en and de"):
+        Glossary.read(path, ("en", "de"))
 
 
 def test_a_header_with_the_target_language_first_is_refused(tmp_path: Path) -> None:
@@ -112,6 +132,15 @@ def test_tbx_is_read(tmp_path: Path, names: dict[str, str]) -> None:
         Glossary.read(path, ("en", "fr"))
     with pytest.raises(DataError, match="name the source and the target language"):
         Glossary.read(path)
+
+
+def test_capitals_are_another_term_than_the_same_word(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tbx"
+    content = TBX.format(**DIALECTS[0]).replace(">house<", ">US<").replace(">House<", ">us<")
+    path.write_text(content.replace(">Haus<", ">USA<").replace(">Gebäude<", ">uns<"), "utf-8")
+    glossary = Glossary.read(path, ("en", "de"))
+    assert found(glossary, "US for us, Us") == [("US", "USA"), ("us", "uns"), ("Us", "uns")]
+    assert [one.term.source for one in glossary.missing("US for us", "uns und uns")] == ["US"]
 
 
 def test_concepts_share_a_term_however_it_is_written(tmp_path: Path) -> None:

@@ -82,7 +82,9 @@ def test_a_fragment_and_its_place_make_the_sentence(
     assert "".join((before + made.target + after).split()) == "".join(sentence.split())
     if unit == "words":
         words = sentence.split()
-        assert masks == len(made.target.split()) == max(1, round(masked * len(words)))
+        exact = masked * len(words)
+        assert masks == len(made.target.split())
+        assert masks in {max(1, math.floor(exact)), max(1, math.ceil(exact))}
         assert [*before.split(), *made.target.split(), *after.split()] == words
 
 
@@ -92,6 +94,13 @@ def test_the_share_is_the_papers() -> None:
     for _ in range(50):
         masked = hide(example(numbered(40)), rng).source.split()
         assert sum(word != "<mask>" for word in masked) == 40 - 12
+
+
+@pytest.mark.parametrize(("words", "masked"), [(3, 0.5), (5, 0.5), (7, 0.3)])
+def test_a_share_that_is_no_whole_number_is_rounded_at_random(words: int, masked: float) -> None:
+    hide, rng = MaskFragmentConfig(masked=masked), Random(2)
+    found = [len(hide(example(numbered(words)), rng).target.split()) for _ in range(2000)]
+    assert sum(found) / 2000 == pytest.approx(masked * words, abs=0.05)
 
 
 def test_a_mask_of_length_0_hides_nothing() -> None:
@@ -146,7 +155,7 @@ def test_places_favour_neither_end() -> None:
 def test_characters_of_text_without_spaces() -> None:
     rng = Random(5)
     sentence = "日本語の文 です"
-    made = MaskFragmentConfig(unit="characters")(example(sentence), rng)
+    made = MaskFragmentConfig(unit="characters", masked=4 / 7)(example(sentence), rng)
     assert made.source.count("<mask>") == 4
     assert len(made.target.replace(" ", "")) == 4
     sources = {

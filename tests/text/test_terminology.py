@@ -32,6 +32,11 @@ def names(terminology: Terminology, text: str) -> list[str]:
         ("placeholders", "100 % of $ 5, {see below}", ""),
         ("tags", '<b>bold</b> <a href="x y"> <br/> &amp; &#39; a < b & c', None),
         ("urls", "See https://a.org/b?c=d&e. Mail me@a-b.org, www.a.org", None),
+        (
+            "urls",
+            "www.a.org/b?c=1&d=2, (https://a.org/b_(c)).",
+            "www.a.org/b?c=1&d=2 https://a.org/b_(c)",
+        ),
         ("numbers", "3 of 1,234.5 in h264 or 5px, 2026.", "3 1,234.5 5 2026"),
         # no space tells where it begins or ends
         ("placeholders", "在$HOME目录中，删除%s个", "$HOME %s"),
@@ -59,6 +64,27 @@ def test_numbers_may_be_written_otherwise() -> None:
         "0.5",
         "1,000,000",
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        ("10,000", ["10,000", "10.000", "10 000", "10000"]),
+        ("1000", ["1000", "1,000", "1.000", "1 000"]),
+        ("12345.5", ["12,345.5", "12.345,5", "12 345,5", "12345,5"]),
+    ],
+)
+def test_thousands_may_be_set_apart_or_not(number: str, written: list[str]) -> None:
+    constraints = Terminology(protect=["numbers"]).constraints(f"{number} users")
+    assert [missing(constraints, f"{one} utilisateurs") for one in written] == [()] * len(written)
+    assert missing(constraints, f"{number}0 utilisateurs") == constraints
+
+
+@pytest.mark.parametrize("number", ["0.500", "1.5", "0123", "10,00"])
+def test_what_is_no_thousand_keeps_its_mark(number: str) -> None:
+    constraints = Terminology(protect=["numbers"]).constraints(number)
+    changed = number.replace(".", "").replace(",", "") if "." in number or "," in number else "123"
+    assert missing(constraints, changed) == constraints
 
 
 def test_a_unit_may_join_a_number_that_has_one() -> None:

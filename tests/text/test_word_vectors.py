@@ -76,6 +76,7 @@ def test_what_other_programs_write(tmp_path: Path) -> None:
         ("1 2\na 1 nan\n", r"some.vec:2: a number is infinite or NaN"),
         ("1 2\na 1 1e99\n", r"some.vec:2: a number is infinite or NaN"),
         ("2 1\na 1\na 2\n", r"some.vec:3: 'a' is there twice"),
+        ("2 2\na 1 0 3\nb 1 1 -.3e-2\n", r"some.vec:2: more numbers than the 2"),
     ],
 )
 def test_damaged_files(tmp_path: Path, content: str, message: str) -> None:

@@ -13,6 +13,7 @@ import dragoman
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.data.batches import pad_sources
 from dragoman.saved.model import load_model
+from dragoman.text.examples import Direction
 from dragoman.text.vocabulary import BOS, EOS
 from dragoman.translation.classification import Classifier
 
@@ -44,6 +45,28 @@ def test_probabilities_are_the_softmax_over_labels(path: Path) -> None:
         values = [one.probability for one in line.best]
         assert values == sorted(values, reverse=True)
         assert sum(values) == pytest.approx(1)
+
+
+def test_tags_of_all_training_parts_are_put_in_front(tmp_path: Path) -> None:
+    """And none that a single part has: a line does not say which it is like."""
+    directions = (
+        Direction(source_language="text", target_language="label", tags=("<cls>", "<ui>")),
+        Direction(source_language="text", target_language="label", tags=("<cls>",)),
+    )
+    path = save_tiny_classifier(tmp_path / "tagged", LABELS, directions=directions)
+    saved = load_model(path, "cpu")
+    plain = Classifier([saved.model], saved.vocabularies)
+    loaded = Classifier.load(path, device="cpu")
+    texts = TEXTS[2:]
+    expected = plain.classify([f"<cls> {text}" for text in texts])
+    for one, other, bare in zip(
+        loaded.classify(texts), expected, plain.classify(texts), strict=True
+    ):
+        assert one is not None and other is not None and bare is not None
+        assert one.label == other.label
+        assert one.probability == pytest.approx(other.probability, abs=1e-5)
+        assert one.probability != pytest.approx(bare.probability, abs=1e-5)
+    assert loaded.classify([""]) == [None]
 
 
 def test_an_ensemble_is_the_mean(path: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig, build_model, save_model
+from dragoman.saved.model import SavedConfig, build_model, load_model, save_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.search.phrases import Phrase
@@ -236,6 +236,41 @@ def test_a_term_longer_than_any_output_is_refused(saved: Path, tmp_path: Path) -
         pytest.raises(DataError, match=r"terms\.tsv:2: .* pieces, and a translation at most 6"),
     ):
         translator.translate(["a"], maximum_length=6)
+
+
+TBX = """<tbx><text><body><conceptEntry>
+<langSec xml:lang="en"><termSec><term>river</term></termSec></langSec>
+<langSec xml:lang="de"><termSec><term>Fluss</term></termSec></langSec>
+</conceptEntry></body></text></tbx>
+"""
+
+
+@pytest.mark.parametrize("content", ["en\tde\nriver\tFluss\n", TBX], ids=["table", "tbx"])
+def test_a_file_of_a_call_is_in_the_languages_of_the_system(
+    saved: Path, tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / ("terms.tbx" if content is TBX else "terms.tsv")
+    path.write_text(content, encoding="utf-8")
+    languages = {"source_language": "en", "target_language": "de"}
+    config, vocabularies = parts()
+    named = config.model_copy(update=languages)
+    model = load_model(saved, "cpu").model
+    weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
+    save_model(tmp_path / "model", named, vocabularies, weights)
+    with Translator.load(tmp_path / "model") as translator:
+        (found,) = translator.translate(["the river de en"], glossary=path)
+        assert "Fluss" in found
+        with pytest.raises(DataError, match=r"the columns are fr and de, but the languages are en"):
+            wrong = tmp_path / "wrong.tsv"
+            wrong.write_text("fr\tde\nfleuve\tFluss\n", encoding="utf-8")
+            translator.translate(["the river"], glossary=wrong)
+        if path.suffix == ".tbx":
+            with pytest.raises(DataError, match="name the source and the target language"):
+                translator.tagged(()).translate(["the river"], glossary=path)
+    with pytest.raises(DataError, match="name the source and the target language"):
+        tbx = tmp_path / "other.tbx"
+        tbx.write_text(TBX, encoding="utf-8")
+        Translator.load(saved).translate(["the river"], glossary=tbx)  # its languages have no names
 
 
 def test_a_term_may_have_all_positions_but_that_of_the_begin_symbol() -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dragoman.models.interface import FamilyConfig
     from dragoman.saved.model import SavedConfig, SavedModel
 
+NAMELESS = ("source", "target")
+"""What a model calls its languages if its recipe does not name them."""
+
 
 def tags_for(
     config: SavedConfig, vocabulary: Vocabulary, language: str | None, tags: Sequence[str] = ()
@@ -67,6 +70,30 @@ def language_pairs(config: SavedConfig) -> list[tuple[str, str]]:
     found = [(one.source_language, one.target_language) for one in config.directions]
     found = found or [(config.source_language, config.target_language)]
     return list(dict.fromkeys(pair for pair in found if pair[0] != pair[1]))
+
+
+def only_languages(
+    first: SavedConfig, last: SavedConfig, source: str | None, target: str | None
+) -> tuple[str, str] | None:
+    """From which language into which a system translates; None if there are several, or no names.
+
+    Args:
+        first: configuration of the model that reads the source.
+        last: of the one that writes the target, which may be the same.
+        source: source language, if one is asked for.
+        target: target language, if one is asked for.
+    """
+
+    def may_be(name: str, asked: str | None) -> bool:
+        return first is not last or asked in {None, name} or name in NAMELESS
+
+    from_ = {one for one, into in language_pairs(first) if may_be(into, target)}
+    into_ = {into for one, into in language_pairs(last) if may_be(one, source)}
+    sources, targets = {source} if source else from_, {target} if target else into_
+    if len(sources) != 1 or len(targets) != 1:
+        return None
+    (found,), (wanted,) = sources, targets
+    return None if NAMELESS[0] == found or NAMELESS[1] == wanted else (found, wanted)
 
 
 def check_same_languages(first: SavedModel, other: SavedModel) -> None:

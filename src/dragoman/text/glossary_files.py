@@ -8,8 +8,8 @@
     IT<TAB>EDV<TAB>case-sensitive
 
 ``|`` separates translations, any one of which will do, and spaces or commas separate flags.  A
-first line ``source<TAB>target``, or the two languages if they are known, is a header.  Nothing is
-quoted.
+first line ``source<TAB>target`` is a header, and so are two languages: those that are known, or if
+none are, any two.  Nothing is quoted.
 
 **TBX** has concepts with terms in several languages, which any version and dialect writes alike but
 for the names of the elements: ``termEntry``, ``langSet`` before version 3, ``conceptEntry``,
@@ -19,18 +19,22 @@ the target language that is not marked as deprecated or superseded.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from dragoman.core.errors import DataError
 from dragoman.core.wording import named, shown
 from dragoman.text.glossary import Term
-from dragoman.text.language_codes import base_language, spelling
+from dragoman.text.language_codes import base_language, is_language_tag, spelling
 from dragoman.text.lines import COMPRESSIONS, read_lines
 from dragoman.text.normalization import normalize
 from dragoman.text.word_edges import fold
 from dragoman.text.xml_parts import each_part, local
+
+log = logging.getLogger(__name__)
 
 CASE_SENSITIVE, DO_NOT_TRANSLATE = "case-sensitive", "do-not-translate"
 FLAGS = (CASE_SENSITIVE, DO_NOT_TRANSLATE)
@@ -52,7 +56,8 @@ def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term
 
     Raises:
         DataError: the file is missing, not UTF-8, or not in the format; or TBX has no term in one
-            of the languages; or the header of a table has them in the other order.
+            of the languages; or the header of a table has them in the other order, or one of them
+            with a third.
     """
     if is_tbx(path):
         return _read_tbx(path, languages), "entry"
@@ -110,22 +115,36 @@ def _is_header(path: Path, cells: list[str], languages: tuple[str, str] | None) 
     """Whether the first line of a table names its columns.
 
     Raises:
-        DataError: it names the target language first.
+        DataError: it names the target language first, or one of the languages and a third.
     """
     if len(cells) < _FEWEST_COLUMNS:
         return False
     if tuple(cell.lower() for cell in cells) == _HEADER[: len(cells)]:
         return True
+    first, second = cells[:_FEWEST_COLUMNS]
+    here = [base_language(first), base_language(second)]
+    has_codes = is_language_tag(first) and is_language_tag(second) and here[0] != here[1]
     if languages is None:
-        return False
-    named_here = [base_language(cell) for cell in cells[:_FEWEST_COLUMNS]]
+        if has_codes:
+            log.warning("%s:1: %s and %s are taken for a header, not a term", path, first, second)
+        return has_codes
     known = [base_language(language) for language in languages]
-    if named_here == known[::-1] != known:
+    if here == known[::-1] != known:
         raise DataError(
-            f"{path}:1: the columns are {cells[0]} and {cells[1]}; write the terms of the source "
+            f"{path}:1: the columns are {first} and {second}; write the terms of the source "
             f"language, {languages[0]}, into the first column"
         )
-    return named_here == known
+    if has_codes and here != known:
+        if here[0] == known[0] or here[1] == known[1]:
+            raise DataError(
+                f"{path}:1: the columns are {first} and {second}, but the languages are "
+                f"{languages[0]} and {languages[1]}"
+            )
+        log.warning(
+            "%s:1: %s and %s are taken for a term and its translation; a header has %s and %s",
+            *(path, first, second, *languages),
+        )
+    return here == known
 
 
 def _read_tbx(path: Path, languages: tuple[str, str] | None) -> list[Term]:
@@ -154,15 +173,22 @@ def _read_tbx(path: Path, languages: tuple[str, str] | None) -> list[Term]:
 
 
 def _merged(terms: list[Term]) -> list[Term]:
-    """Terms of several concepts may be the same: any translation of any concept will do."""
-    by_source: dict[str, Term] = {}
+    """Terms of several concepts may be the same: any translation of any concept will do.
+
+    But capitals, such as ``US``, are another term than ``us`` if both are there.
+    """
+    by_source: dict[tuple[str, bool], Term] = {}
     for term in terms:
-        key = fold(normalize(term.source))  # as a glossary compares them
+        source = normalize(term.source)
+        key = fold(source), len(source) > 1 and source.isupper()  # folded as glossaries compare
         if (first := by_source.get(key)) is not None:
             targets = tuple(dict.fromkeys((*first.targets, *term.targets)))
             term = Term(first.source, targets, line=first.line)  # noqa: PLW2901
         by_source[key] = term
-    return list(by_source.values())
+    return [
+        replace(term, case_sensitive=True) if capitals and (folded, False) in by_source else term
+        for (folded, capitals), term in by_source.items()
+    ]
 
 
 def _terms_of(entry: Element) -> dict[str, list[tuple[str, bool]]]:

@@ -27,6 +27,8 @@ _UNSPACED = rf"{UNSPACED}\p{{Script=Hangul}}"
 _WORD = rf"[\w--[{_UNSPACED}]]"
 _NUMBER = r"[\p{N}--\p{Script=Han}]"  # without 〇
 _CJK_SIGNS = r"\u3000-\u303f\uff00-\uffef“”‘’"
+_NOT_IN_ADDRESS = rf"""\s<>"'(){_CJK_SIGNS}{_UNSPACED}"""
+_IN_BRACKETS = rf"\([^{_NOT_IN_ADDRESS}]*\)"
 
 _PATTERNS: dict[ProtectedKind, str] = {
     "placeholders": r"""
@@ -38,9 +40,8 @@ _PATTERNS: dict[ProtectedKind, str] = {
     """,
     "tags": r"</?[A-Za-z][^<>]*> | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
     "urls": rf"""
-        (?:https?|ftp|file)://[^\s<>"'{_CJK_SIGNS}{_UNSPACED}]*
-            [^\s<>"'.,;:!?()\[\]{{}}{_CJK_SIGNS}{_UNSPACED}]
-        | (?<!{_WORD})www\.[{_WORD}./-]*{_WORD}
+        (?:(?:https?|ftp|file)://|(?<!{_WORD})www\.)(?:[^{_NOT_IN_ADDRESS}]|{_IN_BRACKETS})*
+            (?:[^{_NOT_IN_ADDRESS}.,;:!?\[\]{{}}]|{_IN_BRACKETS})
         | (?<![{_WORD}.+\-])[{_WORD}.+\-]+@{_WORD}[{_WORD}\-]*(?:\.{_WORD}[{_WORD}\-]*)+
     """,
     "numbers": rf"""
@@ -50,6 +51,8 @@ _PATTERNS: dict[ProtectedKind, str] = {
 PROTECTED: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
 
 _SECONDS = 1.0  # for a pattern and a line
+_GROUP = 3  # digits between two signs of a long number
+_NO_MARKS = str.maketrans("", "", ".,")
 
 
 @dataclass(frozen=True)
@@ -198,10 +201,29 @@ def _in_ascii(number: str) -> str:
 def _separated(number: str) -> list[str]:
     """A number with the signs of several languages between its digits."""
     swapped = number.translate({ord(","): ".", ord("."): ","})
-    marks = [c for c in number if c in ",."]
-    grouped = marks[0] if len(set(marks)) > 1 or len(marks) > 1 else None
     found = [number, swapped]
-    for one in (number, swapped) if grouped else ():
-        mark = next(c for c in one if c in ",.")
-        found += [one.replace(mark, " "), one.replace(mark, "")]
+    whole = number.replace(",", ".").partition(".")[0]
+    mark, rest = number[len(whole) :][:1], number[len(whole) + 1 :]
+    if len(rest) > len(rest.translate(_NO_MARKS)) or (mark and _is_group(whole, rest)):
+        for one in (number, swapped):  # the first mark stands between thousands
+            first = next(c for c in one if c in ",.")
+            found += [one.replace(first, " "), one.replace(first, "")]
+    elif len(whole) > _GROUP and whole.isdecimal() and whole[0] != "0":
+        point = {",": ".", ".": ","}
+        for between in ",. ":
+            decimals = [point[between]] if between in point else [".", ","]
+            parts = _in_groups(whole, between)
+            found += [parts + one + rest for one in decimals] if mark else [parts]
     return found
+
+
+def _is_group(whole: str, rest: str) -> bool:
+    """Whether what stands after the only mark of a number may be its last three digits."""
+    return len(rest) == _GROUP and 0 < len(whole) <= _GROUP and whole[0] != "0"
+
+
+def _in_groups(digits: str, between: str) -> str:
+    """Digits with a sign between thousands."""
+    first = len(digits) % _GROUP or _GROUP
+    groups = [digits[place : place + _GROUP] for place in range(first, len(digits), _GROUP)]
+    return between.join([digits[:first], *groups])

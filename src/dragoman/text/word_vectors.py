@@ -22,6 +22,8 @@ from dragoman.text.lines import decode_lines, open_bytes, write_text
 Matrix = NDArray[np.float32]
 
 _LARGEST = 100_000, 10**9  # dimensions and vectors: what has more is another kind of file
+_LOOKED_AT = 10  # lines that tell whether the dimension is right
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _DIGITS = ".6g"  # a float32 that is read from six digits is written as these again
 
 
@@ -88,8 +90,10 @@ def each_vector(
         lines = decode_lines(stream, str(path))
         count, dimension = _header(next(lines, ""), path)
         stop = count if maximum is None else min(count, maximum)
-        read = 0
-        for read, line in enumerate(itertools.islice(lines, stop), 1):
+        read, first = 0, list(itertools.islice(lines, min(stop, _LOOKED_AT)))
+        _check_dimension(first, dimension, path)
+        given = itertools.chain(first, itertools.islice(lines, stop - len(first)))
+        for read, line in enumerate(given, 1):
             word, values = _split(line, dimension, path, read + 1)
             if wanted is None or word in wanted:
                 yield read, word, _vector(values, path, read + 1)
@@ -142,9 +146,24 @@ def _header(line: str, path: Path | str) -> tuple[int, int]:
     )
 
 
+def _check_dimension(lines: list[str], dimension: int, path: Path | str) -> None:
+    """Check that lines have no more numbers than the first one promises.
+
+    Raises:
+        DataError: each has.  A single one may have a word such as ``windows 95``.
+    """
+    words = [_split(line, dimension, path, 2 + place)[0] for place, line in enumerate(lines)]
+    if len(words) > 1 and all(_NUMBER.fullmatch(word.split(" ")[-1]) for word in words):
+        raise DataError(
+            f"{path}:2: more numbers than the {dimension} that the first line promises; correct "
+            "the first line"
+        )
+
+
 def _split(line: str, dimension: int, path: Path | str, number: int) -> tuple[str, list[str]]:
     """A word, which may hold spaces in files of phrases, and the numbers after it."""
     word, *values = line.rstrip(" ").rsplit(" ", dimension)
+    word = word.strip(" ")
     if len(values) < dimension or not word:
         raise DataError(
             f"{path}:{number}: expected a word and {dimension} numbers, found {line!r:.40}; make "

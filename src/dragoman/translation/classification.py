@@ -19,6 +19,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import load_for_search
 from dragoman.search import SearchConfig
 from dragoman.text.labels import labels_of
+from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import BOS, EOS, Vocabularies
 from dragoman.translation.engine import TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, check_same_vocabularies
@@ -101,6 +102,7 @@ class Classifier:
         models: classifiers; the mean of the probabilities of several is taken.
         vocabularies: of all models.
         search: limits the length of lines, the size of batches and the lines read ahead.
+        tags: put in front of each line, such as ``<cls>``.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
     """
@@ -110,11 +112,13 @@ class Classifier:
         models: Sequence[TranslationModel],
         vocabularies: Vocabularies,
         search: SearchConfig | None = None,
+        tags: Sequence[str] = (),
     ) -> None:
         self.labels = labels_of(vocabularies.target)
         """The labels that it chooses from."""
         self._engine = TorchEngine(build_scorer(models), models)
         self._vocabulary = vocabularies.source
+        self._tags = self._vocabulary.encode(tagged(tags, ""))
         self._search = (search or SearchConfig()).sized_for(self._engine.device)
 
     @classmethod
@@ -143,7 +147,10 @@ class Classifier:
         for other in others:
             check_same_vocabularies(first, other)
         search = parse(SearchConfig, first.search, f"{first.path}: search")
-        return cls([one.model for one in saved], first.vocabularies, search)
+        # What every training part had in front of its lines: a line does not say its part.
+        trained = [one.tags for one in first.config.directions]
+        tags = [tag for tag in (trained or [()])[0] if all(tag in other for other in trained)]
+        return cls([one.model for one in saved], first.vocabularies, search, tags)
 
     def classify(self, texts: Iterable[str]) -> list[Labelled | None]:
         """The likeliest label of each text; None for an empty one.
@@ -189,7 +196,8 @@ class Classifier:
         """The labels of some lines, of which ``before`` came before."""
         limit = self._engine.scorer.position_limit
         found = [LineLabels([]) for _ in texts]
-        sources = self._vocabulary.encode_batch(texts)
+        encoded = self._vocabulary.encode_batch(texts)
+        sources = [self._tags + source if source else [] for source in encoded]
         wanted = []
         for place, source in enumerate(sources):
             if not source:

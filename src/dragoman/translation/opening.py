@@ -17,6 +17,7 @@ from dragoman.saved.adapter import Adapter, read_adapter
 from dragoman.saved.directions import (
     check_same_languages,
     check_source,
+    only_languages,
     start_from,
     tags_for,
     telling_tags,
@@ -224,6 +225,17 @@ def _prepared_for_search(
     return saved
 
 
+def languages_of(system: TranslationSystem, legs: Sequence[OpenSystem]) -> tuple[str, str] | None:
+    """See :func:`only_languages`.
+
+    Args:
+        system: the description.
+        legs: what translates in turn.
+    """
+    first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
+    return only_languages(first, last, system.source_language, system.target_language)
+
+
 def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
     """What the translations of a system must contain; None if nothing.
 
@@ -237,12 +249,9 @@ def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Termino
     """
     if (config := system.terms) is None:
         return None
-    first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
-    source = system.source_language or first.source_language
-    target = system.target_language or last.target_language
     glossaries = [Glossary(read_kept(path), str(path)) for path in config.keep]
     if config.glossary is not None and config.mode != "learned":
-        glossaries.append(Glossary.read(config.glossary, (source, target)))
+        glossaries.append(Glossary.read(config.glossary, languages_of(system, legs)))
     return Terminology(glossaries, config.protect, config.keep_patterns)
 
 
@@ -318,11 +327,9 @@ def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermA
                 f"method {found}, and {models[0].path} by {method}; choose mode hard"
             )
     assert method is not None, "there is a model, and it has one"
-    languages = (
-        system.source_language or config.source_language,
-        system.target_language or config.target_language,
-    )
-    return TermAnnotator(Glossary.read(terms.glossary, languages), method)
+    asked = system.source_language, system.target_language
+    glossary = Glossary.read(terms.glossary, only_languages(config, config, *asked))
+    return TermAnnotator(glossary, method)
 
 
 def _shortlist(

@@ -134,8 +134,13 @@ def warn_if_unused(lines: int, terms: int) -> None:
 
 def read_glossary(
     given: Glossary | Mapping[str, str | Sequence[str]] | Path | str,
+    languages: tuple[str, str] | None = None,
 ) -> Glossary:
     """A glossary as callers may give it.
+
+    Args:
+        given: a glossary, a mapping, or a file.
+        languages: source and target language of a file, if they are known; TBX needs them.
 
     Raises:
         DataError: a file cannot be read, or terms contradict each other.
@@ -147,7 +152,7 @@ def read_glossary(
         terms = [check_text(term, "glossary: each term") for term in given]
         return Glossary.of({term: _translations(term, given[term]) for term in terms})
     if isinstance(given, (str, Path)):
-        return Glossary.read(given)
+        return Glossary.read(given, languages)
     raise UsageError(f"glossary: expected a glossary, its file or a mapping, found {shown(given)}")
 
 

@@ -40,6 +40,7 @@ from dragoman.translation.opening import (
     OpenSystem,
     build_scorer,
     changed_search,
+    languages_of,
     open_legs,
     open_terms,
 )
@@ -81,6 +82,7 @@ class Translator:
         context: which of the lines before it the models read a line with.  The lines of a call are
             a document, or several between which there are empty lines.
         inline_tags: what the models know of inline tags, if anything.
+        languages: source and target language, if they have names, for files of terms.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -103,6 +105,7 @@ class Translator:
         terms: Terminology | None = None,
         context: ContextConfig | None = None,
         inline_tags: InlineTags | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> None:
         own = build_scorer(models)
         local = TorchEngine(
@@ -122,6 +125,7 @@ class Translator:
         self.search = (search or SearchConfig()).sized_for(local.device)
         self._prefix, self._pivot, self._closed = prefix, pivot, False
         self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
+        self._languages = languages
         if pivot is not None:
             check_ranks(pivot.search)
             check_ranks(self.search)
@@ -182,14 +186,12 @@ class Translator:
                 "dragoman.DomainRouter; name one adapter here"
             )
         legs = open_legs(system, where)
-        terms = open_terms(system, legs)
+        terms, languages = open_terms(system, legs), languages_of(system, legs)
         engines = build_engines(legs)
 
         try:
-            first = cls.over(legs[0], engines[0], terms=terms if len(legs) == 1 else None)
-            return (
-                first if len(legs) == 1 else cls.over(legs[1], engines[1], pivot=first, terms=terms)
-            )
+            first = None if len(legs) == 1 else cls.over(legs[0], engines[0])
+            return cls.over(legs[-1], engines[-1], pivot=first, terms=terms, languages=languages)
         except BaseException:
             for engine in engines:
                 engine.close()
@@ -203,6 +205,7 @@ class Translator:
         *,
         pivot: Translator | None = None,
         terms: Terminology | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> Translator:
         """The translator of an open system without a pivot of its own.
 
@@ -211,6 +214,7 @@ class Translator:
             engine: carries out its searches; closed with the translator.
             pivot: as in the constructor.
             terms: as in the constructor.
+            languages: as in the constructor.
         """
         return cls(
             opened.models,
@@ -226,6 +230,7 @@ class Translator:
             terms=terms,
             context=opened.context,
             inline_tags=opened.inline_tags,
+            languages=languages,
         )
 
     def close(self) -> None:
@@ -269,6 +274,7 @@ class Translator:
         """
         other = copy(self)
         other._direct = replace(self._direct, tags=tuple(tags))
+        other._languages = None  # tags may ask for another language
         return other
 
     @property
@@ -397,7 +403,9 @@ class Translator:
         if progress is not None:
             check_function(progress, "progress")
         config = self.configure(**options)
-        terms = self._terms if glossary is None else self._terms.also(read_glossary(glossary))
+        terms = self._terms
+        if glossary is not None:
+            terms = terms.also(read_glossary(glossary, self._languages))
         if terms:
             if not self.reads_source:
                 raise ConfigError("glossary: a language model has no source to find terms in")

@@ -200,9 +200,23 @@ def test_the_rate_of_terms_in_tbx_needs_their_languages(
         languages = ("--from", "en", "--to", language, "--json")
         (score,) = json.loads(dragoman(*asked, "--glossary", glossary, *languages).out)["scores"]
         assert score["value"] == rate
-    (tmp_path / "terms.tsv").write_text("device\tGerät\n", encoding="utf-8")
-    table = ("--glossary", tmp_path / "terms.tsv", "--to", "de")
-    assert "are of a --glossary in TBX" in one_error(dragoman(*asked, *table), 2)
+
+
+def test_languages_of_a_glossary_are_read_from_its_header_or_named(
+    tmp_path: Path, dragoman: CommandLine
+) -> None:
+    """``es`` is a word, too, and would have to become ``en``."""
+    glossary, text, new = (tmp_path / name for name in ("terms.tsv", "text", "new"))
+    glossary.write_text("es\ten\ncasa\thouse\n", encoding="utf-8")
+    text.write_text("es una casa\n", encoding="utf-8")
+    new.write_text("it is a house\n", encoding="utf-8")
+    counted = ("--source", text, "--metric", "terms", "--json")
+    asked = ("evaluate", new, new, *counted, "--glossary", glossary)
+    for named in ((), ("--from", "es", "--to", "en")):
+        (score,) = json.loads(dragoman(*asked, *named).out)["scores"]
+        assert score["value"] == 100
+    assert "into the first column" in one_error(dragoman(*asked, "--from", "en", "--to", "es"), 3)
+    assert "both languages of --glossary" in one_error(dragoman(*asked, "--to", "en"), 2)
 
 
 def test_the_rate_of_terms_is_reported(tmp_path: Path, dragoman: CommandLine) -> None:

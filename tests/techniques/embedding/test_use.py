@@ -65,6 +65,14 @@ def test_word_by_word() -> None:
     assert list(by_spaces.translate(["ein Hund rot."])) == ["a dog rot."]
 
 
+def test_a_word_is_found_in_any_case() -> None:
+    words = ("McDonald", "Straße", "ein", "Ein")
+    source = WordVectors(words, np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]], np.float32))
+    translator = WordByWord(source, ENGLISH, neighbours=1)
+    (found,) = translator.translate(["mcdonald MCDONALD STRASSE Ein EIN"])
+    assert found == "dog dog red dog a"
+
+
 def test_signs_are_no_translations() -> None:
     signs = WordVectors((".", "1"), np.ones((2, 3), dtype=np.float32))
     with pytest.raises(DataError, match=r"the target's vectors are of no words"):

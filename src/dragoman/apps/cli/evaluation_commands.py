@@ -79,13 +79,13 @@ TESTS = ("bootstrap", "randomization")
     "--from",
     "glossary_from",
     metavar="LANGUAGE",
-    help="Source language, such as en, of a --glossary in TBX.",
+    help="Source language, such as en, of --glossary; needed for TBX.",
 )
 @click.option(
     "--to",
     "glossary_to",
     metavar="LANGUAGE",
-    help="Target language, such as de, of a --glossary in TBX.",
+    help="Target language, such as de, of --glossary; needed for TBX.",
 )
 @click.option(
     "--confidence",
@@ -278,7 +278,7 @@ def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None
 
 
 def _check_glossary_languages(options: dict[str, Any]) -> None:
-    """Check that a glossary has the languages that it needs, and no others are named.
+    """Check that a glossary has the languages that it needs, and that something reads them.
 
     Raises:
         UsageError: they are missing, or nothing reads them.
@@ -292,8 +292,8 @@ def _check_glossary_languages(options: dict[str, Any]) -> None:
                 f"--glossary {glossary}: TBX may have terms in many languages; name both of the "
                 "translations, such as --from en --to de"
             )
-    elif any(named):
-        raise click.UsageError("--from and --to are of a --glossary in TBX; leave them out")
+    elif any(named) and (glossary is None or None in named):
+        raise click.UsageError("--from and --to are both languages of --glossary; give all three")
 
 
 def _source_side(options: dict[str, Any]) -> SourceSide | None:

@@ -70,7 +70,7 @@ def word_accuracy(
         DataError: no word can be asked for, or the dimensions differ.
     """
     check_dimensions(source, target)
-    rows, known = _by_case(source), _by_case(target)
+    rows, known = by_case(source), by_case(target)
     expected: dict[int, set[str]] = {}
     for word, translations in dictionary.items():
         if (row := rows.get(word.casefold())) is not None:
@@ -114,7 +114,7 @@ def check_dimensions(source: WordVectors, target: WordVectors) -> None:
         )
 
 
-def _by_case(vectors: WordVectors) -> dict[str, int]:
+def by_case(vectors: WordVectors) -> dict[str, int]:
     """The row of the most frequent word in each spelling without case."""
     rows: dict[str, int] = {}
     for row, word in enumerate(vectors.words):

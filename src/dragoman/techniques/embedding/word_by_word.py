@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from dragoman.core.errors import DataError
-from dragoman.techniques.embedding.accuracy import check_dimensions
+from dragoman.techniques.embedding.accuracy import by_case, check_dimensions
 from dragoman.techniques.embedding.nearest_vectors import NEIGHBOURS, nearest, neighbourhood, unit
 from dragoman.text.normalization import normalize
 from dragoman.text.word_vectors import WordVectors
@@ -49,6 +49,7 @@ class WordByWord:
         self._x, self._z = unit(source.matrix), unit(target.matrix[rows])
         self._hubness = neighbourhood(self._z, self._x, neighbours)
         self._known: dict[int, str] = {}
+        self._by_case = by_case(source)
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Translations of lines, in their order; an empty line gives an empty line."""
@@ -67,7 +68,8 @@ class WordByWord:
         if not is_word(token):
             return None
         forms = (token, token.lower(), token.capitalize())
-        return next((self._source.index[one] for one in forms if one in self._source.index), None)
+        exact = (self._source.index[one] for one in forms if one in self._source.index)
+        return next(exact, self._by_case.get(token.casefold()))
 
     def _look_up(self, rows: set[int]) -> None:
         new = sorted(rows - self._known.keys())

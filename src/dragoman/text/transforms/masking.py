@@ -91,8 +91,7 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
         units = self._split(example.source)
         if not units or not self.draws(rng):
             return example
-        wanted = self.masked * len(units)
-        count = int(wanted) + (rng.random() < wanted % 1)  # their mean is the share
+        count = _rounded(self.masked * len(units), rng)
         lengths = self._lengths(count, rng)
         kept = len(units) - count
         # Spans are drawn among all orders of spans and words that are kept.
@@ -138,12 +137,17 @@ class MaskFragmentConfig(_MaskingConfig, TransformConfig):
         units = self._split(example.target)
         if not units:
             return example
-        length = max(1, round(self.masked * len(units)))
+        length = max(1, _rounded(self.masked * len(units), rng))
         start = rng.randrange(len(units) - length + 1)
         fragment = units[start : start + length]
         masks = [self._mask_of([unit]) for unit in fragment]
         source = self._joined([*units[:start], *masks, *units[start + length :]])
         return example._replace(source=source, target=self._joined(fragment))
+
+
+def _rounded(wanted: float, rng: Random) -> int:
+    """``wanted`` rounded up or down, so that it is the mean."""
+    return int(wanted) + (rng.random() < wanted % 1)
 
 
 def _characters(text: str) -> list[str]:

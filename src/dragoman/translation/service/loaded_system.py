@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, DragomanError
-from dragoman.saved.directions import language_pairs, tags_between
+from dragoman.saved.directions import NAMELESS, language_pairs, tags_between
 from dragoman.saved.model import (
     CONFIDENCE_FILE,
     CONFIG_FILE,
@@ -30,9 +30,6 @@ from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
-
-_NAMELESS = ("source", "target")
-"""What a model calls its languages if its recipe does not name them."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +223,7 @@ def _pairs(
     for names in pairs:
         given = system.source_language, system.target_language
         called = []
-        for name, other, nameless in zip(names, given, _NAMELESS, strict=True):
+        for name, other, nameless in zip(names, given, NAMELESS, strict=True):
             if name == nameless and other is None:
                 raise ConfigError(
                     f"{path}: the model does not say what its {nameless} language is; name it by "
