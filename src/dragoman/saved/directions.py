@@ -103,7 +103,7 @@ def check_same_languages(first: SavedModel, other: SavedModel) -> None:
         SavedError: they have no source language or no target language in common.
     """
     theirs, ours = language_pairs(other.config), language_pairs(first.config)
-    nameless = any("source" in pair or "target" in pair for pair in theirs + ours)
+    nameless = any(one in NAMELESS for pair in theirs + ours for one in pair)
     if nameless or not (theirs and ours):
         return
     # A direction in common is not needed: one may translate without having seen it.

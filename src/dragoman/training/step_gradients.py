@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.core.errors import ConfigError
+from dragoman.core.wording import named
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
 from dragoman.training.distributed import lost_on_the_way
 from dragoman.training.optimizer import Optimizer
-from dragoman.training.tasks import Task
+from dragoman.training.tasks import Objective, Task
 
 
 class StepGradients:
@@ -88,7 +90,7 @@ class StepGradients:
             ready = task.stream.completed(batch.to(self._device), self._model)
             if last and not left:
                 self._optimizer.expect_last()
-            found = task.objective.backward(self._model, ready, weight)
+            found = _checked(task.objective.backward(self._model, ready, weight), task.objective)
             sums += torch.stack([found[name] for name in names]).double()
             self._optimizer.collect()
         return sums
@@ -106,3 +108,18 @@ class StepGradients:
 
         for _ in range(passes):
             self._optimizer.idle(again)
+
+
+def _checked(found: object, objective: Objective) -> Mapping[str, Tensor]:
+    """What an objective, perhaps of another package, returned.
+
+    Raises:
+        ConfigError: it lacks a total.
+    """
+    there = found if isinstance(found, Mapping) else {}
+    if lacking := [name for name in objective.totals if not isinstance(there.get(name), Tensor)]:
+        raise ConfigError(
+            f"objective {type(objective).__name__}: backward returned no tensor {named(lacking)}, "
+            "which totals names; correct its package"
+        )
+    return there

@@ -7,60 +7,35 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from installed_package import installed_package
 from reversal import Records, Reversal, tiny_model, translation
 from worlds import ALONE
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
+from dragoman.data.batches import make_batch
 from dragoman.models import TransformerConfig
-from dragoman.training.objectives import CrossEntropy, RDrop
+from dragoman.training.objectives import CrossEntropy, RDrop, read_target
 from dragoman.training.objectives.choice import GROUP
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import Objective
 from dragoman.training.trainer import Trainer
 
-PLUG_IN = """
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-
-from pydantic import Field
-
-from dragoman.training.objectives import CrossEntropy, ObjectiveConfig
-
-
-class FocusConfig(ObjectiveConfig):
-    kind: str = "focus"
-    power: float = Field(2.0, ge=0)
-
-    def build(self, smoothing, model):
-        return Focus(CrossEntropy(smoothing), self.power)
-
-
-@dataclass(frozen=True)
-class Focus:
-    inner: CrossEntropy
-    power: float
-    totals = ("loss", "nll", "tokens")
-
-    def backward(self, model, batch, scale):
-        return self.inner.backward(model, batch, scale * self.power)
-
-    def figures(self, totals):
-        return self.inner.figures(totals)
-"""
+PAGE = (Path(__file__).parents[3] / "docs" / "objectives.md").read_text(encoding="utf-8")
+PLUG_IN = PAGE.partition("```python\n")[2].partition("```")[0]
 
 
 @pytest.fixture
 def plug_in(tmp_path: Path) -> Iterator[None]:
     """A package of somebody else: one file, and one line of entry points."""
     entries = {
-        "focus": "focus:FocusConfig",
+        "focal": "focal:FocalConfig",
         "broken": "no_such_module:X",
         "empty": "dragoman.training.objectives:ObjectiveConfig",
         "other": "json:JSONDecoder",
     }
-    with installed_package(tmp_path / "site", "focus", PLUG_IN, GROUP, entries):
+    with installed_package(tmp_path / "site", "focal", PLUG_IN, GROUP, entries):
         yield
 
 
@@ -107,9 +82,9 @@ def test_wrong_ones_are_told(objective: dict[str, object], message: str) -> None
 @pytest.mark.usefixtures("plug_in")
 def test_an_outsider_adds_one_in_a_file_and_a_line(tmp_path: Path) -> None:
     """It is named in a configuration with keys of its own, written into the run and read again."""
-    training = config(kind="focus", power=3.0)
+    training = config(kind="focal", gamma=3.0)
     values = json.loads(training.model_dump_json())
-    assert values["objective"] == {"kind": "focus", "power": 3.0}
+    assert values["objective"] == {"kind": "focal", "gamma": 3.0}
     again = parse(TrainingConfig, values, "run.yaml")
     objective = built(again)
     run = Trainer(
@@ -125,20 +100,52 @@ def test_an_outsider_adds_one_in_a_file_and_a_line(tmp_path: Path) -> None:
     run.observers = [records := Records()]
     assert run.train().step == 2
     assert records.of("validation")
-    with pytest.raises(ConfigError, match=r"objective\.power: Input should be greater than or"):
-        config(kind="focus", power=-1)
-    with pytest.raises(ConfigError, match=r"unknown key 'objective\.pwer'"):
-        config(kind="focus", pwer=1)
+    with pytest.raises(ConfigError, match=r"objective\.gamma: Input should be greater than or"):
+        config(kind="focal", gamma=-1)
+    with pytest.raises(ConfigError, match=r"unknown key 'objective\.gmma'"):
+        config(kind="focal", gmma=1)
+
+
+@pytest.mark.usefixtures("plug_in")
+def test_the_page_shows_the_focal_loss() -> None:
+    """Lin et al. 2017, equation 4; cross-entropy if gamma is 0."""
+    model = tiny_model().eval()
+    batch = make_batch([[5, 6, 7], [8]], [[7, 6, 5], [8]])
+    hidden, gold, _ = read_target(model, batch)
+    p = model.logits(hidden).double().softmax(-1).gather(-1, gold.unsqueeze(-1))
+    for gamma in (0.0, 2.0):
+        found = built(config(kind="focal", gamma=gamma)).backward(model, batch, 1.0)
+        expected = -((1 - p) ** gamma * p.log()).sum()
+        assert found["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
+        assert found["nll"].item() == pytest.approx(-p.log().sum().item(), rel=1e-5)
+
+
+def test_an_objective_that_returns_no_totals_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CrossEntropy, "backward", lambda *_: {"loss": torch.zeros(())})
+    run = Trainer(
+        tiny_model(),
+        [translation(Reversal(), CrossEntropy(0.1))],
+        lambda model: {"loss": 1.0},
+        TrainingConfig(max_steps=1, best_metric="loss"),
+        tmp_path / "run",
+        seed=5,
+        d_model=16,
+        world=ALONE,
+    )
+    with pytest.raises(ConfigError, match=r"CrossEntropy: backward returned no tensor nll, tokens"):
+        run.train()
 
 
 @pytest.mark.usefixtures("plug_in")
 def test_a_package_that_is_broken_is_named_and_costs_no_other() -> None:
     assert built(config(kind="r_drop")) == RDrop(0.1, 5.0)
-    with pytest.raises(ConfigError, match=r"broken \(no_such_module:X of focus\) cannot be loaded"):
+    with pytest.raises(ConfigError, match=r"broken \(no_such_module:X of focal\) cannot be loaded"):
         config(kind="broken")
-    with pytest.raises(ConfigError, match=r"other \(json:JSONDecoder of focus\) is not a subclass"):
+    with pytest.raises(ConfigError, match=r"other \(json:JSONDecoder of focal\) is not a subclass"):
         config(kind="other")
     with pytest.raises(ConfigError, match=r"empty .* is abstract without build; update"):
         config(kind="empty")
-    with pytest.raises(ConfigError, match=r"one of .*'focus'.*'r_drop'.* did you mean 'focus'"):
-        config(kind="focsu")
+    with pytest.raises(ConfigError, match=r"one of .*'focal'.*'r_drop'.* did you mean 'focal'"):
+        config(kind="foacl")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.training.objectives.cross_entropy import CrossEntropy
+from dragoman.training.objectives.chunks import chunked_backward, read_target
+from dragoman.training.objectives.cross_entropy import CrossEntropy, per_token
 from dragoman.training.objectives.expected_risk import ExpectedRisk
 from dragoman.training.objectives.guided_alignment import GuidedAlignment
 from dragoman.training.objectives.interface import ObjectiveConfig
@@ -16,4 +17,7 @@ __all__ = [
     "MaskedLM",
     "ObjectiveConfig",
     "RDrop",
+    "chunked_backward",
+    "per_token",
+    "read_target",
 ]
