@@ -227,6 +227,21 @@ class TestAPart:
         assert late.prepared_direction.tags == ()
         assert late.direction.tags == ("<2de>",)
 
+    def test_as_a_dev_set_draws_nothing_that_scores_would_depend_on(self) -> None:
+        """A tag of a share is in front of all, and what may be drawn once for each line is."""
+        values = [
+            {"kind": "case", "to": "lower"},
+            {"kind": "pass_through"},
+            {"kind": "noise"},
+            {"kind": "case", "to": "upper", "share": 0.5},
+            {"kind": "tag", "tags": ["<ui>"], "share": 0.5},
+        ]
+        found = part(transforms=values).for_sets()
+        assert [one.kind for one in found.transforms] == ["case", "pass_through", "tag"]
+        assert all(one.is_for_sets for one in found.transforms)
+        assert found.resolved("en", "de").direction.tags == ("<ui>",)
+        assert found.for_sets() == found
+
     def test_its_own_languages_come_first(self) -> None:
         one = part(target_language="fr").resolved("en", "de")
         assert (one.source_language, one.target_language) == ("en", "fr")

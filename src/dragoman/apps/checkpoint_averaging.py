@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
+
+from torch import Tensor
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.layers.low_rank import merged
@@ -22,11 +25,14 @@ from dragoman.saved.model import (
     home_of,
     load_model,
     read_card,
+    read_merged_weights,
     save_model,
 )
 from dragoman.saved.model_card import TrainingFacts, TrainingText
 from dragoman.training.checkpoint import newest_checkpoints
 from dragoman.training.warm_start import differences_of_kind
+
+log = logging.getLogger(__name__)
 
 
 def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
@@ -49,7 +55,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
         _check_alike(first, load_model(path, "cpu"))
-    weights = merged(average_weights(path / WEIGHTS_FILE for path in chosen))
+    weights = _mean(chosen)
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
     with claim(runs[0]) if runs else nullcontext():
         save_model(
@@ -65,9 +71,29 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
     return chosen
 
 
+def _mean(chosen: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights, with any adapters merged into them.
+
+    Within a run, low-rank factors are averaged like all weights, as training does.  Those of
+    several runs have nothing in common: each adapter is merged into its weights before.
+    """
+    files = (path / WEIGHTS_FILE for path in chosen)
+    if len({home_of(path).resolve() for path in chosen}) == 1:
+        return merged(average_weights(files))
+    return average_weights(files, read_merged_weights)
+
+
 def _weights_of(path: Path, last: int) -> list[Path]:
     """The directories of weights that ``path`` refers to."""
     if found := newest_checkpoints(path, last):
+        if len(found) < last:
+            log.warning(
+                "%s: fewer checkpoints than the %d to average, so %d were averaged; "
+                "training.keep_checkpoints sets how many a run keeps",
+                path,
+                last,
+                len(found),
+            )
         return found
     if os.path.isfile(path / WEIGHTS_FILE):
         return [path]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -182,8 +182,15 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Pat
             tensor.copy_(weights[name])
 
 
-def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
+def average_weights(
+    paths: Iterable[Path], read: Callable[[Path], dict[str, Tensor]] = read_weights
+) -> dict[str, Tensor]:
     """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
+
+    Args:
+        paths: the files; the weights of one at a time are in memory, beside the sum.
+        read: reads one, as by :func:`read_merged_weights`; by default by :func:`read_weights`, so
+            that low-rank factors are averaged by themselves.
 
     Raises:
         SavedError: a file cannot be read, has a weight that is NaN or infinite, or they are of
@@ -192,7 +199,7 @@ def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
     total: dict[str, Tensor] = {}
     count = 0
     for count, path in enumerate(paths, start=1):  # noqa: B007
-        weights = read_weights(path)
+        weights = read(path)
         if not total:
             total = {name: tensor.double() for name, tensor in weights.items()}
             continue
@@ -201,6 +208,15 @@ def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
         for name, tensor in weights.items():
             total[name] += tensor
     return {name: (tensor / count).float() for name, tensor in total.items()}
+
+
+def read_merged_weights(path: Path) -> dict[str, Tensor]:
+    """The weights of a file, with the low-rank factors among them added to their matrices.
+
+    Raises:
+        SavedError: as for :func:`read_weights`.
+    """
+    return merged(read_weights(path))
 
 
 def save_model(
@@ -339,7 +355,7 @@ def load_model(
     config = read_config(home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
-    weights = merged(read_weights(directory / WEIGHTS_FILE))
+    weights = read_merged_weights(directory / WEIGHTS_FILE)
     if adapter is not None:
         weights = adapter.onto(weights, directory)
     load_weights(model, weights, directory / WEIGHTS_FILE)

@@ -37,10 +37,10 @@ class CorpusPart(Config):
     """
 
     path: str | None = None
-    """A TSV with a header, JSONL, TMX or PO file. Without it, `source` and `target` are two plain
-    files, aligned line by line. Compression by gzip, xz or zstd is recognised. A relative path is
-    relative to the folder of the configuration; `corpora/NAME/FILE` may be a file of the public
-    corpus NAME."""
+    """A TSV with a header, JSONL, TMX, PO or XLIFF file. Without it, `source` and `target` are two
+    plain files, aligned line by line. Compression by gzip, xz or zstd is recognised. A relative
+    path is relative to the folder of the configuration; `corpora/NAME/FILE` may be a file of the
+    public corpus NAME."""
     source: str | None = None
     """Column, key or language of the source; without `path`, the file of the source lines. Leave it
     out for a language model, which reads only the target."""
@@ -227,6 +227,14 @@ class CorpusPart(Config):
                 "transforms": tuple(one for one in self.transforms if one.kind != "filter"),
             }
         )
+
+    def for_sets(self) -> CorpusPart:
+        """The part as a dev set of its text has it: without transforms that no set may have.
+
+        A tag that is in front of a share of the sources is in front of all of them.
+        """
+        kept = (transform.for_sets() for transform in self.transforms)
+        return self.model_copy(update={"transforms": tuple(one for one in kept if one is not None)})
 
     def scored(self) -> CorpusPart:
         """The part whose targets translations are scored against: mostly the same."""

@@ -47,7 +47,7 @@ def drawn(
     model: Path,
     choice: GeneralChoice,
     folder: Path,
-    *without: CorpusPart,
+    *learned: CorpusPart,
     direction: Direction | None = None,
 ) -> GeneralText:
     parent = ParentModel.open(model)
@@ -57,7 +57,7 @@ def drawn(
         direction or parent.directions[0],
         size=500,
         folder=folder,
-        without=without,
+        learned=learned,
         seed=1,
         host=Quiet(),
     )
@@ -221,3 +221,130 @@ def test_a_direction_is_known_however_its_codes_are_written(tmp_path: Path) -> N
     assert parent.direction_for(("EN", "pt-br"), "x.tsv") == there[0]
     with pytest.raises(ConfigError, match=r"x.tsv: en-pt, and"):
         parent.direction_for(("en", "pt"), "x.tsv")
+
+
+def general_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, lines: int
+) -> tuple[Path, CorpusPart]:
+    """A model with general text of 300 pairs and a dev set of some lines, a1 to b1 and so on."""
+    for name, prefix, count in (("train", "t", 300), ("dev", "", lines)):
+        text = "".join(f"{prefix}a{n}\t{prefix}b{n}\n" for n in range(1, count + 1))
+        (folder / f"{name}.tsv").write_text(f"en\tde\n{text}", encoding="utf-8")
+    languages = {"source_language": "en", "target_language": "de"}
+    train, dev = (
+        CorpusPart(path=str(folder / f"{name}.tsv"), source="en", target="de", **languages)
+        for name in ("train", "dev")
+    )
+    monkeypatch.setattr(ParentModel, "general_parts", lambda self: [train])
+    monkeypatch.setattr(ParentModel, "general_dev_sets", lambda self: {"": dev})
+    return save_tiny_model(folder / "model"), dev
+
+
+@pytest.mark.parametrize(
+    ("correction", "turned", "left_out"),
+    [
+        (Pair("a2", "other", 1), False, ["a2"]),
+        (Pair("other", "B3", 1), False, ["a3"]),
+        (Pair("b4", "other", 1), False, []),
+        (Pair("b4", "other", 1), True, ["a4"]),
+        (Pair("other", "a5", 1), True, ["a5"]),
+    ],
+)
+def test_lines_of_in_domain_pairs_are_left_out_of_the_dev_set_of_the_run(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    correction: Pair,
+    turned: bool,
+    left_out: list[str],
+) -> None:
+    """Cleaning would drop such a pair: on either side where directions are opposite."""
+    model, dev = general_run(tmp_path, monkeypatch, lines=20)
+    domain = written(tmp_path / "domain.jsonl", [correction], dev)
+    if turned:
+        languages = {"source_language": "de", "target_language": "en"}
+        domain = domain.model_copy(update=languages)
+    found = drawn(model, GeneralChoice(), tmp_path / "text", domain)
+    (there,) = found.dev_sets.values()
+    lines = [f"a{n}" for n in range(1, 21)]
+    assert sources_of([there]) == [line for line in lines if line not in left_out]
+    assert not found.shares_lines
+    note = (
+        "general dev set general: 1 of 20 lines left out of it, as an in-domain pair has the same "
+        "source or translation"
+    )
+    assert list(found.notes) == ([note] if left_out else [])
+
+
+@pytest.mark.parametrize(("shared", "kept"), [(10, 10), (11, 20), (20, 20)])
+def test_a_dev_set_that_would_lose_most_of_its_lines_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: int, kept: int
+) -> None:
+    model, dev = general_run(tmp_path, monkeypatch, lines=20)
+    corrections = [Pair(f"a{n}", f"new {n}", n) for n in range(1, shared + 1)]
+    domain = written(tmp_path / "domain.jsonl", corrections, dev)
+    found = drawn(model, GeneralChoice(), tmp_path / "text", domain)
+    assert len(sources_of(list(found.dev_sets.values()))) == kept
+    assert found.shares_lines == (kept == 20)
+    (note,) = found.notes
+    fate = "kept, as few others are there, although" if found.shares_lines else "left out of it, as"
+    assert f"{shared} of 20 lines {fate} an in-domain pair has the same" in note
+
+
+@pytest.mark.parametrize(
+    ("language", "used", "pairs"),
+    [("de", ["general_b"], [20]), ("ko", ["general_b", "general"], [20, 20])],
+)
+def test_a_dev_set_that_would_lose_most_of_its_lines_is_not_used_beside_another(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    used: list[str],
+    pairs: list[int],
+) -> None:
+    """As where a pair that was learned before is learned anew: its line would forbid that.
+
+    In another language, nothing forbids it.
+    """
+    model, dev = general_run(tmp_path, monkeypatch, lines=20)
+    other = dev.model_copy(update={"path": str(tmp_path / "other.tsv")})
+    lines = "".join(f"c{n}\td{n}\n" for n in range(20))
+    (tmp_path / "other.tsv").write_text(f"en\tde\n{lines}", encoding="utf-8")
+    monkeypatch.setattr(ParentModel, "general_dev_sets", lambda self: {"": dev, "b": other})
+    corrections = [Pair(f"a{n}", f"new {n}", n) for n in range(1, 21)]
+    part = dev.model_copy(update={"target_language": language})
+    domain = written(tmp_path / "domain.jsonl", corrections, part)
+    found = drawn(model, GeneralChoice(), tmp_path / "text", domain)
+    assert sorted(found.dev_sets) == sorted(used)
+    assert [len(sources_of([one])) for one in found.dev_sets.values()] == pairs
+    assert found.shares_lines == (language == "ko")
+    (note,) = found.notes
+    assert ("general dev set general: not used" in note) == (language == "de")
+
+
+def test_a_dev_set_that_is_split_off_has_no_line_of_the_domain_in_any_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as there are others."""
+    model, part = general_run(tmp_path, monkeypatch, lines=300)
+    korean = part.model_copy(update={"target_language": "ko"})
+    pairs = [Pair(f"a{n}", f"new {n}", n) for n in range(1, 151)]
+    domain = written(tmp_path / "domain.jsonl", pairs, korean)
+    found = drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text", domain)
+    assert sorted(sources_of(list(found.dev_sets.values()))) == sorted(
+        f"a{n}" for n in range(151, 301)
+    )
+    assert len(sources_of(list(found.parts))) == 150, "the others are general pairs of German"
+    assert not found.shares_lines
+
+
+def test_a_dev_set_that_is_split_off_is_the_same_in_each_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, part = general_run(tmp_path, monkeypatch, lines=300)
+    noisy = CorpusPart.model_validate(
+        part.model_dump() | {"transforms": [{"kind": "noise"}, {"kind": "case", "to": "upper"}]}
+    )
+    found = drawn(model, GeneralChoice(pairs=(noisy,)), tmp_path / "text")
+    (dev,) = found.dev_sets.values()
+    assert [one.kind for one in dev.transforms] == ["case"]
+    assert [one.kind for one in found.parts[0].transforms] == ["noise", "case"]

@@ -11,8 +11,14 @@ import pytest
 from tiny_model import save_tiny_model
 
 from dragoman.evaluation.metrics import score_corpus
+from dragoman.experiment import Experiment
 from dragoman.recipe import read_experiment
-from dragoman.techniques.adaptation.report import AdaptationReport, AdaptationScore, _scores
+from dragoman.techniques.adaptation.report import (
+    AdaptationReport,
+    AdaptationScore,
+    _scores,
+    unlearned,
+)
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.translation.translator import Translator
@@ -68,7 +74,7 @@ def test_a_line_that_only_the_old_model_refuses_is_empty_before(
     config: Path, tmp_path: Path
 ) -> None:
     """A vocabulary that was extended spells a script in fewer pieces."""
-    (tmp_path / "dev.tsv").write_text("en\tde\na b c d e a b c\ta b\n", encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text("en\tde\na b c d e a b c\ta b b a\n", encoding="utf-8")
     part = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
     experiment: Any = SimpleNamespace(config=read_experiment(config))
     host: Any = SimpleNamespace(counting=lambda *_: nullcontext(lambda _: None))
@@ -78,7 +84,7 @@ def test_a_line_that_only_the_old_model_refuses_is_empty_before(
         output = after.translate(["a b c d e a b c"])
         found = list(_scores(experiment, "dev", part, [before, after], host, is_new=False))
     assert output != [""]
-    wanted = score_corpus(output, [["a b"]])
+    wanted = score_corpus(output, [["a b b a"]])
     assert [(one.before, one.after) for one in found] == [(0, score.value) for score in wanted]
 
 
@@ -105,3 +111,62 @@ def test_intervals_and_p_values_are_of_what_was_gained(config: Path) -> None:
     ):
         assert (back.before, back.after) == (one.after, one.before)
         assert back.interval is not None and max(back.interval) < 0
+
+
+@pytest.mark.parametrize(
+    ("references", "metrics", "shown"),
+    [
+        (["Speichern", "Weitere Optionen"], ["bleu", "chrf"], ["chrF2"]),
+        (["Speichern", "Weitere Optionen ein ."], ["bleu", "chrf"], ["BLEU", "chrF2"]),
+        (["Speichern!", "Los, los!"], ["bleu", "chrf"], ["BLEU", "chrF2"]),
+        (["Speichern"], ["exact_match", "bleu", "degenerate", "ter"], ["exact_match", "TER"]),
+    ],
+)
+def test_bleu_is_shown_only_where_it_can_be_more_than_0(
+    config: Path, tmp_path: Path, references: list[str], metrics: list[str], shown: list[str]
+) -> None:
+    """The third has four tokens in one line, since signs count."""
+    lines = "".join(f"{n}\t{reference}\n" for n, reference in enumerate(references))
+    (tmp_path / "dev.tsv").write_text(f"en\tde\n{lines}", encoding="utf-8")
+    part = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
+    run = read_experiment(config)
+    evaluation = run.evaluation.model_copy(update={"metrics": tuple(metrics)})
+    run = run.model_copy(update={"evaluation": evaluation})
+    host: Any = SimpleNamespace(counting=lambda *_: nullcontext(lambda _: None))
+    models: Any = [Told(["falsch"] * len(references)), Told(references)]
+    experiment: Any = SimpleNamespace(config=run)
+    found = list(_scores(experiment, "dev", part, models, host, is_new=False))
+    assert [score.metric for score in found] == shown
+    for score in found:
+        assert score.after == (0 if score.metric == "TER" else pytest.approx(100))
+
+
+def test_pairs_that_were_not_learned_from_are_told_with_the_reason(
+    config: Path, tmp_path: Path
+) -> None:
+    """Those of general text are not."""
+    given = read_experiment(config)
+    (held_out, *_) = evaluation_pairs(next(iter(given.dev_sets().values())))
+    pairs = [("A", "B"), ("a", "c"), ("A", "B"), (held_out.source, "D"), ("E" * 70, "F")]
+    text = "".join(map("{0[0]}\t{0[1]}\n".format, pairs))
+    (tmp_path / "domain.tsv").write_text(f"en\tde\n{text}", encoding="utf-8")
+    (general,) = given.data.train
+    domain = CorpusPart(path=str(tmp_path / "domain.tsv"), source="en", target="de")
+    parts = (domain, general.model_copy(update={"task": "replay"}))
+
+    def notes(name: str, **cleaning: bool) -> list[str]:
+        changed = given.data.cleaning.model_copy(update=cleaning)
+        data = given.data.model_copy(update={"train": parts, "cleaning": changed, "processes": 1})
+        experiment = Experiment.create(given.model_copy(update={"data": data}), tmp_path / name)
+        assert list(unlearned(experiment)) == [], "nothing is prepared"
+        experiment.prepare()
+        return list(unlearned(experiment))
+
+    (note,) = notes("dropped")
+    lost, kept = notes("kept", keep_held_out=True)
+    assert note == (
+        "3 of 5 in-domain pairs were not learned from: 1 repeating an earlier one, 1 held out (a "
+        "side of them is in a dev or test set), 1 length ratio"
+    )
+    assert lost.startswith("2 of 5 in-domain pairs were not learned from: 1 repeating")
+    assert kept.startswith("1 of 5 in-domain pairs were learned from although a side of them is in")

@@ -95,23 +95,23 @@ def recipe(
         "train": [_plain(part) for part in train],
         "dev": {name: _plain(part) for name, part in (dev | general.dev_sets).items()},
         "test": {name: _plain(part) for name, part in test.items()},
-        # A few pairs were written by hand, and none of them is to be lost.
-        "cleaning": {
-            "max_length_ratio": None,
-            "min_identical_words": None,
-            "keep_held_out": True,
-        }
-        if repeats_dev
-        else {},
+        "cleaning": _cleaning(repeats_dev, general),
         "processes": 1,
     }
     if parent.run is not None:
         data["max_pieces"] = parent.run.data.max_pieces
+        training["label_smoothing"] = parent.run.training.label_smoothing
     values = {**parent.values(), "data": data, "training": training}
-    if vocabulary:
-        values["vocabulary"] = vocabulary
+    values["vocabulary"] = {**values.get("vocabulary", {}), **vocabulary}
     values = laid_over(values, overrides)
     return parse(ExperimentConfig, values, where)
+
+
+def _cleaning(repeats_dev: bool, general: GeneralText) -> dict[str, Any]:
+    """What of the text is dropped: of a few pairs, which were written by hand, none."""
+    if repeats_dev:
+        return {"max_length_ratio": None, "min_identical_words": None, "keep_held_out": True}
+    return {"keep_held_out": True} if general.shares_lines else {}
 
 
 def _plain(part: CorpusPart) -> dict[str, Any]:

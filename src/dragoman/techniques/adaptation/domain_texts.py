@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from dragoman.core.errors import DataError
@@ -132,11 +133,8 @@ def sampled(
         StorageError: the disk refuses.
     """
     drawn: Reservoir[tuple[int, Pair]] = Reservoir(size, seed)
-    for number, part in enumerate(parts):
-        unwanted = (without or {}).get(part.direction.target_language, frozenset())
-        for pair in kept_pairs(part):
-            if part.fills(pair) and unwanted.isdisjoint(held_out_keys([pair])):
-                drawn.add((number, pair))
+    for numbered in _pairs_without(parts, without or {}):
+        drawn.add(numbered)
     found = []
     for number, part in enumerate(parts):
         # In the order of the text, whatever the order in which they were drawn.
@@ -145,6 +143,36 @@ def sampled(
             label = name if len(parts) == 1 else f"{name}-{number}"
             found.append(written(folder / f"{label}.jsonl", pairs, part))
     return found
+
+
+def count_pairs(
+    parts: Sequence[CorpusPart],
+    without: Mapping[str, frozenset[int]] | None = None,
+    *,
+    most: int | None = None,
+) -> int:
+    """How many pairs :func:`sampled` can draw.
+
+    Args:
+        parts: from which it draws.
+        without: keys of pairs that it must not draw, by their target language.
+        most: where to stop counting.
+
+    Raises:
+        DataError: a part cannot be read.
+    """
+    return sum(1 for _ in islice(_pairs_without(parts, without or {}), most))
+
+
+def _pairs_without(
+    parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
+) -> Iterator[tuple[int, Pair]]:
+    """The pairs with both sides that have no side among the keys, with the number of their part."""
+    for number, part in enumerate(parts):
+        unwanted = without.get(part.direction.target_language, frozenset())
+        for pair in kept_pairs(part):
+            if part.fills(pair) and unwanted.isdisjoint(held_out_keys([pair])):
+                yield number, pair
 
 
 def language_warnings(parts: Sequence[CorpusPart], *, refuse: bool) -> list[str]:

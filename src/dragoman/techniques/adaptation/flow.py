@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.files import content_digest, read_json, write_json
+from dragoman.core.files import content_digest, read_json, storage_errors, write_json
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import ended_by, progress_of
 from dragoman.run.run_directory import begin
-from dragoman.saved.model import CONFIG_FILE, has_model
+from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model, weights_digest
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
 from dragoman.techniques.adaptation.adaptation_recipe import recipe
 from dragoman.techniques.adaptation.domain_texts import (
@@ -30,7 +30,12 @@ from dragoman.techniques.adaptation.domain_texts import (
 )
 from dragoman.techniques.adaptation.general import GeneralChoice, general_text
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.techniques.adaptation.report import AdaptationReport, measure, write_report
+from dragoman.techniques.adaptation.report import (
+    AdaptationReport,
+    measure,
+    unlearned,
+    write_report,
+)
 from dragoman.techniques.adaptation.vocabulary_choice import (
     ChosenVocabulary,
     VocabularyChoice,
@@ -39,6 +44,7 @@ from dragoman.techniques.adaptation.vocabulary_choice import (
 from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
+from dragoman.text.vocabulary import FILE_NAMES
 
 RECORD_FILE = "adaptation.json"
 _SEED = 1
@@ -114,10 +120,11 @@ class Adaptation:
         parent = ParentModel.open(self.model)
         settings = self._settings(parent)
         with begin(self.run):
-            record = self._record(settings)
             if (self.run / CONFIG_FILE).is_file():
+                record = self._record(settings)
                 experiment = Experiment.open(self.run)
             else:
+                self._forget_a_beginning()
                 config, notes, chosen = self._planned(parent, host)
                 record = {"settings": settings, "notes": notes}
                 write_json(self.run / RECORD_FILE, record)
@@ -157,9 +164,7 @@ class Adaptation:
         """What the run was begun with; refuses a run that was begun otherwise."""
         path = self.run / RECORD_FILE
         if not path.is_file():
-            if (self.run / CONFIG_FILE).is_file():
-                raise ConfigError(f"{self.run}: holds another run; choose another with --run")
-            return {}
+            raise ConfigError(f"{self.run}: holds another run; choose another with --run")
         try:
             record = dict(read_json(path))
             found = dict(record["settings"])
@@ -176,6 +181,17 @@ class Adaptation:
             )
         return record
 
+    def _forget_a_beginning(self) -> None:
+        """Remove what an adaptation left that was recorded, and then refused or killed.
+
+        Nothing of it was trained, and the next may have other settings.
+        """
+        record = self.run / RECORD_FILE
+        if record.is_file():  # or a vocabulary would be the user's
+            for name in (*FILE_NAMES, RECORD_FILE):
+                with storage_errors(self.run / name):
+                    (self.run / name).unlink(missing_ok=True)
+
     def _planned(
         self, parent: ParentModel, host: Host
     ) -> tuple[ExperimentConfig, list[str], ChosenVocabulary]:
@@ -191,12 +207,14 @@ class Adaptation:
             train[0].direction,
             size=plan.general_pairs,
             folder=self.run / TEXT_DIRECTORY,
-            without=[*train, *dev.values(), *self.domain.test.values()],
+            learned=train,
+            without=[*dev.values(), *self.domain.test.values()],
             seed=_SEED,
             host=host,
         )
         host.tell(f"in-domain text: {len(pairs):,} pairs; {plan.told(self.ratio)}")
         host.tell(f"general text: {general.told()}")
+        notes += general.notes
         chosen = choose_vocabulary(
             self.vocabulary,
             parent.vocabularies(),
@@ -262,21 +280,26 @@ class Adaptation:
                 if not dev
             ]
         train = _copies(folder, DOMAIN, given, [rest for rest, _ in split])
-        sets = _copies(folder, f"dev-{DOMAIN}", given, [dev for _, dev in split])
+        as_sets = tuple(part.for_sets() for part in given)
+        sets = _copies(folder, f"dev-{DOMAIN}", as_sets, [dev for _, dev in split])
         dev = {DOMAIN if len(sets) == 1 else f"{DOMAIN}_{n}": part for n, part in sets.items()}
         return _DomainText(tuple(train.values()), dev, repeats, notes)
 
     def _report(
         self, parent: ParentModel, experiment: Experiment, record: dict[str, Any], host: Host
     ) -> AdaptationReport:
-        """The report, measured once."""
+        """The report, measured once for each model that training ends with."""
+        progress, weights = progress_of(self.run), weights_digest(self.run / MODEL_DIRECTORY)
         if "report" in record:
-            return AdaptationReport.from_json(record["report"])
-        report = measure(
-            parent.path, experiment, progress_of(self.run), tuple(record.get("notes", ())), host
-        )
+            report = AdaptationReport.from_json(record["report"])
+            # An earlier Dragoman did not record whose scores they are.
+            if record.get("weights", weights) == weights and report.steps == progress.step:
+                return report
+        notes = (*record.get("notes", ()), *unlearned(experiment))
+        report = measure(parent.path, experiment, progress, notes, host)
         write_report(self.run, report)
-        write_json(self.run / RECORD_FILE, {**record, "report": report.to_json()})
+        measured = {"report": report.to_json(), "weights": weights}
+        write_json(self.run / RECORD_FILE, {**record, **measured})
         return report
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.adaptation.domain_texts import keys_by_language, sampled
+from dragoman.techniques.adaptation.domain_texts import (
+    count_pairs,
+    filled_pairs,
+    keys_by_language,
+    sampled,
+)
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.host import Host
+from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.lines import read_lines
@@ -43,6 +49,10 @@ class GeneralText:
     dev_sets: dict[str, CorpusPart]
     has_own_references: bool = False
     """Whether the references of the dev sets are the model's own translations."""
+    shares_lines: bool = False
+    """Whether a dev set has lines of in-domain pairs that are learned, for want of others."""
+    notes: tuple[str, ...] = ()
+    """Lines for people about the dev sets."""
 
     @property
     def may_lose(self) -> float:
@@ -83,11 +93,17 @@ def general_text(
     *,
     size: int,
     folder: Path,
-    without: Iterable[CorpusPart],
+    learned: Sequence[CorpusPart],
+    without: Iterable[CorpusPart] = (),
     seed: int,
     host: Host,
 ) -> GeneralText:
     """Draw general text, or make it.
+
+    No pair of a dev set may be learned, so lines of in-domain pairs are left out of the dev sets:
+    otherwise cleaning would drop these pairs.  Where most lines of a dev set are such lines, it is
+    not used, or keeps them if it is the only one or they are of another language; cleaning must
+    then keep the pairs.
 
     Args:
         choice: where from.
@@ -95,7 +111,9 @@ def general_text(
         direction: of the domain; ``choice.replay`` is translated in the nearest of the model's own.
         size: maximum number of pairs to learn from.
         folder: for the files.
-        without: in-domain text, whose sources and targets are not drawn in its target languages.
+        learned: in-domain text to learn from, whose sources and targets are not drawn in its target
+            languages.
+        without: its dev and test sets, of which the same is true.
         seed: of the choice.
         host: shows the work.
 
@@ -109,36 +127,140 @@ def general_text(
     given = {GENERAL: choice.dev} if choice.dev is not None else {}
     if not given and origin == "run":
         given = _all_named(parent.general_dev_sets())
-    dev_sets: dict[str, CorpusPart] = {}
-    pairs_each = max(_FEWEST_DEV_PAIRS, _ALL_DEV_PAIRS // max(1, len(given)))
-    pairs_each = min(GENERAL_DEV_PAIRS, pairs_each)
-    for name, part in given.items():
-        (dev_sets[name],) = sampled(
-            [part], pairs_each, seed, folder=folder, name=f"dev-{name}"
-        ) or [part]
-    own = tuple(without)
-    if not dev_sets:
-        dev = sampled(
-            parts,
-            GENERAL_DEV_PAIRS,
-            seed,
-            folder=folder,
-            name="dev-general",
-            without=keys_by_language(own),
-        )
-        dev_sets = {
-            GENERAL if len(dev) == 1 else f"{GENERAL}_{number}": part
-            for number, part in enumerate(dev, 1)
-        }
-    keys = keys_by_language([*own, *dev_sets.values()])
+    draw = _DevSets(_keys(learned, parts), keys_by_language(learned), folder, seed)
+    own = [*learned, *without]
+    sets = draw.of_given(given) if given else draw.split_off(parts, keys_by_language(own))
+    keys = keys_by_language([*own, *sets.parts.values()])
     rest = sampled(parts, size, seed + 1, folder=folder, name=GENERAL, without=keys)
-    if not rest or not dev_sets:
+    if not rest or not sets.parts:
         raise DataError(
             f"{parts[0].name}: too little general text to learn from some of it and to watch the "
             "rest; give more, or a dev set with --general-dev"
         )
     own_references = origin == "replay" and choice.dev is None
-    return GeneralText(origin, tuple(rest), dev_sets, own_references)
+    return GeneralText(
+        *(origin, tuple(rest), sets.parts, own_references, sets.shares_lines, tuple(sets.notes))
+    )
+
+
+@dataclass
+class _Sets:
+    """Dev sets of general text by name."""
+
+    parts: dict[str, CorpusPart] = field(default_factory=dict)
+    shares_lines: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _DevSets:
+    """Draws dev sets of general text, without lines of the in-domain text if possible."""
+
+    keys: frozenset[int]
+    """Of the in-domain pairs, as cleaning recognises them in whatever language."""
+    by_language: Mapping[str, frozenset[int]]
+    """The same by target language: text of several languages often shares its sources."""
+    folder: Path
+    seed: int
+
+    def of_given(self, given: Mapping[str, CorpusPart]) -> _Sets:
+        """A sample of each of some dev sets.
+
+        One that would be of a few lines is not used, unless it is the only one.
+        """
+        found = _Sets()
+        poor: dict[str, CorpusPart] = {}
+        size = max(_FEWEST_DEV_PAIRS, _ALL_DEV_PAIRS // len(given))
+        size = min(GENERAL_DEV_PAIRS, size)
+        for name, part in given.items():
+            apart = self._apart([part], {})
+            if self._leaves_enough([part], size, apart):
+                self._add(found, name, part, size, apart)
+            elif self._leaves_enough([part], size, self.by_language):
+                self._add(found, name, part, size, self.by_language)
+            else:
+                poor[name] = part
+        is_watched = bool(found.parts)
+        for name, part in poor.items():
+            if is_watched:
+                found.notes.append(
+                    f"general dev set {name}: not used, as in-domain pairs have the same source or "
+                    "translation as most of its lines"
+                )
+            else:
+                self._add(found, name, part, size, {})
+        return found
+
+    def split_off(
+        self, parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
+    ) -> _Sets:
+        """A dev set of some lines of general text, for each part."""
+        as_sets = [part.for_sets() for part in parts]
+        wanted = self._apart(as_sets, without)
+        shares = not self._leaves_enough(as_sets, GENERAL_DEV_PAIRS, wanted)
+        dev = self._sampled(
+            as_sets, GENERAL_DEV_PAIRS, "dev-general", without if shares else wanted
+        )
+        named = {
+            GENERAL if len(dev) == 1 else f"{GENERAL}_{number}": part
+            for number, part in enumerate(dev, 1)
+        }
+        return _Sets(named, shares)
+
+    def _add(
+        self,
+        found: _Sets,
+        name: str,
+        part: CorpusPart,
+        size: int,
+        without: Mapping[str, frozenset[int]],
+    ) -> None:
+        """Add a sample of a set without some of its lines, and say how many these are."""
+        lines, remaining = count_pairs([part]), count_pairs([part], without)
+        apart = count_pairs([part], self._apart([part], {}))
+        for count, fate in (
+            (lines - remaining, "left out of it, as"),
+            (remaining - apart, "kept, as few others are there, although"),
+        ):
+            if count:
+                found.notes.append(
+                    f"general dev set {name}: {count:,} of {lines:,} lines {fate} an in-domain "
+                    "pair has the same source or translation"
+                )
+        (found.parts[name],) = self._sampled([part], size, f"dev-{name}", without) or [part]
+        found.shares_lines |= remaining > apart
+
+    def _leaves_enough(
+        self, parts: Sequence[CorpusPart], size: int, without: Mapping[str, frozenset[int]]
+    ) -> bool:
+        """Whether a set without some lines has 100, or at least half of its lines."""
+        fewest = min(_FEWEST_DEV_PAIRS, size)
+        remaining = count_pairs(parts, without, most=fewest)
+        return remaining == fewest or 2 * remaining >= count_pairs(parts, most=fewest)
+
+    def _apart(
+        self, parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
+    ) -> dict[str, frozenset[int]]:
+        languages = {part.direction.target_language for part in parts}
+        return {one: self.keys | without.get(one, frozenset()) for one in languages}
+
+    def _sampled(
+        self,
+        parts: Sequence[CorpusPart],
+        size: int,
+        name: str,
+        without: Mapping[str, frozenset[int]],
+    ) -> list[CorpusPart]:
+        return sampled(parts, size, self.seed, folder=self.folder, name=name, without=without)
+
+
+def _keys(learned: Sequence[CorpusPart], general: Sequence[CorpusPart]) -> frozenset[int]:
+    """Keys of in-domain pairs; of either side where the model learns opposite directions."""
+    directions = [part.direction for part in (*learned, *general)]
+    targets = {one.target_language for one in directions}
+    opposite = any(one.source_language in targets for one in directions)
+    pairs = (pair for part in learned for pair in filled_pairs(part))
+    return held_out_keys(pairs, either_side=opposite)
 
 
 def _all_named(sets: Mapping[str, CorpusPart]) -> dict[str, CorpusPart]:

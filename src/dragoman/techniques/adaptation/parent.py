@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dragoman.saved.model import (
     read_config,
     weights_digest,
 )
+from dragoman.techniques.adaptation.domain_texts import TEXT_DIRECTORY
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import is_language_tag, spelling
@@ -35,6 +37,8 @@ class ParentModel:
     config: SavedConfig
     run: ExperimentConfig | None
     """The recipe of its run, if the path leads to one."""
+    home: Path | None = None
+    """The directory of that run."""
 
     @classmethod
     def open(cls, path: Path) -> ParentModel:
@@ -54,8 +58,10 @@ class ParentModel:
                 f"{path}: it reads sentences with those before them, and in-domain pairs are apart "
                 "from their documents; train a recipe with training.start_from instead"
             )
-        run = next(filter(None, map(_recipe_of, (path, directory.parent, home))), None)
-        return cls(path, config, run)
+        for place in (path, directory.parent, home):
+            if (run := _recipe_of(place)) is not None:
+                return cls(path, config, run, place)
+        return cls(path, config, None)
 
     @property
     def digest(self) -> str:
@@ -123,19 +129,32 @@ class ParentModel:
     def general_parts(self) -> list[CorpusPart]:
         """Its training text, as far as it still is where it was."""
         parts = [] if self.run is None else self.run.train_parts()
-        return [part for part in parts if _is_translated(part) and _is_there(part)]
+        found = map(self._found_again, parts)
+        return [part for part in found if _is_translated(part) and _is_there(part)]
 
     def general_dev_sets(self) -> dict[str, CorpusPart]:
         """Its dev sets by name, as far as they still are where they were."""
         sets = {} if self.run is None else self.run.dev_sets()
+        found = {name: self._found_again(part) for name, part in sets.items()}
         return {
             name.removeprefix("dev").removeprefix("_"): part
-            for name, part in sets.items()
+            for name, part in found.items()
             if _is_translated(part) and _is_there(part)
         }
 
+    def _found_again(self, part: CorpusPart) -> CorpusPart:
+        """A part with the copy of its text in the run, if that was moved with the run."""
+        if self.home is None or part.path is None or os.path.isfile(part.path):
+            return part
+        copy = self.home / TEXT_DIRECTORY / Path(part.path).name
+        is_copy = Path(part.path).parent.name == TEXT_DIRECTORY and copy.is_file()
+        return part.model_copy(update={"path": str(copy.absolute())}) if is_copy else part
+
     def values(self) -> dict[str, Any]:
-        """What a recipe takes from it: languages, model, search, scores and cleaning."""
+        """What a recipe takes from it: languages, model, search, scores, sampling of subwords.
+
+        Not cleaning: in-domain text may be in a script that was no text of the model's.
+        """
         values: dict[str, Any] = {
             "source_language": self.config.source_language,
             "target_language": self.config.target_language,
@@ -146,6 +165,8 @@ class ParentModel:
         if self.run is not None:
             scored = self.run.evaluation.model_dump(mode="json")
             values["evaluation"] |= {name: scored[name] for name in _EVALUATION}
+            if sampling := self.run.vocabulary.sampling:
+                values["vocabulary"] = {"sampling": sampling}
         return values
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
 from dragoman.core.text_tables import markdown_table, terminal_table
+from dragoman.evaluation.metrics import EvaluationConfig, MetricName, score_corpus
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
 from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
+from dragoman.techniques.adaptation.adaptation_recipe import REPLAY_TASK
 from dragoman.techniques.host import Host
+from dragoman.text.cleaning_report import CountedLines
 from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpus_part import CorpusPart, part_labels
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import Progress
@@ -24,6 +29,13 @@ from dragoman.validation import read_share
 
 REPORT_FILE = "adaptation.md"
 _FEWEST_FOR_INTERVALS = 10
+_METRICS = frozenset(["bleu", "chrf", "ter", "exact_match"])
+"""Metrics that compare a translation with its reference as text, and need nothing else."""
+_EXPLAINED = {
+    "held out": "held out (a side of them is in a dev or test set)",
+    "duplicate": "repeating an earlier one",
+}
+"""Reasons of cleaning in other words."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +219,7 @@ def _scores(
     before, after = found[0], found[-1]
     config = experiment.config
     evaluation = config.evaluation_of(part)
-    metrics = tuple(one for one in evaluation.metrics if one in {"bleu", "chrf", "ter"})
+    metrics = tuple(_telling(evaluation, references))
     evaluation = evaluation.model_copy(update={"metrics": metrics, "confidence_samples": 0})
     enough = len(pairs) >= _FEWEST_FOR_INTERVALS and not is_new
     direction = part.direction
@@ -227,6 +239,56 @@ def _scores(
             interval=interval,
             p_value=test.p_value if enough else None,
         )
+
+
+def _telling(
+    evaluation: EvaluationConfig, references: Sequence[Sequence[str]]
+) -> Iterator[MetricName]:
+    """The metrics of a set that its report shows.
+
+    BLEU is one of them only if the references score more than 0 by it themselves: where no line has
+    four tokens, it is 0 however good a translation is.
+    """
+    for metric in evaluation.metrics:
+        if metric == "bleu":
+            alone = evaluation.model_copy(update={"metrics": (metric,), "confidence_samples": 0})
+            (best,) = score_corpus(references[0], references, alone)
+            if best.value:
+                yield metric
+        elif metric in _METRICS:
+            yield metric
+
+
+def unlearned(experiment: Experiment) -> Iterator[str]:
+    """Notes on in-domain pairs that preparation dropped, or kept although a set has them."""
+    config = experiment.config
+    try:
+        found = experiment.prepared().report.parts
+    except SavedError:  # the prepared text was removed
+        return
+    labels = zip(part_labels(config.train_parts()), config.data.train, strict=True)
+    domain = [found[label] for label, part in labels if part.task != REPLAY_TASK and label in found]
+    pairs = sum(part.read for part in domain)
+    dropped = _counts(part.dropped for part in domain)
+    if lost := sum(dropped.values()):
+        reasons = ", ".join(
+            f"{count:,} {_EXPLAINED.get(name, name)}" for name, count in dropped.items()
+        )
+        yield f"{lost:,} of {pairs:,} in-domain pairs were not learned from: {reasons}"
+    held_out = _counts(part.noted for part in domain)["held out, kept"]
+    if 0 < held_out < pairs:
+        yield (
+            f"{held_out:,} of {pairs:,} in-domain pairs were learned from although a side of them "
+            "is in a dev or test set, whose score is the better for it"
+        )
+
+
+def _counts(findings: Iterable[Mapping[str, CountedLines]]) -> Counter[str]:
+    """How many pairs each of some findings is of, in all parts."""
+    found: Counter[str] = Counter()
+    for part in findings:
+        found.update({name: lines.count for name, lines in part.items()})
+    return found
 
 
 def _tags_of(model: Path) -> list[str]:

@@ -49,6 +49,10 @@ class TransformConfig(Config):
         """Whether a dev or test set may have it; one that draws then draws once for each line."""
         return not self.is_random
 
+    def for_sets(self) -> TransformConfig | None:
+        """What a dev set of the same text has in its place; None: nothing."""
+        return self if self.is_for_sets else None
+
     @property
     def needs_copy(self) -> bool:
         """Whether it works on text that is its own source, by a transform ``copy`` before it."""

@@ -53,6 +53,10 @@ class TagConfig(SharedTransform):
         tags = (*direction.tags, *self.symbols(direction))
         return direction.model_copy(update={"tags": tags})
 
+    def for_sets(self) -> TagConfig:
+        """The same tags, in front of every source."""
+        return self.model_copy(update={"share": 1.0})
+
     def reversed(self, direction: Direction) -> TagConfig:
         """The same tags, of which one that names the target language names the other."""
         return self.model_copy(update={"tags": reversed_tags(self.tags, direction)})
