@@ -11,6 +11,11 @@ from dragoman.text.corpus import read_pairs
 
 PO = 'msgid ""\nmsgstr "Language: ko\\n"\n\nmsgid "Save"\nmsgstr "저장"\n'
 
+XLIFF = (
+    '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f"><unit id="1"><segment>'
+    "<source>Save</source><target>Speichern</target></segment></unit></file></xliff>"
+)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -21,6 +26,7 @@ def folder(tmp_path: Path) -> Path:
         "noise.tsv": "number\ten\torigin\tko\n1\ta\tx\tc\n",
         "a.jsonl": '{"translation": {"en": "a", "de": "b"}}\n',
         "a.po": PO,
+        "a.xlf": XLIFF,
         "train.en": "a\n",
         "train.de": "b\n",
         "val.en": "v\n",
@@ -56,6 +62,7 @@ def texts(material: Material) -> tuple[str, str, str, str]:
         (["many.tsv"], {"source": "en", "target": "ko"}, ("en", "ko", "a", "c")),
         (["a.jsonl"], {}, ("en", "de", "a", "b")),
         (["a.po"], {}, ("en", "ko", "Save", "저장")),
+        (["a.xlf"], {}, ("en", "de", "Save", "Speichern")),
         (["a.po"], {"target": "kor"}, ("en", "kor", "Save", "저장")),
         (["train.en", "train.de"], {}, ("en", "de", "a", "b")),
         (["train.de", "train.en"], {}, ("de", "en", "b", "a")),
@@ -130,6 +137,45 @@ def test_two_files_that_each_have_both_sides_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=r"file has both sides; .* say --format plain"):
         find(folder, *names, **choices)
+
+
+@pytest.mark.parametrize(
+    "suffix",
+    ["json", "JSON", "json.gz", "strings", "xml", "yaml", "md", "html", "srt", "docx", "pptx"],
+)
+def test_two_documents_are_not_taken_for_lines(suffix: str, tmp_path: Path) -> None:
+    for language in ("en", "de"):
+        (tmp_path / f"{language}.{suffix}").write_text("{\n")
+    names = [f"en.{suffix}", f"de.{suffix}"]
+    sides = {"source": "en", "target": "de"}
+    with pytest.raises(ConfigError, match=r"en\.\S+: .* is a document, .*XLIFF, PO, TMX, TSV"):
+        find(tmp_path, *names, **sides)
+    with pytest.raises(ConfigError, match="is a document"):
+        find(tmp_path, *names)
+    assert find(tmp_path, *names, **sides, file_format="plain").source_language == "en"
+
+
+def test_two_spreadsheets_are_not_taken_for_lines(folder: Path) -> None:
+    (folder / "en.csv").write_text("a\n")
+    with pytest.raises(ConfigError, match=r"en\.csv: spreadsheets .*; or say --format plain"):
+        find(folder, "en.csv", "train.de", source="en", target="de")
+
+
+def test_a_document_in_a_held_out_set_is_not_taken_for_lines(folder: Path) -> None:
+    (folder / "en.html").write_text("a\n")
+    with pytest.raises(ConfigError, match=r"en\.html: .* is a document"):
+        find(folder, "train.en", "train.de", dev=["en.html", "val.de"])
+
+
+def test_lines_of_text_files_and_of_arabic_are_plain(folder: Path) -> None:
+    (folder / "train.arb").write_text("c\n")
+    assert texts(find(folder, "train.en", "train.arb")) == ("en", "arb", "a", "c")
+    (folder / "de.txt").write_text("b\n")
+    found = find(folder, "train.en", "de.txt", source="en", target="de")
+    assert texts(found) == ("en", "de", "a", "b")
+    (folder / "en.arb").write_text("{\n")
+    with pytest.raises(ConfigError, match="is a document"):
+        find(folder, "en.arb", "train.arb", source="en", target="de")
 
 
 def test_plain_files_may_have_the_suffix_of_another_format(folder: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.data import declared_language
 from dragoman.data.declared_language import declared_texts, warn_of_other_languages
+from dragoman.evaluation.languages import ForeignLines
 from dragoman.text.corpus_part import CorpusPart
 
 GERMAN = ["Zwei junge Männer spielen im Park Fußball.", "Die Kinder laufen heute zum Strand."]
@@ -45,7 +46,11 @@ def test_a_warning_names_part_file_share_and_language(
     warn_of_other_languages(parts)
     (message,) = caplog.messages
     assert message.startswith("half (")
-    assert "/half): 50% of its lines, declared as de, are in another language" in message
+    assert "/half): 50% of its lines, declared as de, seem to be in another language" in message
+    first = len(GERMAN) * 4 + 1
+    assert f"(line {first} '{ENGLISH[0]}', line {first + 1} " in message
+    assert message.count("line ") == 3
+    assert "; look at them, and remove those that are" in message
 
 
 @pytest.mark.parametrize(("share", "warned"), [(0.04, 3), (0.03, 0), (None, 0)])
@@ -56,7 +61,8 @@ def test_a_few_lines_are_no_reason_for_a_warning(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(declared_language, "wrong_language_share", lambda *_: share)
+    found = None if share is None else ForeignLines(share, ())
+    monkeypatch.setattr(declared_language, "foreign_lines", lambda *_: found)
     warn_of_other_languages(parts)
     assert len(caplog.messages) == warned
 
@@ -67,7 +73,7 @@ def test_what_cannot_be_judged_is_no_reason_for_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(declared_language, "why_not_judged", lambda _: "nobody knows it")
-    monkeypatch.setattr(declared_language, "wrong_language_share", lambda *_: None)
+    monkeypatch.setattr(declared_language, "foreign_lines", lambda *_: None)
     with caplog.at_level(logging.INFO):
         warn_of_other_languages(parts)
     assert {record.levelname for record in caplog.records} == {"INFO"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from echo_service import EchoService
 
-from dragoman.documents.file_translation import TranslatedFile, translate_file
+from dragoman.documents.file_translation import Flaw, TranslatedFile, translate_file
 from dragoman.translation.service.interface import (
     RefusedError,
     TextRequest,
@@ -145,6 +146,30 @@ def test_a_file_that_takes_too_long_is_refused() -> None:
     request = TextRequest("", "de", "en")
     with pytest.raises(RefusedError, match="full"):
         asyncio.run(translate_file(Full(), "a.txt", b"one", request, seconds=5))
+
+
+def test_flaws_of_translations_are_told_but_for_what_is_put_back() -> None:
+    class Flawed(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            found = await super().translate(requests, seconds=seconds)
+            return [self._flawed(one) for one in found]
+
+        def _flawed(self, one: TranslatedText) -> TranslatedText:
+            missing = {"One door": ("Tür",), "Run x-1": ("x-1",)}
+            sentences = []
+            for sentence in one.sentences:
+                (best,) = sentence.renderings
+                faults = ("repetition",) if "loop" in sentence.source else ()
+                flawed = replace(best, missing=missing.get(sentence.source, ()), faults=faults)
+                sentences.append(replace(sentence, renderings=(flawed,)))
+            return replace(one, sentences=tuple(sentences))
+
+    content = b"<p>One door<p>Run <code>x-1</code><p>A loop"
+    found = file("a.html", content, Flawed())
+    assert found.flaws == (Flaw("One door", ("Tür",)), Flaw("A loop", (), ("repetition",)))
+    assert file("a.html", content).flaws == ()
 
 
 def test_a_text_that_cannot_be_translated_stays_and_is_told() -> None:

@@ -10,6 +10,7 @@ from dragoman.core.errors import ConfigError, MissingExtraError, StorageError
 from dragoman.evaluation import languages
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
+    foreign_lines,
     identified,
     why_not_judged,
     wrong_language_share,
@@ -30,6 +31,7 @@ GERMAN = [
     "Geben Sie das Passwort Ihres Kontos ein.",
 ]
 CZECH = ["Dva mladí muži hrají v parku fotbal.", "Žena v červeném kabátě čte noviny."]
+THREE = ["Tri deti sú v parku"]
 SLOVAK = [
     "Ďakujeme vám, že ste dnes prišli, a budeme radi, ak sa sem čoskoro vrátite.",
     "Môžete ľahko zmeniť nastavenia svojho účtu, ak sa predtým prihlásite.",
@@ -70,10 +72,36 @@ def test_only_the_candidates_are_chosen_from() -> None:
 @pytest.mark.usefixtures("identifier")
 def test_a_text_counts_by_a_margin_and_a_translation_without() -> None:
     """A short line is often hardly likelier in a related language."""
-    short = ["Muži v parku hrajú", "Zadajte heslo", "Deti hrajú futbal.", "Tri deti"]
+    short = ["Muži v parku hrajú", "Kniha je na stole", "Deti hrajú futbal v parku.", *THREE]
     czech = ExpectedLanguage.of("cs", ["sk"])
     assert [czech.misses(line) for line in short] == [True] * 4
     assert wrong_language_share(short, "cs", ["sk"]) == 0.5
+
+
+@pytest.mark.usefixtures("identifier")
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [
+        ("en", ["Initializing", "Tap water", "Status light"]),
+        ("de", ["Farbmodus"]),
+        ("ja", ["两个年轻人"]),
+    ],
+)
+def test_lines_of_few_words_are_not_judged(language: str, lines: list[str]) -> None:
+    """They are taken for another language at random, though they are in that which is declared."""
+    expected = ExpectedLanguage.of(language)
+    assert all(expected.misses(line, languages.CLEAR_MARGIN) for line in lines)
+    assert wrong_language_share(lines, language) is None
+    assert wrong_language_share([*lines, "两个年轻人在公园里踢足球。"], language) == 1
+
+
+@pytest.mark.usefixtures("identifier")
+def test_lines_in_another_language_are_shown_with_their_places() -> None:
+    lines = [*GERMAN, "Tap water", *ENGLISH]
+    found = foreign_lines([(f"line {n}", line) for n, line in enumerate(lines, 1)], "de")
+    assert found is not None
+    assert (found.share, found.found[0][0]) == (0.5, "line 6")
+    assert found.examples == ", ".join(f"line {n} {lines[n - 1]!r}" for n in (6, 7, 8))
 
 
 @pytest.mark.usefixtures("identifier")
@@ -119,8 +147,8 @@ def test_the_sample_is_bounded_and_from_all_over_the_text() -> None:
     # Judging is the slow part: count it.
     judged: list[str] = []
     expected = ExpectedLanguage.of("de")
-    sample = languages._sample(text())
-    judged += [line for line in sample if expected.misses(line)]
+    sample = languages._sample(("", line) for line in text())
+    judged += [line for _, line in sample if expected.misses(line)]
     assert read == 10_000
     assert 2000 <= len(sample) < 4000
     assert len(judged) / len(sample) == pytest.approx(0.2, abs=0.001)

@@ -151,6 +151,23 @@ TARGETS: Mapping[str, Callable[[Path], Target]] = {
         as_files("a.po", long_lines(), within('msgid ""\nmsgstr ""\n\nmsgid "', '"\nmsgstr "b"\n')),
         tokens('msgid msgstr msgctxt msgid_plural msgstr[1] msgstr[ #~ #, #| #: "" " \\ \\n \\"'),
     ),
+    "xliff-pairs": _target(
+        "xliff-pairs",
+        partial(_format, ".xlf", ("", "")),
+        [seed("translated.xlf")],
+        as_files(
+            "a.xlf",
+            xml_bombs(),
+            [
+                _in("translated.xlf", b'<g id="1">b</g>', nested("<g>", "b", "</g>", 50_000)),
+                _in("translated.xlf", b"<target>B</target>", b"<target>B</target>" * 50_000),
+            ],
+        ),
+        (
+            *_XML_TOKENS,
+            *tokens("<trans-unit> </trans-unit> <source> <target> </target> <mrk> <x/>"),
+        ),
+    ),
     "trees": _target(
         "trees",
         _trees,

@@ -12,11 +12,18 @@ from dragoman.core.wording import named, shown
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
 from dragoman.text.language_codes import is_language_tag
+from dragoman.text.lines import COMPRESSIONS
 from dragoman.text.sides import language_of_file
 
 log = logging.getLogger(__name__)
 
 _SPREADSHEETS = {".csv", ".xlsx", ".xls", ".ods"}
+_NO_SPREADSHEETS = (
+    "spreadsheets and CSV are not read; save it as text separated by tabs (.tsv), in UTF-8 and "
+    "without quotation marks around the cells"
+)
+_LINES = {".txt"}  # of documents, those that are nothing but lines
+_ARABIC = ".arb"  # of strings of a program, and of Standard Arabic
 _SIDES = {"source", "target", "src", "tgt", "trg"}  # columns that are called after no language
 
 
@@ -129,11 +136,8 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
     except FormatError as error:
         if choice.format is not None:
             raise
-        if path.suffix.lower() in _SPREADSHEETS:
-            raise ConfigError(
-                f"{path}: spreadsheets and CSV are not read; save it as text separated by tabs "
-                "(.tsv), in UTF-8 and without quotation marks around the cells"
-            ) from error
+        if _suffix(path) in _SPREADSHEETS:
+            raise ConfigError(f"{path}: {_NO_SPREADSHEETS}") from error
         raise ConfigError(
             f"{path}: its suffix does not determine its format; name it with --format, or "
             f"{_what_to_give()}"
@@ -176,6 +180,8 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
                 f"{path}: a {form.name} file has both sides; {_what_to_give()}, and say --format "
                 "plain if their suffixes are of another format"
             )
+    if choice.format is None:
+        _refuse_documents(files)
     suffixes = [language_of_file(path) for path in files]
     ours = list(files)
     if suffixes[::-1] == [choice.source, choice.target]:
@@ -193,6 +199,37 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
         )
     paths = [str(path.absolute()) for path in ours]
     return CorpusPart(source=paths[0], target=paths[1]), (source, target)
+
+
+def _refuse_documents(files: Sequence[Path]) -> None:
+    """Refuse two files whose suffixes say that their lines are no sentences.
+
+    Raises:
+        ConfigError: one is a spreadsheet or a document.
+    """
+    from dragoman.documents.filetypes import DOCUMENT_FORMATS
+
+    documents = {suffix for form in DOCUMENT_FORMATS for suffix in form.suffixes} - _LINES
+    suffixes = [_suffix(path) for path in files]
+    if suffixes.count(_ARABIC) == 1:
+        documents.remove(_ARABIC)
+    for path, suffix in zip(files, suffixes, strict=True):
+        if suffix in _SPREADSHEETS:
+            raise ConfigError(
+                f"{path}: {_NO_SPREADSHEETS}; or say --format plain if each line is a sentence"
+            )
+        if suffix in documents:
+            raise ConfigError(
+                f"{path}: a {suffix} file is a document, whose lines are not sentences; give its "
+                "texts and their translations as XLIFF, PO, TMX, TSV or JSONL, or say --format "
+                "plain if each line is a sentence"
+            )
+
+
+def _suffix(path: Path) -> str:
+    """The suffix of a file, without that of its compression."""
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return plain.suffix.lower()
 
 
 def _known_format(path: Path, choice: Choice) -> Format | None:

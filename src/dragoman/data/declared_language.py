@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from dragoman.evaluation.languages import MUCH_FOREIGN, why_not_judged, wrong_language_share
+from dragoman.evaluation.languages import MUCH_FOREIGN, foreign_lines, why_not_judged
 from dragoman.text.corpus import kept_pairs
 from dragoman.text.corpus_part import CorpusPart
 
@@ -31,6 +31,8 @@ class DeclaredText:
     language: str
     share: float | None
     """Of its lines, 0 to 1; None if it cannot be told."""
+    examples: str = ""
+    """Some of the lines in another language, with their numbers."""
 
     @property
     def is_foreign(self) -> bool:
@@ -40,7 +42,8 @@ class DeclaredText:
     def __str__(self) -> str:
         return (
             f"{self.key} ({self.name}): {self.share or 0:.0%} of its lines, declared as "
-            f"{self.language}, are in another language; remove them, or correct target_language"
+            f"{self.language}, seem to be in another language ({self.examples}); look at them, and "
+            "remove those that are, or correct target_language"
         )
 
 
@@ -56,9 +59,10 @@ def declared_texts(parts: Mapping[str, CorpusPart]) -> Iterator[DeclaredText]:
     for key, part in parts.items():
         if not part.has_source:
             language = part.target_language or ""
-            lines = (pair.target for pair in islice(kept_pairs(part), _READ))
-            share = wrong_language_share(lines, language)
-            yield DeclaredText(key, part.name, language, share)
+            pairs = islice(kept_pairs(part), _READ)
+            found = foreign_lines(((f"line {one.line}", one.target) for one in pairs), language)
+            share, examples = (None, "") if found is None else (found.share, found.examples)
+            yield DeclaredText(key, part.name, language, share, examples)
 
 
 def warn_of_other_languages(parts: Mapping[str, CorpusPart]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -12,6 +12,7 @@ from dragoman.core.errors import DataError
 from dragoman.documents.filetypes import FileLanguages, OpenDocument, document_format
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_requests import detections, questions, with_kept
+from dragoman.documents.marked_text import MarkedText
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (
     RefusedError,
@@ -29,6 +30,18 @@ _TRIES = 30
 
 
 @dataclass(frozen=True)
+class Flaw:
+    """What is wrong with the translation of a sentence, which is written all the same."""
+
+    text: str
+    """The sentence."""
+    missing: tuple[str, ...] = ()
+    """The terms and copied strings that its translation should contain and does not."""
+    faults: tuple[str, ...] = ()
+    """What makes its translation degenerate: ``repetition``, ``length``."""
+
+
+@dataclass(frozen=True)
 class TranslatedFile:
     """A translated file."""
 
@@ -42,6 +55,8 @@ class TranslatedFile:
     """Of the text that was translated."""
     texts: int = 0
     """How many texts it has."""
+    flaws: tuple[Flaw, ...] = ()
+    """Sentences whose translations someone should look at, in the order of the file."""
 
 
 Untranslatable = Callable[[str, str], object]
@@ -102,6 +117,7 @@ async def translate_file(
         source=answers[0].source if answers else source,
         characters=sum(len(one.text) for one in asked),
         texts=len(asked),
+        flaws=tuple(_flaws(document.texts, answers)) if answers else (),
     )
 
 
@@ -132,6 +148,17 @@ def _written(content: bytes, document: OpenDocument, answers: Sequence[Translate
             for text, answer in zip(document.texts, answers, strict=True)
         ]
     )
+
+
+def _flaws(texts: Sequence[MarkedText], answers: Sequence[TranslatedText]) -> Iterator[Flaw]:
+    """What is wrong with the translations of a document."""
+    for text, answer in zip(texts, answers, strict=True):
+        kept = set(text.kept)  # is put back where it was, whatever a translation has of it
+        for one in answer.sentences:
+            best = one.renderings[0]
+            missing = tuple(name for name in best.missing if name not in kept)
+            if missing or best.faults:
+                yield Flaw(one.source, missing, best.faults)
 
 
 async def _translated(

@@ -21,14 +21,12 @@ from dragoman.documents.string_values import (
     string_pieces,
     without_stray,
 )
+from dragoman.text.formats.xliff import CODES, SHOWN_AS
 
-# Codes with what they stand for in them, or no content.
-_CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
 _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
 _PARTNERS = ("rid", "i", "id", "startRef")
 _TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
 """The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
-_WORDS = ("equiv-text", "equiv", "disp")
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
 
 
@@ -120,7 +118,7 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
     while index < len(tokens):
         token = tokens[index]
         name = token.name.rpartition(":")[2]
-        if token.kind in ("open", "empty") and (name in _CODES or _is_kept(token)):
+        if token.kind in ("open", "empty") and (name in CODES or _is_kept(token)):
             end = elements.ends.get(index, index)
             raw = "".join(one.raw for one in tokens[index : end + 1])
             if index in pairs:
@@ -146,7 +144,7 @@ def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> Marku
     inner = "".join(html.unescape(one.raw) for one in content if one.kind == "text")
     if _is_kept(token):
         return MarkupPiece("atom", raw, token.name, " ".join(inner.split()))
-    shown = (html.unescape(token.attributes.get(name, "")) for name in _WORDS)
+    shown = (html.unescape(token.attributes.get(name, "")) for name in SHOWN_AS)
     for text in (*shown, inner):
         if filled_in(text) == [(0, len(text))] and not text.startswith("&"):
             return MarkupPiece("atom", raw, token.name, text)

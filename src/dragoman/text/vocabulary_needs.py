@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from dragoman.text.extension import Growth, growth, without_tags
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, VocabularyConfig
@@ -30,6 +31,28 @@ _NEARLY_ALL = 0.95
 _MOST_PAIRS = 50_000  # enough to tell, in seconds
 _SHOWN_CHARACTERS = 10
 _SPACE = "\u2581"
+
+
+class Unknown(NamedTuple):
+    """What a vocabulary cannot spell of some lines."""
+
+    pieces: int
+    """Unknown ones."""
+    lines: list[str]
+    """Those that have any."""
+
+    @classmethod
+    def of(cls, lines: Sequence[str], vocabulary: Vocabulary) -> Unknown:
+        """What a vocabulary cannot spell of these lines.
+
+        If that is anything in a dev or test set, bytes should spell it (``byte_fallback``): so says
+        the doctor, and ``dragoman init`` decides by it.
+        """
+        encoded = vocabulary.encode_batch(lines)
+        return cls(
+            sum(ids.count(UNK) for ids in encoded),
+            [line for line, ids in zip(lines, encoded, strict=True) if UNK in ids],
+        )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError
 from xml.parsers.expat import errors as expat_errors
 
-from defusedxml.common import DefusedXmlException
+from defusedxml.common import DefusedXmlException, DTDForbidden
 from defusedxml.ElementTree import iterparse
 
 from dragoman.core.errors import DataError
@@ -19,23 +19,34 @@ _NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
 _LONGEST_PART = 2**24  # bytes
 
 
-def each_part(path: Path, names: Collection[str]) -> Iterator[Element]:
+def each_part(
+    path: Path,
+    names: Collection[str],
+    *,
+    starts: Collection[str] = (),
+    allows_doctype: bool = True,
+) -> Iterator[Element]:
     """The elements of some names, in constant memory: each is freed when the next is requested.
 
     Args:
         path: the file, compressed or not.
         names: of the elements, without namespaces.
+        starts: names of elements that are returned when they begin, with their attributes only.
+        allows_doctype: whether the file may have a document type.
 
     Raises:
         DataError: the file is missing or damaged, not well-formed, declares entities, or goes on
-            without end between two of the elements.
+            without end between two of the elements; or it has a document type.
     """
     with open_bytes(path) as stream:
         bounded, body = _Bounded(stream, path), None
         try:
-            for event, element in iterparse(bounded, events=("start", "end")):
+            events = iterparse(bounded, events=("start", "end"), forbid_dtd=not allows_doctype)
+            for event, element in events:
                 name = local(element)
-                if event == "start" and name == "body":
+                if event == "start" and name in starts:
+                    yield element
+                elif event == "start" and name == "body":
                     body = element
                 elif event == "end" and name in names:
                     bounded.begin()
@@ -49,6 +60,10 @@ def each_part(path: Path, names: Collection[str]) -> Iterator[Element]:
             raise DataError(
                 f"{path}:{error.position[0]}: not XML ({reason}); export it again"
             ) from error
+        except DTDForbidden as error:
+            raise DataError(
+                f"{path}: has a document type, which is not read for safety; export it without"
+            ) from error
         except DefusedXmlException as error:
             raise DataError(
                 f"{path}: declares XML entities, which are not read for safety; "
@@ -56,7 +71,7 @@ def each_part(path: Path, names: Collection[str]) -> Iterator[Element]:
             ) from error
         except (LookupError, ValueError) as error:
             raise DataError(
-                f"{path}: declares an encoding that is not read ({error}); export it as UTF-8"
+                f"{path}: declares an encoding that is not read ({error!s:.80}); export it as UTF-8"
             ) from error
 
 

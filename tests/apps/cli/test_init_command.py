@@ -69,6 +69,21 @@ def test_from_a_text_to_a_run(
 
 
 @pytest.mark.usefixtures("fast")
+def test_what_init_writes_needs_no_advice_of_the_doctor(
+    text: Path, many: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    config, dev = tmp_path / "my.yaml", tmp_path / "dev.tsv"
+    dev.write_text("en\tde\nfive …\tfünf …\n" * 2, encoding="utf-8")
+    sides = ("--source", "en", "--target", "de", "--output", config)
+    assert dragoman("init", many, "--dev", dev, *sides).code == 0
+    assert read_experiment(config).vocabulary.byte_fallback
+    written = config.read_text(encoding="utf-8")
+    assert "# dev or test has characters that the training text lacks" in written
+    found = json.loads(dragoman("doctor", config, "--json").out)["findings"]
+    assert not [one for one in found if "byte_fallback" in one["text"]]
+
+
+@pytest.mark.usefixtures("fast")
 def test_sets_that_are_given_are_not_split_off(
     text: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:

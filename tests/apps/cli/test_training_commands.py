@@ -329,6 +329,19 @@ def test_the_average_is_the_mean_of_the_last(
     assert dragoman("translate", output, stdin=b"seven\n").code == 0
 
 
+def test_an_average_of_fewer_checkpoints_than_wanted_is_warned_about(
+    trained: Path, dragoman: CommandLine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    count = len(checkpoints(trained))
+    assert dragoman("average", trained, "--last", count, "--output", tmp_path / "all").code == 0
+    assert not caplog.messages
+    outcome = dragoman("average", trained, "--last", count + 5, "--output", tmp_path / "more")
+    assert outcome.code == 0
+    (warning,) = caplog.messages
+    assert f"than the {count + 5} to average, so {count} were averaged" in warning
+    assert "training.keep_checkpoints" in warning
+
+
 def test_an_average_overwrites_nothing(
     trained: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:

@@ -76,6 +76,33 @@ def test_a_text_that_cannot_be_translated_stays_and_is_listed(
     assert lines[2] != "{name} d e"
 
 
+def test_missing_terms_are_reported(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text("".join(f"a b {'c ' * count}\n\n" for count in range(1, 8)), encoding="utf-8")
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("a b\t北\n", encoding="utf-8")  # which the vocabulary does not have
+    outcome = call("translate", model, path, "--glossary", terms, "--json")
+    assert outcome.code == 0, outcome.err
+    (found,) = json.loads(outcome.out)["documents"]
+    assert [one["terms"] for one in found["missing"]] == [["北"]] * 7
+    assert found["missing"][0]["text"] == "a b c"
+    assert len(caplog.messages) == 6
+    assert caplog.messages[0] == f"{path}: 'a b c': the translation lacks '北'; check it"
+    assert caplog.messages[5].startswith(f"{path}: 2 more like these; --json")
+
+
+def test_degenerate_translations_are_reported(
+    model: Path, document: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    outcome = call("translate", model, document, "--degenerate", "keep", "--json")
+    (found,) = json.loads(outcome.out)["documents"]
+    assert found["missing"] == []
+    assert found["faults"][0] == {"text": "a b c", "faults": ["repetition"]}
+    assert f"{document}: 'a b c': the translation repeats itself; check it" in caplog.messages
+
+
 def test_several_documents_go_into_a_directory(model: Path, document: Path) -> None:
     other = document.with_name("page.html")
     other.write_text("<p>1</p>", encoding="utf-8")

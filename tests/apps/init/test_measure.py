@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+from pathlib import Path
+
 import pytest
 
-from dragoman.apps.init.measure import EncodedSample, measure_speed
+from dragoman.apps.init.look import look_at
+from dragoman.apps.init.measure import EncodedSample, encode, measure_speed
 from dragoman.apps.init.sizes import SIZES
 from dragoman.core.errors import DataError
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
+
+
+@pytest.mark.parametrize(("added", "spells_bytes"), [("", False), ("…", True), ("😀", True)])
+@pytest.mark.parametrize("side", [0, 1])
+def test_bytes_spell_what_the_text_lacks_of_the_held_out_sets(
+    added: str, spells_bytes: bool, side: int, tmp_path: Path
+) -> None:
+    syllables = [f"{consonant}{vowel}" for consonant in "bdfgk" for vowel in "aio"]
+    lines = [f"{''.join(one)} {''.join(reversed(one))}" for one in permutations(syllables, 3)]
+    text = "".join(f"{line}\t{line}\n" for line in lines)
+    (tmp_path / "text.tsv").write_text(f"en\tde\n{text}")
+    part = CorpusPart(path=str(tmp_path / "text.tsv"), source="en", target="de")
+    facts, sample = look_at(part, ("en", "de"), [[], []])
+    held_out = [lines[0], lines[1]]
+    held_out[side] += added
+    pairs = [Pair(lines[5], lines[6], 1), Pair(held_out[0], held_out[1], 2)]
+    encoded = encode(facts, sample, pairs)
+    assert encoded.config.byte_fallback == spells_bytes
+    found = encoded.vocabularies[side].encode(held_out[side])
+    assert encoded.vocabularies[side].decode(found) == held_out[side]
+    assert not encode(facts, sample).config.byte_fallback
 
 
 def test_lines_that_are_all_too_long_are_told() -> None:

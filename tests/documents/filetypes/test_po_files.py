@@ -161,6 +161,38 @@ def test_ascii_becomes_utf8_where_the_translation_is_none() -> None:
     assert found.endswith('msgstr "ä"\n')
 
 
+FIELD = '"Content-Type: text/plain; charset=UTF-8\\n"\n'
+ENTRY = 'msgid "a"\nmsgstr ""\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", f'msgid ""\nmsgstr {FIELD}\n'),
+        ("# Copyright\n", f'msgid ""\nmsgstr {FIELD}\n# Copyright\n'),
+        (
+            'msgid ""\nmsgstr "Language: de\\n"\n\n',
+            f'msgid ""\nmsgstr ""\n"Language: de\\n"\n{FIELD}\n',
+        ),
+        (
+            'msgid ""\nmsgstr ""\n"Content-Type: text/plain\\n"\n"Language: de\\n"\n\n',
+            f'msgid ""\nmsgstr ""\n{FIELD}"Language: de\\n"\n\n',
+        ),
+    ],
+    ids=["no header", "no header but a comment", "no field", "no charset"],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_catalogue_without_an_encoding_says_that_of_a_translation(
+    before: str, after: str, newline: str
+) -> None:
+    content = (before + ENTRY).replace("\n", newline)
+    found = translated("a.po", content, by=lambda _: "ä")
+    entry = ENTRY.replace('msgstr ""', 'msgstr "ä"').replace("msgid", "#, fuzzy\nmsgid")
+    assert found == (after + entry).replace("\n", newline)
+    assert polib.pofile(found)[0].msgstr == "ä"
+    assert "charset" not in translated("a.po", content)
+
+
 def test_messages_of_icu() -> None:
     entry = '\nmsgid "{n, plural, one {# file} other {# files}}"\nmsgstr ""\n'
     found = translated("a.po", HEADER + entry, "pl")

@@ -219,6 +219,8 @@ class TestTmx:
     def test_an_unknown_encoding(self, tmp_path: Path) -> None:
         text = tmx([("a", "b")]).replace("UTF-8", "klingon")
         assert "declares an encoding that is not read" in fails(write(tmp_path, "a.tmx", text))
+        endless = text.replace("klingon", "k" * 100_000)
+        assert len(fails(write(tmp_path, "b.tmx", endless))) < 200
 
     def test_a_unit_without_end_is_refused_before_memory_is(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -60,6 +60,15 @@ class Calibrated(FakeTranslator):
         return [replace(one, confidence=0.9) for one in found]
 
 
+class Flawed(FakeTranslator):
+    """Lacks a term in everything, and loses marks too."""
+
+    def _translated(self, line: str, prefix: str, nbest: int) -> list[Translation]:
+        found = super()._translated(line, prefix, nbest)
+        missing = (line.removeprefix("<2en> "),)
+        return [replace(one, text="worse", missing=missing, faults=("length",)) for one in found]
+
+
 def system(pair: str, translator: FakeTranslator) -> FakeSystem:
     found = FakeSystem(pair)
     found.translator = translator
@@ -114,6 +123,25 @@ def test_what_is_empty_in_the_pivot_language_stays_empty() -> None:
     one, two = system("de-en", SaysNothing()), FakeSystem("en-fr")
     found = answered(TextRequest("Das Haus steht.", "fr", "de"), one, two)
     assert (found.text, two.translator.calls) == ("", [[""]])
+
+
+def test_what_a_translation_lacks_and_its_faults_are_told() -> None:
+    flawed = system("de-en", Flawed())
+    found = answered(TextRequest("Haus. Gebäude.", "en", "de"), flawed)
+    best = [one.renderings[0] for one in found.sentences]
+    assert [(one.text, one.missing, one.faults) for one in best] == [
+        ("worse", ("Haus.",), ("length",)),
+        ("worse", ("Gebäude.",), ("length",)),
+    ]
+
+
+def test_a_translation_made_of_pieces_has_the_faults_of_all() -> None:
+    flawed = system("de-en", Flawed())
+    found = answered(TextRequest("Das Haus {name} ein Haus {name} das Haus", "en", "de"), flawed)
+    (best,) = found.sentences[0].renderings
+    assert best.text == "worse {name} worse {name} worse"
+    assert best.missing == ("Das Haus", "ein Haus", "das Haus")
+    assert best.faults == ("length",)
 
 
 def test_two_systems_have_no_confidence_together() -> None:

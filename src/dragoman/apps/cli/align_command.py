@@ -59,10 +59,10 @@ def align_words(
 ) -> None:
     """Print which words of each pair translate each other, in Pharaoh format: 0-0 1-2 2-1.
 
-    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files, source
-    first; words are what stands between spaces, counted from 0.  They are aligned by the attention
-    of MODEL, a model or run directory, or, without MODEL, by an aligner that learns from FILES
-    alone.
+    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
+    source first; words are what stands between spaces, counted from 0.  They are aligned by the
+    attention of MODEL, a model or run directory, or, without MODEL, by an aligner that learns from
+    FILES alone.
     Each pair gives one line, in order; a pair with an empty side gives an empty one.
 
     \b

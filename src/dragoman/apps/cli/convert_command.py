@@ -50,7 +50,7 @@ def convert(
 ) -> None:
     """Convert the pairs of INPUT to the format of OUTPUT: TSV, JSONL or two plain files.
 
-    INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
+    INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
     source first; so is OUTPUT.  All pairs are written unchanged and in order, empty ones too.  The
     suffix .gz, .xz or .zst compresses OUTPUT.  Existing files are never replaced.
 

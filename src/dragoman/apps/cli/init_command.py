@@ -59,7 +59,7 @@ def init(
 ) -> None:
     """Write a configuration with a model that fits the text in FILES and the time.
 
-    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
+    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
     source first, such as train.en train.de.  Examines the text, measures training speed on this
     machine, and explains each chosen value in a comment.  Dev and test sets that are not given are
     split off into a folder beside the configuration.

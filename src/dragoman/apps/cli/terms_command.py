@@ -98,10 +98,10 @@ if TYPE_CHECKING:
 def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options: Any) -> None:
     """Find terms and their translations in parallel text: a candidate glossary.
 
-    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files, source
-    first.  Their words are aligned by the attention of MODEL, a model or run directory, or, without
-    MODEL, by an aligner that learns from FILES alone.  Candidates are ranked by C-value; check them
-    before you use them with 'dragoman translate --glossary'.
+    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
+    source first.  Their words are aligned by the attention of MODEL, a model or run directory, or,
+    without MODEL, by an aligner that learns from FILES alone.  Candidates are ranked by C-value;
+    check them before you use them with 'dragoman translate --glossary'.
 
     \b
     Examples:

@@ -140,8 +140,8 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
     """Create a model whose weights are the mean of several checkpoints.
 
     \b
-    Examples: the last ten of a run; two checkpoints by name
-      dragoman average runs/my --last 10 --output models/my
+    Examples: the last five of a run; two checkpoints by name
+      dragoman average runs/my --last 5 --output models/my
       dragoman average runs/my/checkpoints/step-00{1000,2000} --output models/my
     """
     from dragoman.apps.checkpoint_averaging import average_models

@@ -17,12 +17,14 @@ from dragoman.apps.cli.document_places import DocumentPlaces, named_document
 from dragoman.apps.cli.options import STREAM, check_description, check_no_input
 from dragoman.apps.cli.search_checks import check_read
 from dragoman.apps.cli.system_options import described
+from dragoman.apps.cli.translated_lines import worded_faults
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.wording import shown
 
 if TYPE_CHECKING:
-    from dragoman.documents.file_translation import TranslatedFile
+    from dragoman.documents.file_translation import Flaw, TranslatedFile
     from dragoman.saved.system import TranslationSystem
     from dragoman.translation.service.interface import Pairing, RefusedError
     from dragoman.translation.service.model_service import ModelService
@@ -33,6 +35,8 @@ _SECONDS = 24 * 3600.0
 """For a part of a document, however slow the model is."""
 _SHOWN = 60
 """Characters of a text that messages show."""
+_WARNED = 5
+"""Flawed translations of a document that are warned of one by one."""
 _LINES_ONLY = {
     "inputs": "--input",
     "prefix": "--prefix",
@@ -194,6 +198,16 @@ class _Done:
             "untranslated": [
                 {"text": text, "reason": reason} for text, reason in self.untranslated
             ],
+            "missing": [
+                {"text": one.text, "terms": list(one.missing)}
+                for one in self.file.flaws
+                if one.missing
+            ],
+            "faults": [
+                {"text": one.text, "faults": list(one.faults)}
+                for one in self.file.flaws
+                if one.faults
+            ],
         }
 
 
@@ -296,6 +310,7 @@ async def _translate_one(
             likely_source=likely,
             untranslatable=report,
         )
+    _warn_of_flaws(document, file.flaws)
     output = places.output(document, target)
     places.write(output, file.content)
     seconds = time.monotonic() - begin
@@ -305,6 +320,28 @@ async def _translate_one(
             f"{named_document(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}: {output}"
         )
     return _Done(document, output, file, target, seconds, untranslated)
+
+
+def _warn_of_flaws(document: Path, flaws: Sequence[Flaw]) -> None:
+    """Say which translations someone should look at: the first ones, and how many more."""
+    for one in flaws[:_WARNED]:
+        found = []
+        if one.missing:
+            found.append(f"lacks {', '.join(map(shown, one.missing))}")
+        if one.faults:
+            found.append(worded_faults(one.faults))
+        log.warning(
+            "%s: %r: the translation %s; check it",
+            named_document(document),
+            one.text[:_SHOWN],
+            " and ".join(found),
+        )
+    if len(flaws) > _WARNED:
+        log.warning(
+            "%s: %s more like these; --json lists all of them",
+            named_document(document),
+            f"{len(flaws) - _WARNED:,}",
+        )
 
 
 def _explained(document: Path, error: RefusedError) -> ConfigError | DataError:

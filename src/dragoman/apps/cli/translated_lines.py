@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,9 +107,17 @@ def warned_of_faults(translated: Iterable[list[Translation]]) -> Iterator[list[T
     """Pass translations on, and warn of those that are degenerate all the same."""
     for number, translations in enumerate(translated, 1):
         if faults := translations[0].faults:
-            what = " and ".join(_FAULTS[fault] for fault in faults)
-            log.warning("line %d: the translation %s; check it", number, what)
+            log.warning("line %d: the translation %s; check it", number, worded_faults(faults))
         yield translations
+
+
+def worded_faults(faults: Sequence[str]) -> str:
+    """What a degenerate translation does, as a predicate.
+
+    Args:
+        faults: those of the translation, at least one.
+    """
+    return " and ".join(_FAULTS[fault] for fault in faults)
 
 
 class Refusals:

@@ -290,9 +290,9 @@ def score(
     symbol, separated by a tab; the perplexity of all lines goes to standard error.  A language
     model reads no SOURCE and scores TARGET by itself.
 
-    With --filter, the pairs are one file with both sides (TSV with a header, JSONL, TMX, PO) or two
-    plain files.  They are scored in both directions (dual conditional cross-entropy), shard by
-    shard; the same command resumes, and with another --keep or --above it reuses the scores.
+    With --filter, the pairs are one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF)
+    or two plain files.  They are scored in both directions (dual conditional cross-entropy), shard
+    by shard; the same command resumes, and with another --keep or --above it reuses the scores.
 
     \b
     Examples:

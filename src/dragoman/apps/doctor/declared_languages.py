@@ -10,7 +10,12 @@ from dragoman.apps.doctor.findings import Finding, ok, warning
 from dragoman.apps.doctor.text_checks import Texts
 from dragoman.core.errors import DataError
 from dragoman.data.declared_language import declared_texts
-from dragoman.evaluation.languages import MUCH_FOREIGN, why_not_judged, wrong_language_share
+from dragoman.evaluation.languages import (
+    FEWEST_WORDS,
+    MUCH_FOREIGN,
+    foreign_lines,
+    why_not_judged,
+)
 from dragoman.recipe import ExperimentConfig
 
 
@@ -24,13 +29,15 @@ def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]
     for (side, language), lines in _lines(config, texts).items():
         if (reason := why_not_judged(language)) is not None:
             unchecked[reason.partition("; it knows")[0]] = None
-        elif (share := wrong_language_share(lines, language)) is None:
-            unchecked[f"{side} text in {language} has no letters"] = None
-        elif share > MUCH_FOREIGN:
+        elif (found := foreign_lines(lines, language)) is None:
+            text = f"{side} text in {language} has no line of {FEWEST_WORDS} words or more"
+            unchecked[text] = None
+        elif found.share > MUCH_FOREIGN:
             yield warning(
                 "language",
-                f"{share:.0%} of the {side} lines declared as {language} are in another language; "
-                f"remove them, or correct {side}_language",
+                f"{found.share:.0%} of the {side} lines declared as {language} seem to be in "
+                f"another language ({found.examples}); look at them, and remove those that are, or "
+                f"correct {side}_language",
             )
         else:
             fine[language] = None
@@ -57,14 +64,15 @@ def _check_alone(
                     unchecked[reason.partition("; it knows")[0]] = None
 
 
-def _lines(config: ExperimentConfig, texts: Texts) -> dict[tuple[str, str], list[str]]:
-    """Pairs of the sample by side and declared language, as far as there are any."""
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+def _lines(config: ExperimentConfig, texts: Texts) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """The sample's lines with their places, by side and declared language, if there are any."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     alone = {part.name for part in config.train_parts() if not part.has_source}
     for example, _ in texts.sample:
         if example.origin.part in alone:
             continue
+        place = f"{example.origin.part} line {example.line}"
         if config.model.reads_source and example.source:
-            found["source", example.source_language].append(example.source)
-        found["target", example.target_language].append(example.target)
+            found["source", example.source_language].append((place, example.source))
+        found["target", example.target_language].append((place, example.target))
     return dict(found)

@@ -18,7 +18,7 @@ from dragoman.text.cleaning import normalize
 from dragoman.text.extension import extend_vocabularies, extensible
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
-from dragoman.text.vocabulary_needs import vocabulary_needs
+from dragoman.text.vocabulary_needs import Unknown, vocabulary_needs
 from dragoman.text.vocabulary_training import train_weighted_vocabularies
 from dragoman.validation import too_long
 
@@ -100,16 +100,13 @@ def _vocabularies(config: ExperimentConfig, texts: Texts, parent: Parent | None)
 
 def _check_coverage(name: str, pairs: list[Pair], vocabularies: Vocabularies) -> Iterator[Finding]:
     for side, vocabulary in zip(("source", "target"), vocabularies, strict=True):
-        lines = [getattr(pair, side) for pair in pairs]
-        encoded = vocabulary.encode_batch(lines)
-        unknown = sum(ids.count(UNK) for ids in encoded)
-        if not unknown:
+        unknown = Unknown.of([getattr(pair, side) for pair in pairs], vocabulary)
+        if not unknown.pieces:
             continue
-        affected = [line for line, ids in zip(lines, encoded, strict=True) if UNK in ids]
         yield warning(
             "vocabulary",
-            f"{name}: {unknown:,} unknown pieces in {len(affected):,} {side} lines "
-            f"({_unknown_characters(affected, vocabulary)}); more training text or "
+            f"{name}: {unknown.pieces:,} unknown pieces in {len(unknown.lines):,} {side} lines "
+            f"({_unknown_characters(unknown.lines, vocabulary)}); more training text or "
             "vocabulary.byte_fallback: true would cover them",
         )
 

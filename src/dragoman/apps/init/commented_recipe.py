@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dragoman.apps.init.choose import Pieces, Plan
 from dragoman.apps.init.look import Facts
-from dragoman.apps.init.sizes import SIZES, script_names, shares_scripts
+from dragoman.apps.init.sizes import MANY_CHARACTERS, SIZES, script_names, shares_scripts
 from dragoman.core.config import to_yaml
 from dragoman.evaluation.metrics import BleuTokenizer, installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
@@ -128,8 +128,7 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
         "vocabulary.size": f"for {facts.target.length:,} characters of target text; a larger one "
         "has too few examples of each piece",
         "vocabulary.joint": _about_scripts(facts),
-        "vocabulary.byte_fallback": f"the text has {_different(facts):,} different characters: "
-        "those it lacks are spelt in bytes",
+        "vocabulary.byte_fallback": _about_bytes(chosen),
         "vocabulary.character_coverage": "the rarest characters are spelt in bytes",
         "vocabulary.sampling": "BPE-dropout: every epoch splits words differently; 0 turns it off",
         "model": _about_size(chosen),
@@ -175,8 +174,13 @@ def _about_scripts(facts: Facts) -> str:
     )
 
 
-def _different(facts: Facts) -> int:
-    return max(facts.source.characters, facts.target.characters)
+def _about_bytes(chosen: Chosen) -> str:
+    different = max(side.characters for side in (chosen.facts.source, chosen.facts.target))
+    if different > MANY_CHARACTERS:
+        return f"the text has {different:,} different characters: those it lacks are spelt in bytes"
+    if chosen.vocabulary.character_coverage < 1:
+        return "characters that have no piece are spelt in bytes"
+    return "dev or test has characters that the training text lacks: they are spelt in bytes"
 
 
 def _about_size(chosen: Chosen) -> str:

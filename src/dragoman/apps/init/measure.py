@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from dragoman.data.grouping import group_by_length
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_needs import Unknown
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig
 
@@ -36,14 +38,36 @@ class EncodedSample:
     targets: list[list[int]]
 
 
-def encode(facts: Facts, sample: Sequence[Pair]) -> EncodedSample:
+def encode(facts: Facts, sample: Sequence[Pair], held_out: Sequence[Pair] = ()) -> EncodedSample:
     """Train the vocabulary, a smaller one if the text is too small for the one planned.
+
+    Args:
+        facts: of the text.
+        sample: of its pairs.
+        held_out: pairs of the dev and test sets; bytes spell what the text lacks of them.
 
     Raises:
         ConfigError: the text allows none.
     """
+    encoded = _encoded(plan_vocabulary(facts), sample)
+    if not encoded.config.byte_fallback and _is_lacking(encoded.vocabularies, held_out):
+        with suppress(ConfigError):  # the text is too small for bytes
+            return _encoded(plan_vocabulary(facts, is_lacking=True), sample)
+    return encoded
+
+
+def _is_lacking(vocabularies: Vocabularies, pairs: Sequence[Pair]) -> bool:
+    """Whether some pairs have what the vocabularies cannot spell."""
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return any(
+        Unknown.of(lines, vocabulary).pieces
+        for lines, vocabulary in zip(sides, vocabularies, strict=True)
+    )
+
+
+def _encoded(wanted: VocabularyConfig, sample: Sequence[Pair]) -> EncodedSample:
     problem: ConfigError | None = None
-    for config in smaller_vocabularies(plan_vocabulary(facts)):
+    for config in smaller_vocabularies(wanted):
         try:
             vocabularies = train_vocabularies(sample, config, seed=1)
         except ConfigError as error:

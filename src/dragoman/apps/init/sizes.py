@@ -46,7 +46,9 @@ _SIZE_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24
 _PIECES, _CHARACTERS, _GROWTH = 8000, 1.8e6, 0.6
 _BYTES = 256
 _SPECIAL = 4
-_MANY_CHARACTERS = 300  # different ones; an alphabet with punctuation has fewer
+MANY_CHARACTERS = 300
+"""Different ones, from which on bytes spell those that the text lacks; an alphabet with punctuation
+has fewer."""
 _VERY_MANY_CHARACTERS = 2000
 _SHARED = 0.5
 
@@ -56,11 +58,16 @@ def shares_scripts(facts: Facts) -> bool:
     return overlap(facts.source.scripts, facts.target.scripts) >= _SHARED
 
 
-def plan_vocabulary(facts: Facts) -> VocabularyConfig:
-    """The vocabulary for a text; it may still be larger than a small text allows."""
+def plan_vocabulary(facts: Facts, *, is_lacking: bool = False) -> VocabularyConfig:
+    """The vocabulary for a text; it may still be larger than a small text allows.
+
+    Args:
+        facts: of the text.
+        is_lacking: whether the text lacks characters that are to be translated.
+    """
     sides = (facts.source, facts.target)
     different = max(side.characters for side in sides)
-    byte_fallback = different > _MANY_CHARACTERS
+    byte_fallback = is_lacking or different > MANY_CHARACTERS
     length = sum(side.length for side in sides) / len(sides)
     wanted = _PIECES * (length / _CHARACTERS) ** _GROWTH
     # Room for pieces of several characters in addition to single characters.

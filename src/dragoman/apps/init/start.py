@@ -77,7 +77,7 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
     with atomic_directory(folder) if folder else nullcontext() as place:
         text = _split_off(material, place, folder) if place and folder else _as_given(material)
         tell("measuring training speed on it")
-        encoded = measure.encode(text.facts, text.sample)
+        encoded = measure.encode(text.facts, text.sample, [*text.dev, *text.test])
         pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
         plan, speed = _planned(text.facts, encoded, pieces, minutes)
     chosen = Chosen(

@@ -27,6 +27,7 @@ _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\s](?:[^;]*[
 _MOST_FORMS = 10
 _NO_CHARSET = "CHARSET"
 """In templates, where the encoding is not chosen yet."""
+_CONTENT_TYPE = ("Content-Type", "text/plain; charset=UTF-8")
 _WIDTH = 80
 
 
@@ -52,7 +53,8 @@ class PoFile(DocumentFormat):
         check_target(fields.get("language"), languages)
         source = agreed_source(fields.get("x-source-language"), languages)
         catalogue = _Catalogue(text, entries, header, fields, languages)
-        return _PoDocument(text, encoding, list(catalogue.slots()), source_language=source)
+        kind = _PoDocument if declared else _OpenPoDocument
+        return kind(text, encoding, list(catalogue.slots()), source_language=source)
 
 
 class _PoDocument(SplicedDocument):
@@ -66,6 +68,25 @@ class _PoDocument(SplicedDocument):
         except UnicodeEncodeError:
             joined = re.sub(r"(?i)(charset=\s*)[\w.:-]+", r"\1UTF-8", joined, count=1)
             return CharacterEncoding("utf-8").encode(joined, is_markup=False)
+
+
+class _OpenPoDocument(_PoDocument):
+    """A catalogue that says no encoding: it does as soon as it has more than ASCII."""
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """See :meth:`SplicedDocument.joined`."""
+        joined = super().joined(translations)
+        if all(one.isascii() for one in translations):
+            return joined
+        newline = "\r\n" if "\r\n" in joined else "\n"
+        entries = read_entries(joined)
+        if not entries or entries[0].msgid.value:
+            header = po_string("msgstr", _with_field("", *_CONTENT_TYPE), _WIDTH, newline)
+            return f'msgid ""{newline}{header}{newline}{newline}{joined}'
+        string = entries[0].msgstr[0]
+        value = _with_field(string.value, *_CONTENT_TYPE)
+        header = po_string("msgstr", value, _WIDTH, newline)
+        return f"{joined[: string.start]}{header}{joined[string.stop :]}"
 
 
 class _Catalogue:

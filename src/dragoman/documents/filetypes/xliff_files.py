@@ -21,10 +21,10 @@ from dragoman.documents.inline_codes import CodedValue
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_values import StringValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
+from dragoman.text.formats.xliff import UNDONE, UNREVIEWED
 
-_MADE_1 = "needs-review-translation"
+_MADE_1 = UNREVIEWED
 _MADE_2 = "translated"
-_UNDONE = ("new", "needs-translation")
 _INDENTED = re.compile(r"\n[ \t]+\S")
 
 
@@ -160,7 +160,7 @@ def _keeps_space(element: XmlElement, is_kept: bool = False) -> bool:
 
 def _is_filled(target: XmlElement) -> bool:
     """Whether a target has a translation; marks of segments alone, as tools make them, are none."""
-    if target.attributes.get("state") in _UNDONE:
+    if target.attributes.get("state") in UNDONE:
         return False
     content = [one for one in target.tokens if one.kind != "close" and not _is_segment(one)]
     return any(one.kind != "text" or not one.raw.isspace() for one in content)

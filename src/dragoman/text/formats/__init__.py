@@ -28,6 +28,7 @@ from dragoman.text.formats.po import Po
 from dragoman.text.formats.tmx import Tmx
 from dragoman.text.formats.trees import Trees
 from dragoman.text.formats.tsv import Tsv
+from dragoman.text.formats.xliff import Xliff
 from dragoman.text.lines import COMPRESSIONS
 
 __all__ = [
@@ -52,6 +53,7 @@ FORMATS: dict[str, Format] = {
         Jsonl(),
         Tmx(),
         Po(),
+        Xliff(),
         Trees(),
     )
 }

@@ -129,6 +129,10 @@ class Rendering:
     places: tuple[MarkPlace, ...] | None = None
     """Where the marks within the sentence are in this translation; None if the model does not say.
     Those around all of it are not among them."""
+    missing: tuple[str, ...] = ()
+    """The terms and copied strings that it should contain and does not."""
+    faults: tuple[str, ...] = ()
+    """What makes it degenerate: see :attr:`~dragoman.translation.outputs.Translation.faults`."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -172,8 +172,7 @@ class UnitTranslator:
         """The translations that have all marks of the sentence; all, if a prefix leaves none."""
         has_tags = self._marked_line(unit) is not None
         renderings = tuple(
-            _with_places(unit, one) if has_tags else Rendering(one.text, one.score, one.confidence)
-            for one in found
+            _with_places(unit, one) if has_tags else _rendering(one, one.text) for one in found
         )
         intact = tuple(one for one in renderings if is_intact(unit.text, one.text))
         # What is around marks cannot be translated so that the whole begins with the prefix.
@@ -185,13 +184,9 @@ class UnitTranslator:
         asked = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
         wishes = replace(self._wishes, nbest=1, links=False)
         await UnitTranslator(self._legs, wishes).translate(asked)
-        found = {
-            text: " ".join(one.renderings[0].text for one in unit.undivided())
-            for text, unit in asked
-        }
+        found = {text: [one.renderings[0] for one in unit.undivided()] for text, unit in asked}
         for unit, each in zip(units, pieces, strict=True):
-            text = "".join(found.get(one, one) for one in each)
-            unit.renderings = (Rendering(text),)
+            unit.renderings = (_mended(each, found),)
 
     async def _link(self, units: Sequence[tuple[Unit, str]]) -> None:
         """Find which words translate which in the best translation of each sentence.
@@ -248,6 +243,29 @@ def _numbered(unit: Unit) -> list[tuple[int, PlacedTag]]:
     return [(at, tag) for (at, _), tag in zip(unit.marks, tags, strict=True)]
 
 
+def _rendering(found: Translation, text: str) -> Rendering:
+    """A translation, with what is known of it, whose text may have lost its symbols."""
+    return Rendering(
+        text, found.score, found.confidence, missing=found.missing or (), faults=found.faults
+    )
+
+
+def _mended(pieces: Sequence[str], found: Mapping[str, Sequence[Rendering]]) -> Rendering:
+    """A sentence put together from its pieces, of which some were translated.
+
+    Args:
+        pieces: the sentence.
+        found: translations of pieces, in the parts that they were divided into.
+    """
+    parts = [[Rendering(one)] if one not in found else found[one] for one in pieces]
+    whole = list(chain.from_iterable(parts))
+    return Rendering(
+        "".join(" ".join(one.text for one in part) for part in parts),
+        missing=tuple(dict.fromkeys(chain.from_iterable(one.missing for one in whole))),
+        faults=tuple(dict.fromkeys(chain.from_iterable(one.faults for one in whole))),
+    )
+
+
 def _with_places(unit: Unit, found: Translation) -> Rendering:
     """A translation without its symbols, and where they were."""
     tags = _numbered(unit)
@@ -260,7 +278,7 @@ def _with_places(unit: Unit, found: Translation) -> Rendering:
     keys = [(at, (tag.kind == "pair", tag.number)) for at, tag in tags]
     places = tuple(MarkPlace(at, *ranges[key]) for at, key in keys if key in ranges)
     complete = places if len(places) == len(tags) else None
-    return Rendering(text, found.score, found.confidence, places=complete)
+    return replace(_rendering(found, text), places=complete)
 
 
 def _pieces(texts: Sequence[str]) -> tuple[list[list[str]], list[str]]:

@@ -1,0 +1,164 @@
+"""Bilingual XLIFF (OASIS Standard 1.2, and 2.x), as translation tools write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from dragoman.core.errors import DataError
+from dragoman.text.formats.interface import Format, Pair, Sides
+from dragoman.text.terminology import Terminology
+from dragoman.text.xml_parts import each_part, local
+
+CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
+"""Inline elements whose content, if there is any, is no text."""
+SHOWN_AS = ("equiv-text", "equiv", "disp")
+"""Attributes of such an element that may say what it stands for."""
+UNDONE = ("new", "needs-translation")
+"""States of a target (1.2) that is no translation."""
+UNREVIEWED = "needs-review-translation"
+"""The state of a target (1.2) that a program has made."""
+_UNDONE_2 = "initial"
+_SKIPPED = (*UNDONE, UNREVIEWED)
+_UNITS = ("trans-unit", "unit")
+_HEADS = ("xliff", "file")
+_LANGUAGES_1, _LANGUAGES_2 = ("source-language", "target-language"), ("srcLang", "trgLang")
+_INDENTED = re.compile(r"\n[ \t]+\S")
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_PLACEHOLDERS = Terminology(protect=("placeholders",))
+
+_Languages = tuple[str | None, str | None]
+
+
+class Xliff(Format):
+    """Segments with their translations; version 1.2 or 2.x."""
+
+    name = "xliff"
+    suffixes = (".xlf", ".xliff")
+
+    def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
+        """Pairs of segments and their targets.
+
+        Targets that are missing or empty, or whose state says that they are not translated
+        (``new``, ``needs-translation``, ``initial``) or not reviewed (``needs-review-translation``,
+        as fuzzy messages of PO), are skipped.  Inline codes are dropped, but
+        for those that stand for a placeholder, which is text; what is within ``g``, ``pc`` and
+        ``mrk`` is text, too.
+
+        Raises:
+            DataError: not well-formed XML, with a document type, or nothing in it is translated.
+        """
+        (path,) = files
+        return _read(path)
+
+    def languages(self, path: Path) -> _Languages:
+        """Those that the file states; the target's is optional."""
+        for head in each_part(path, (), starts=_HEADS, allows_doctype=False):
+            if local(head) == "file" or "srcLang" in head.attrib:
+                return _stated(head)
+        return None, None
+
+
+def _stated(head: Element) -> _Languages:
+    """The languages of an element that states them in its version."""
+    names = _LANGUAGES_2 if local(head) == "xliff" else _LANGUAGES_1
+    source, target = (head.get(name) or None for name in names)
+    return source, target
+
+
+def _read(path: Path) -> Iterator[Pair]:
+    number = 0
+    found = False
+    languages: _Languages = None, None
+    for part in each_part(path, _UNITS, starts=_HEADS, allows_doctype=False):
+        if local(part) == "file":
+            languages = _agreed(path, languages, _stated(part))
+        elif local(part) in _UNITS:
+            number += 1
+            for source, target in _translated(part):
+                found = True
+                yield Pair(source, target, number)
+    if not found:
+        raise DataError(
+            f"{path}: no unit has a finished translation; fill the targets, and give those in the "
+            f"state {UNREVIEWED} another one once they are reviewed"
+        )
+
+
+def _agreed(path: Path, known: _Languages, stated: _Languages) -> _Languages:
+    """The languages that the parts of a file state.
+
+    Raises:
+        DataError: they state different ones.
+    """
+    for one, other in zip(known, stated, strict=True):
+        if one and other and one != other:
+            raise DataError(f"{path}: has parts in {one!r} and in {other!r}; split it")
+    return known[0] or stated[0], known[1] or stated[1]
+
+
+def _translated(unit: Element) -> Iterator[tuple[str, str]]:
+    """Sources and targets of a unit, as far as these are translations."""
+    segments = [unit] if local(unit) == "trans-unit" else _named(unit, "segment")
+    for segment in segments:
+        sources, targets = _named(segment, "source"), _named(segment, "target")
+        if not sources or not targets or targets[0].get("state") in _SKIPPED:
+            continue
+        if segment is not unit and segment.get("state") == _UNDONE_2:
+            continue
+        is_kept = any(one.get(_SPACE) == "preserve" for one in (unit, segment, sources[0]))
+        for pair in _aligned(unit, sources[0], targets[0]):
+            source, target = (_text(one, is_kept=is_kept) for one in pair)
+            if source.strip() and target.strip():
+                yield source, target
+
+
+def _aligned(unit: Element, source: Element, target: Element) -> list[tuple[Element, Element]]:
+    """The segments that both sides of a unit are divided into (1.2), or else all of either."""
+    divided = _named(unit, "seg-source")
+    ours, theirs = (_marked(one) for one in (divided[0] if divided else source, target))
+    if ours and ours.keys() == theirs.keys():
+        return [(ours[key], theirs[key]) for key in ours]
+    return [(source, target)]
+
+
+def _marked(side: Element) -> dict[str, Element]:
+    marks = (one for one in side.iter() if local(one) == "mrk" and one.get("mtype") == "seg")
+    return {one.get("mid", ""): one for one in marks}
+
+
+def _named(element: Element, name: str) -> list[Element]:
+    return [one for one in element if local(one) == name]
+
+
+def _text(element: Element, *, is_kept: bool) -> str:
+    """The text of a side; lines that are indented are no lines, unless white space is kept."""
+    text = "".join(_parts(element))
+    return " ".join(text.split()) if not is_kept and _INDENTED.search(text) else text
+
+
+def _parts(element: Element) -> Iterator[str]:
+    yield element.text or ""
+    inside = [(iter(element), "")]  # no recursion: what is nested without end is text all the same
+    while inside:
+        parts, tail = inside[-1]
+        part = next(parts, None)
+        if part is None:
+            inside.pop()
+            yield tail
+        elif local(part) in CODES:
+            yield _placeholder(part)
+            yield part.tail or ""
+        else:
+            inside.append((iter(part), part.tail or ""))
+            yield part.text or ""
+
+
+def _placeholder(code: Element) -> str:
+    """The placeholder that a code stands for; empty if it stands for none."""
+    for text in (*(code.get(name, "") for name in SHOWN_AS), "".join(code.itertext())):
+        if _PLACEHOLDERS.protected(text) == [(0, len(text))]:
+            return text
+    return ""
