@@ -57,7 +57,7 @@ docs/server-configuration.md`; change the docstring beside a field, not this pag
 
 `dragoman serve --config FILE` reads one YAML file, which only needs the keys that differ from their
 defaults; [running a server](server.md) has an example. An unknown key or a value of the wrong type
-is an error that names the key. Relative paths of models are relative to the file's own folder.
+is an error that names the key. Relative paths are relative to the file's own folder.
 """
 
 EXAMPLE = """\

@@ -94,6 +94,8 @@ def test_the_door_of_a_path_words_its_errors(
     name = "plain" if path.startswith("/plain") else "first"
     assert response.json()["kind"] == kind
     assert name in response.json()
+    if status == 404:
+        assert response.json()[name] == "there is no such path"
     if status == 405:
         assert response.headers["Allow"]
     if status == 503:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from datetime import datetime
 
@@ -8,6 +9,7 @@ import pytest
 
 from dragoman.apps.server import ledger
 from dragoman.apps.server.ledger import UsageLedger
+from dragoman.apps.server.request_log import request_number
 
 
 class UsedCharacters:
@@ -94,6 +96,39 @@ def test_what_the_database_refuses_is_written_once_it_can_be(
     assert store.totals == {1: 5, 2: 8}
     assert store.requests == {1: 1, 2: 2}
     assert "usage cannot be written" in caplog.text
+
+
+def test_a_database_that_is_away_is_reported_once_and_for_no_request(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ledger, "RETRY_SECONDS", 0.01)
+    store = UsedCharacters()
+    store.refuses = {1}
+    numbers: list[str] = []
+
+    class Noted(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            numbers.append(request_number.get())
+
+    async def charge() -> None:
+        book = UsageLedger(store)
+        token = request_number.set("of a request")
+        book.charge(1, 5)
+        request_number.reset(token)
+        while store.writes < 5:
+            await asyncio.sleep(0.002)
+        store.refuses = set()
+        await written(store, {1: 5})
+        await book.close()
+
+    handler = Noted()
+    ledger.log.addHandler(handler)
+    try:
+        asyncio.run(charge())
+    finally:
+        ledger.log.removeHandler(handler)
+    assert caplog.text.count("usage cannot be written, and will be tried again") == 1
+    assert numbers and set(numbers) == {""}
 
 
 def test_what_cannot_be_written_at_the_end_is_reported(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 from echo_service import EchoService
+from plain_door import PlainDoor
 from running_server import running
 
+from dragoman.apps.server.app import create_app
 from dragoman.apps.server.assembly import assemble
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.listening import StoppableServer
@@ -85,3 +89,56 @@ def test_a_server_is_not_ready_before_it_ends_and_answers_what_it_has(tmp_path: 
             until(lambda: not server.servers[0].is_serving())
             with pytest.raises(httpx.TransportError):
                 translate()
+
+
+def test_who_is_not_answered_in_the_time_to_stop_may_come_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    systems = (TranslationSystem(models=("unread",)),)
+    config = ServerConfig(systems=systems, web=False, shutdown_seconds=0.3)
+    service = EchoService(seconds=100)
+    paths = {
+        "/translate": {"q": "Hello", "source": "en", "target": "de"},
+        "/v1/translate": {"text": "Hello", "source": "en", "target": "de"},
+        "/v2/translate": {"text": ["Hello"], "target_lang": "DE"},
+    }
+    key = {"Authorization": "DeepL-Auth-Key any"}
+    with ServerStore(str(tmp_path / "server.sqlite")) as store, ThreadPoolExecutor(3) as clients:
+        app = assemble(config, service, store)
+        server = StoppableServer(app, config)
+        with running(app, server) as address:
+            asked = [
+                clients.submit(httpx.post, address + path, json=body, headers=key, timeout=30)
+                for path, body in paths.items()
+            ]
+            until(lambda: len(service.calls) == len(paths))
+            begin = time.monotonic()
+            server.handle_exit(signal.SIGTERM, None)
+            answers = [one.result() for one in asked]
+        seconds = time.monotonic() - begin
+    assert [one.status_code for one in answers] == [503] * 3
+    assert [one.headers["Retry-After"] for one in answers] == ["5"] * 3
+    assert all("the server is stopping" in one.text for one in answers)
+    assert seconds < 3
+    for path in paths:
+        assert f"POST {path} 503 " in caplog.text
+    assert "Traceback" not in caplog.text
+    assert "3 requests in progress are refused" in caplog.text
+
+
+def test_a_stream_that_is_not_over_in_the_time_to_stop_is_cut_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    systems = (TranslationSystem(models=("unread",)),)
+    config = ServerConfig(systems=systems, shutdown_seconds=0.3)
+    app = create_app([PlainDoor().door])
+    server = StoppableServer(app, config)
+    with (
+        running(app, server) as address,
+        pytest.raises(httpx.RemoteProtocolError),
+        httpx.stream("GET", f"{address}/plain/drops/10000") as response,
+    ):
+        for _ in response.iter_lines():
+            server.should_exit = True
+    assert "Traceback" not in caplog.text

@@ -34,6 +34,33 @@ def test_paths_of_a_file_are_relative_to_its_folder(tmp_path: Path) -> None:
     assert (read.port, read.limits.items, read.limits.seconds) == (80, 7, 3)
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("server.sqlite", "{folder}/server.sqlite"),
+        ("../data/x.sqlite", "{folder}/../data/x.sqlite"),
+        ("/var/lib/x.sqlite", "/var/lib/x.sqlite"),
+        ("~/x.sqlite", "{home}/x.sqlite"),
+        ("postgresql://user@host/name", "postgresql://user@host/name"),
+        ("sqlite:////srv/x.sqlite", "sqlite:////srv/x.sqlite"),
+        ("' '", " "),
+        ("null", None),
+    ],
+)
+def test_the_database_of_a_file_is_relative_to_its_folder(
+    given: str, expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = folder / "server.yaml"
+    file.write_text(f"systems: [x]\ndatabase: {given}\n")
+    wanted = expected and expected.format(folder=folder, home=tmp_path)
+    assert read_server(file, {}).database == wanted
+    assert read_server(file, {"database": "other.sqlite"}).database == "other.sqlite"
+
+
 def test_workers_translate_with_each_system_and_as_many_batches_at_once() -> None:
     systems = [{"models": ["a"]}, {"models": ["b"], "workers": 3}]
     read = read_server(None, {"systems": systems, "workers": 2})

@@ -142,12 +142,32 @@ def test_what_is_refused_by_its_bytes_is_one_whole_request_to_a_parser_of_http(d
 
 def test_places_are_counted() -> None:
     one = Turnstile(2, refuse, ["/health"])
-    with one.inside():
-        assert one.admits("/translate")
+
+    async def counted() -> None:
         with one.inside():
-            assert not one.admits("/translate")
-            assert one.admits("/health")
-    assert one.admits("/translate")
+            assert one.admits("/translate")
+            with one.inside():
+                assert not one.admits("/translate")
+                assert one.admits("/health")
+        assert one.admits("/translate")
+
+    asyncio.run(counted())
+
+
+def test_closing_cancels_the_work_on_those_inside_and_on_whoever_still_comes() -> None:
+    one = Turnstile(2, refuse)
+
+    async def stay() -> bool:
+        with one.inside() as work, work:
+            await asyncio.sleep(2)
+        return work.cancelled_caught
+
+    async def closed() -> list[bool]:
+        asyncio.get_running_loop().call_later(0.01, one.close)
+        return [*await asyncio.gather(stay(), stay()), await stay()]
+
+    assert asyncio.run(closed()) == [True, True, True]
+    assert one.is_closed and one.admits("/translate")
 
 
 def test_once_the_server_is_about_to_end_refusals_are_ordinary_which_close_the_connection() -> None:

@@ -94,6 +94,36 @@ def test_what_does_not_open_is_not_served(tmp_path: Path, caplog: pytest.LogCapt
     asyncio.run(main())
 
 
+def test_a_model_that_disappears_is_reported_once_until_it_is_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save(tmp_path / "model", seed=1)
+
+    async def main() -> None:
+        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+            before = await service.translate(requests())
+            path.rename(tmp_path / "away")
+            await service.look()
+            assert service.status().systems[0].problem is None  # it may just be replaced
+            for _ in range(3):
+                await service.look()
+            assert "files are missing" in (service.status().systems[0].problem or "")
+            assert caplog.text.count("files are missing") == 1
+            assert str(path) in caplog.text
+            assert await service.translate(requests()) == before
+            (tmp_path / "away").rename(path)
+            for _ in range(2):
+                await service.look()
+            assert service.status().systems[0].problem is None
+            assert service.status().systems[0].reloads == 0
+            path.rename(tmp_path / "away")
+            for _ in range(2):
+                await service.look()
+            assert caplog.text.count("files are missing") == 2
+
+    asyncio.run(main())
+
+
 def test_it_looks_by_itself(tmp_path: Path) -> None:
     path = save(tmp_path / "model", seed=1)
 

@@ -16,7 +16,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from dragoman.apps.server.monitoring import Monitoring
-from dragoman.apps.server.premises import Door
+from dragoman.apps.server.premises import NO_PATH, Door
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
@@ -146,8 +146,9 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
         return await refused(request, RefusedError("invalid", text))
 
     async def http(request: Request, error: HTTPException) -> Response:
-        kind: RefusalKind = "not_found" if error.status_code == 404 else "invalid"
-        text = str(error.detail)
+        is_missing = error.status_code == 404
+        kind: RefusalKind = "not_found" if is_missing else "invalid"
+        text = NO_PATH if is_missing else str(error.detail)
         response = refuse(request.scope["path"], RefusedError(kind, text), error.status_code)
         response.headers.update(error.headers or {})
         if error.status_code == 405:

@@ -22,6 +22,7 @@ from anyio import to_thread
 
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.outage import Outage
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.threads import in_thread
 from dragoman.core.errors import DataError, DragomanError, SavedError, StorageError
@@ -67,6 +68,9 @@ class JobRunner:
         self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
+        self._owed: set[str] = set()  # jobs that the database would not take back
+        self._outage = Outage(_log, "what becomes of a file cannot be written")
+        self._look_outage = Outage(_log, "files that wait cannot be looked for")
         self._news: asyncio.Event | None = None
 
     async def submit(
@@ -156,13 +160,18 @@ class JobRunner:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks, self._news = [], None
-        for identifier in list(self._at_work):
+        for identifier in [*self._at_work, *self._owed]:
             await self._give_back(identifier)
 
     async def _give_back(self, identifier: str) -> None:
-        """Let a job wait again; if the database refuses, it is found when it has been silent."""
-        with suppress(DragomanError):
+        """Let a job wait again; if the database refuses, later.
+
+        If this server ends before that, the job is found when it has been silent.
+        """
+        try:
             await to_thread.run_sync(self._store.finish_job, identifier, "queued")
+        except DragomanError:
+            self._owed.add(identifier)
         self._at_work.discard(identifier)
 
     async def _translate_all(self) -> None:
@@ -175,9 +184,11 @@ class JobRunner:
                 if job is not None:
                     await self._finish(job)
                     self._at_work.discard(job.id)
-            except Exception:
-                # Such as a database that is away for a while.
-                _log.exception("the store cannot be read or written")
+            except Exception as error:
+                if isinstance(error, (StorageError, SavedError)):
+                    self._outage.begin(error)
+                else:
+                    _log.exception("a file could not be begun or finished")
                 await asyncio.sleep(_LOOK_SECONDS)
                 if job is not None:
                     await self._give_back(job.id)
@@ -187,8 +198,19 @@ class JobRunner:
 
     async def _claimed(self) -> DocumentJob | None:
         """The next job, noted as at work, so that it is given back if this server ends."""
+        for identifier in list(self._owed):
+            if identifier in self._owed:  # and not taken up by another loop
+                self._owed.remove(identifier)
+                self._at_work.add(identifier)
+                await self._give_back(identifier)
         silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
-        job = await to_thread.run_sync(self._store.claim_job, silent_since)
+        mine = self._at_work | self._owed  # whose silence is that of the database
+        try:
+            job = await to_thread.run_sync(self._store.claim_job, silent_since, mine)
+        except (StorageError, SavedError) as error:
+            self._look_outage.begin(error)
+            return None
+        self._look_outage.end()
         if job is not None:
             self._at_work.add(job.id)
         return job
@@ -196,13 +218,12 @@ class JobRunner:
     async def _finish(self, job: DocumentJob) -> None:
         if job.abandoned >= _MOST_DEATHS:
             message = "the server ended several times while it translated the file"
-            failed = partial(self._store.finish_job, job.id, "error", message=message)
-            await to_thread.run_sync(failed)
+            await self._kept(partial(self._fail, job, message))
             return
         try:
             file = await self._translated(job)
             if file is not None:
-                await _to_the_end(self._keep(job, file))
+                await self._kept(partial(self._keep, job, file))
             return
         except (StorageError, SavedError):  # of the database, whose path is nobody's business
             raise
@@ -217,8 +238,23 @@ class JobRunner:
         except Exception:
             _log.exception("a file could not be translated")
             message = UNEXPECTED
+        await self._kept(partial(self._fail, job, message))
+
+    async def _kept(self, keep: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Keep what has become of a job, however long the database refuses it: it was expensive."""
+        while True:
+            try:
+                await _to_the_end(keep())
+                self._outage.end()
+                return
+            except (StorageError, SavedError) as error:
+                self._outage.begin(error)
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _fail(self, job: DocumentJob, message: str) -> None:
         failed = partial(self._store.finish_job, job.id, "error", message=message)
         await to_thread.run_sync(failed)
+        self._at_work.discard(job.id)
 
     async def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
         kept = partial(
@@ -249,18 +285,31 @@ class JobRunner:
         )
         try:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
-                if not await to_thread.run_sync(partial(self._store.report_job, job.id, *place)):
+                if not await self._is_wanted(job, *place):
                     return None
             return await work
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 
+    async def _is_wanted(self, job: DocumentJob, done: int, texts: int) -> bool:
+        """Report how far a job is; whether somebody wants it, as long as nothing says otherwise."""
+        try:
+            report = partial(self._store.report_job, job.id, done, texts)
+            is_wanted = await to_thread.run_sync(report)
+        except (StorageError, SavedError) as error:
+            self._outage.begin(error)
+            return True
+        self._outage.end()
+        return is_wanted
+
     async def _forget_all(self) -> None:
         while True:
             before = _now() - timedelta(hours=self._limits.document_hours)
             try:
                 await to_thread.run_sync(self._store.forget_jobs, before)
+            except (StorageError, SavedError) as error:
+                self._outage.begin(error)
             except Exception:
                 _log.exception("old files could not be deleted")
             await asyncio.sleep(_FORGET_SECONDS)
@@ -292,7 +341,7 @@ async def _to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await task
+        await asyncio.gather(task, return_exceptions=True)  # its error must not hide this one
         raise
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextvars import Context
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 import anyio
 import anyio.to_thread
+
+from dragoman.apps.server.outage import Outage
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +57,15 @@ class UsageLedger:
         self._writing: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._closing = asyncio.Event()
+        self._outage = Outage(log, "usage cannot be written")
 
     def charge(self, key: int | None, characters: int) -> None:
         """Count a request of a key (None: of everybody without one)."""
         self._add(key, _Used(characters, 1))
         if self._writing is None or self._writing.done():
-            self._writing = asyncio.get_running_loop().create_task(self._write())
+            loop = asyncio.get_running_loop()
+            # Not in the context of this request, whose number its lines in the log would have.
+            self._writing = Context().run(lambda: loop.create_task(self._write()))
 
     async def close(self) -> None:
         """Write what is left; what the database refuses now is lost, and reported."""
@@ -87,8 +93,10 @@ class UsageLedger:
             error = await anyio.to_thread.run_sync(self._charge_all, batch)
             for key, used in batch.items():
                 self._add(key, used)
-        if error is not None:
-            log.error("usage cannot be written, and will be tried again: %s", error)
+        if error is None:
+            self._outage.end()
+        else:
+            self._outage.begin(error)
         return error is None
 
     def _charge_all(self, batch: dict[int | None, _Used]) -> Exception | None:

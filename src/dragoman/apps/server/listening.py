@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
+import math
 import signal
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType
@@ -29,6 +31,8 @@ SPARE_CONNECTIONS = 1000
 """How many may be open beyond the requests at work: idle ones, and those that are being refused."""
 OTHER_FILES = 256
 """How many files are open besides connections: models, database, logs, workers."""
+LAST_ANSWERS_SECONDS = 3
+"""How long clients may take to fetch what they are told when the time to stop is up."""
 
 
 class StoppableServer(uvicorn.Server):
@@ -38,12 +42,19 @@ class StoppableServer(uvicorn.Server):
         app: what answers.
         config: addresses and times.
         readiness: told when a signal comes; the server ends when it is over.
+        on_end: called when it begins to end, and accepts no more requests.
     """
 
     def __init__(
-        self, app: FastAPI, config: ServerConfig, readiness: Readiness | None = None
+        self,
+        app: FastAPI,
+        config: ServerConfig,
+        readiness: Readiness | None = None,
+        on_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._readiness = readiness or Readiness(config.drain_seconds)
+        self._turnstile, self._on_end = app.state.turnstile, on_end
+        self._shutdown_seconds = config.shutdown_seconds
         self._is_announced = False
         super().__init__(
             uvicorn.Config(
@@ -60,7 +71,8 @@ class StoppableServer(uvicorn.Server):
                 server_header=False,
                 forwarded_allow_ips=config.believed_addresses,
                 timeout_keep_alive=max(1, round(config.limits.idle_seconds)),
-                timeout_graceful_shutdown=max(1, round(config.shutdown_seconds)),
+                # When it is up, Uvicorn cancels what is left, and its clients get a bare 500.
+                timeout_graceful_shutdown=math.ceil(config.shutdown_seconds) + LAST_ANSWERS_SECONDS,
                 backlog=ACCEPTED_AT_ONCE,  # which is what asyncio takes it for, besides
             )
         )
@@ -70,6 +82,16 @@ class StoppableServer(uvicorn.Server):
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(BACKLOG)  # the others wait
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer the requests in progress; refuse those that take longer than they may."""
+        self._on_end()
+        loop = asyncio.get_running_loop()
+        bound = loop.call_later(self._shutdown_seconds, self._turnstile.close)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            bound.cancel()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

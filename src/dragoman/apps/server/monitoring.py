@@ -33,7 +33,9 @@ class _ServiceCollector(Collector):
         )
         waiting = GaugeMetricFamily("dragoman_waiting_lines", "Sentences queued.", labels=_SYSTEM)
         stale = GaugeMetricFamily(
-            "dragoman_stale", "1 if changed files of a model cannot be loaded.", labels=_SYSTEM
+            "dragoman_stale",
+            "1 if the files of a model are missing or cannot be loaded.",
+            labels=_SYSTEM,
         )
         lines = CounterMetricFamily(
             "dragoman_translated_lines", "Sentences translated.", labels=_SYSTEM

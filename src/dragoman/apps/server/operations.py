@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+from collections.abc import Callable
 
 from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -13,7 +15,38 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.readiness import Readiness
+from dragoman.core.errors import SavedError, StorageError
 from dragoman.translation.service.interface import RefusedError, TranslationService
+
+STORE_SECONDS = 2.0
+"""How long the store may take to answer a server that needs it for each request."""
+
+
+class _StoreLook:
+    """Whether a store answers, asked once at a time, however many want to know.
+
+    Args:
+        ask: asks something; blocks.
+    """
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        self._ask = ask
+        self._asking: asyncio.Task[bool] | None = None
+
+    async def answers(self) -> bool:
+        """Whether it answers, and in time."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(asyncio.to_thread(self._asked))
+        asking = self._asking
+        await asyncio.wait({asking}, timeout=STORE_SECONDS)
+        return asking.done() and asking.result()
+
+    def _asked(self) -> bool:
+        try:
+            self._ask()
+        except (StorageError, SavedError):
+            return False
+        return True
 
 
 def operations_router(
@@ -21,6 +54,7 @@ def operations_router(
     monitoring: Monitoring,
     metrics_token: str | None = None,
     readiness: Readiness | None = None,
+    ask_store: Callable[[], object] | None = None,
 ) -> APIRouter:
     """The routes ``/ready`` and ``/metrics``.
 
@@ -29,7 +63,9 @@ def operations_router(
         monitoring: has the figures.
         metrics_token: what the figures must be asked with; None: nothing.
         readiness: of the server.
+        ask_store: asks the store, which blocks; None: it is not needed for every request.
     """
+    store = None if ask_store is None else _StoreLook(ask_store)
     router = APIRouter(include_in_schema=False)
     state = readiness or Readiness()
 
@@ -41,6 +77,8 @@ def operations_router(
             return JSONResponse({"status": "no models are loaded"}, 503)
         if not service.is_ready():
             return JSONResponse({"status": "processes that translate are being started"}, 503)
+        if store is not None and not await store.answers():
+            return JSONResponse({"status": "the database does not answer"}, 503)
         return JSONResponse({"status": "ok"})
 
     @router.get("/metrics")

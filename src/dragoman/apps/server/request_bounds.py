@@ -70,8 +70,9 @@ class RequestBounds:
     """Answers requests within bounds, and each with an answer.
 
     A body is read before the application sees the request, so that a slow client keeps nothing
-    waiting but itself.  When a client leaves, its work is cancelled.  An error that nobody expected
-    is logged, and the client learns its number only.
+    waiting but itself.  When a client leaves, its work is cancelled, and so is all work when the
+    turnstile closes.  An error that nobody expected is logged, and the client learns its number
+    only.
 
     Args:
         app: what answers.
@@ -95,8 +96,8 @@ class RequestBounds:
         if not self._turnstile.admits(scope["path"]):
             await self._reject(scope, receive, send, self._turnstile.error, BUSY_STATUS)
             return
-        with self._turnstile.inside():
-            await _Exchange(scope, receive, send, self).run()
+        with self._turnstile.inside() as work:
+            await _Exchange(scope, receive, send, self).run(work)
 
     async def _reject(
         self, scope: Scope, receive: Receive, send: Send, error: RefusedError, status: int
@@ -130,12 +131,17 @@ class _Exchange:
         self._is_begun = False
         self._gone = anyio.Event()
 
-    async def run(self) -> None:
-        """Answer it, within its time."""
-        seconds, unread = self._limits.seconds, True
+    async def run(self, work: anyio.CancelScope) -> None:
+        """Answer it, within its time.
+
+        Args:
+            work: cancelled when there is no time left for any request.
+        """
+        unread = True
         async with AsyncExitStack() as places:
             try:
-                with anyio.move_on_after(seconds) as clock:
+                with work:
+                    work.deadline = anyio.current_time() + self._limits.seconds
                     body = await self._read_body(places)
                     unread = False
                     await self._answer(body)
@@ -152,10 +158,17 @@ class _Exchange:
                 log.exception("an error in answering %s", ascii(self._scope["path"]))
                 text = f"an error of the server, which its log has as {request_number.get()}"
                 await self._refuse(RefusedError("internal", text), 500)
-            if clock.cancelled_caught:
-                log.warning("a request was not answered within %g seconds", seconds)
-                text = f"there was no answer within {seconds:g} seconds; send less at once"
-                await self._refuse(RefusedError("timed_out", text, 5), 503, unread=unread)
+            if work.cancelled_caught:
+                await self._refuse(self._late(), 503, unread=unread)
+
+    def _late(self) -> RefusedError:
+        """Why there is no answer in time."""
+        if self._bounds._turnstile.is_closed:
+            return self._bounds._turnstile.ending_error
+        seconds = self._limits.seconds
+        log.warning("a request was not answered within %g seconds", seconds)
+        text = f"there was no answer within {seconds:g} seconds; send less at once"
+        return RefusedError("timed_out", text, 5)
 
     async def _read_body(self, places: AsyncExitStack) -> bytes:
         """The whole body.

@@ -87,8 +87,8 @@ class ServerConfig(Config):
     limits: LimitsConfig = LimitsConfig()
     """Limits on what clients may ask for."""
     database: str | None = None
-    """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
-    default, `server.sqlite` in the user's data directory."""
+    """Path of an SQLite file, relative to the file's own folder, or URL of a database such as
+    `postgresql://user@host/name`; by default, `server.sqlite` in the user's data directory."""
     store: StoreLimits = StoreLimits()
     """How much is kept for clients."""
     require_key: bool = False
@@ -149,12 +149,13 @@ def read_server(
 ) -> ServerConfig:
     """The configuration of a server.
 
-    In a file, relative paths are relative to its folder, and a system may be just the path of a
-    model directory, or of the YAML file of a system.
+    In a file, relative paths are relative to its folder, that of the database as those of models,
+    and a system may be just the path of a model directory, or of the YAML file of a system.
 
     Args:
         path: a YAML file; None: there is none.
-        changes: values that replace those of the file, such as ``{"port": 80}``.
+        changes: values that replace those of the file, such as ``{"port": 80}``; their paths are
+            relative to the current directory.
         settings: further ones, as ``limits.seconds=20``.
 
     Raises:
@@ -167,8 +168,15 @@ def read_server(
         folder = Path(os.path.realpath(path)).parent
         if isinstance(systems := values.get("systems"), list):
             values["systems"] = [_system(one, folder) for one in systems]
+        if isinstance(database := values.get("database"), str) and _is_path(database):
+            values["database"] = str(absolute(database, folder))
     whole = override({**values, **changes}, tuple(settings))
     return parse(ServerConfig, _with_workers(whole), "serve" if path is None else path)
+
+
+def _is_path(database: str) -> bool:
+    """Whether it names a file, not a URL, nor nothing, which is refused in a moment."""
+    return bool(database.strip()) and "://" not in database
 
 
 def _with_workers(values: dict[str, Any]) -> dict[str, Any]:

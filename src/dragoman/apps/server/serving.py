@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from dragoman.apps.server.assembly import assemble
+from dragoman.apps.server.ending import BoundedEnd
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.listening import StoppableServer, address_of, bind
 from dragoman.apps.server.readiness import Readiness
@@ -18,9 +19,15 @@ from dragoman.translation.service.model_service import ModelService
 Ready = Callable[[str, list[Pairing]], object]
 """Told the address and the directions, once requests are answered."""
 
+CLOSING_SECONDS = 5.0
+"""How long a server may take to end once its last request is answered or refused."""
+
 
 def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
     """Load everything, and answer requests until SIGTERM or SIGINT.
+
+    If something is still being translated :data:`CLOSING_SECONDS` after the last request had its
+    answer or its time was up, this process ends there and then, with exit code 0.
 
     Raises:
         ConfigError: the address is in use or not permitted, or a system makes no sense.
@@ -30,7 +37,8 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
         # The port first: that it is in use should not take a minute to find out.
         bound = opened.enter_context(bind(config.host, config.port))
         store = opened.enter_context(ServerStore(config.database, config.store))
-        asyncio.run(_serve(config, store, bound, ready))
+        end = opened.enter_context(BoundedEnd())
+        asyncio.run(_serve(config, store, bound, ready, end))
 
 
 def check(config: ServerConfig) -> list[Pairing]:
@@ -50,14 +58,16 @@ def check(config: ServerConfig) -> list[Pairing]:
 
 
 async def _serve(
-    config: ServerConfig, store: ServerStore, bound: socket.socket, ready: Ready
+    config: ServerConfig, store: ServerStore, bound: socket.socket, ready: Ready, end: BoundedEnd
 ) -> None:
     async with await _open_service(config, store) as service:
         readiness = Readiness(config.drain_seconds)
         app = assemble(config, service, store, service.status, readiness)
-        server = StoppableServer(app, config, readiness)
+        latest = config.shutdown_seconds + CLOSING_SECONDS
+        server = StoppableServer(app, config, readiness, lambda: end.within(latest))
         ready(address_of(bound), service.directions())
         await server.serve(sockets=[bound])
+        end.within(CLOSING_SECONDS)
 
 
 async def _open_service(config: ServerConfig, store: ServerStore) -> ModelService:

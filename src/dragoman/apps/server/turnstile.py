@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
+import anyio
 from starlette.responses import Response
 
 from dragoman.apps.server.readiness import Readiness
@@ -26,6 +27,8 @@ BUSY_STATUS = 503
 RETRY_SECONDS = 2
 SUMMARY_SECONDS = 1.0
 """How often the log tells how many were refused."""
+ENDING_SECONDS = 5.0
+"""After how many seconds a request that an ending server did not finish may be repeated."""
 
 Refuse = Callable[[str, RefusedError, int], Response]
 """Words a refusal with a status for a path."""
@@ -65,23 +68,44 @@ class Turnstile:
         self.places, self._refuse, self._record = places, refuse, record
         self._readiness = readiness or Readiness()
         self._unbounded = frozenset(unbounded)
-        self._inside = self._refused = 0
+        self._inside: set[anyio.CancelScope] = set()
+        self._refused = 0
+        self.is_closed = False
+        """Whether the server ends, and no request has any time left."""
         text = f"{places} requests are at work or waiting already; try again later"
         self.error = RefusedError("busy", text, RETRY_SECONDS)
         """What those are told for whom there is no place."""
+        text = "the server is stopping and could not finish this request; send it again later"
+        self.ending_error = RefusedError("busy", text, ENDING_SECONDS)
+        """What those are told who are inside when it closes."""
 
     def admits(self, path: str) -> bool:
         """Whether a request for a path may come in now."""
-        return self._inside < self.places or path in self._unbounded
+        return len(self._inside) < self.places or path in self._unbounded
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
-        """The time of a request that came in."""
-        self._inside += 1
+    def inside(self) -> Iterator[anyio.CancelScope]:
+        """The time of a request that came in.
+
+        Gives the scope to work on it in, which is cancelled when this closes.
+        """
+        work = anyio.CancelScope()
+        if self.is_closed:
+            work.cancel()
+        self._inside.add(work)
         try:
-            yield
+            yield work
         finally:
-            self._inside -= 1
+            self._inside.discard(work)
+
+    def close(self) -> None:
+        """Cancel the work on all requests, for each to be refused."""
+        self.is_closed = True
+        if self._inside:
+            text = "the time to stop is up: %d requests in progress are refused"
+            log.warning(text, len(self._inside))
+        for work in list(self._inside):
+            work.cancel()
 
     def refusal(self, data: bytes, *, is_last: bool = False) -> bytes | None:
         """What a request gets, for which there is no place, if it can be refused by its bytes.

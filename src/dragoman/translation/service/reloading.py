@@ -35,7 +35,8 @@ def identity(system: TranslationSystem) -> tuple[FileIdentity, ...]:
 class Reloader:
     """Looks for changes of one system's files, and loads it again.
 
-    A change counts if two looks in a row find the same files, so that no copy in progress is read.
+    A change counts if two looks in a row find the same files, so that no copy in progress is read,
+    and files are missing if both find none.
 
     Args:
         system: the description.
@@ -51,7 +52,7 @@ class Reloader:
     ) -> None:
         self._system, self._served, self._exchange = system, before, exchange
         self._seen = before
-        self._failed: tuple[FileIdentity, ...] = ()
+        self._failed: tuple[FileIdentity, ...] | None = None  # none at all, if they are missing
         self.reloads = 0
         """How often it was loaded again."""
         self.problem: str | None = None
@@ -61,14 +62,19 @@ class Reloader:
         """Look once, and load the system if its files have changed."""
         now = await asyncio.to_thread(identity, self._system)
         seen, self._seen = self._seen, now
-        if not now or now != seen:
-            return
-        if now == self._served:  # perhaps again, after others that could not be loaded
-            self._failed, self.problem = (), None
-            return
-        if now == self._failed:
+        if now != seen or now == self._failed:
             return
         path = self._system.models[0]
+        if now == self._served:  # perhaps again, after others that could not be loaded
+            if self.problem is not None:
+                log.info("%s is again what is served", path)
+            self._failed, self.problem = None, None
+            return
+        if not now:
+            self._failed = now
+            self.problem = "files are missing; put the model back, or stop the server"
+            log.error("%s: %s (the old one is kept meanwhile)", path, self.problem)
+            return
         try:
             loaded = await in_own_thread(LoadedSystem.load, self._system)
         except Exception as error:  # whatever is wrong with it, the old one goes on
@@ -80,7 +86,7 @@ class Reloader:
         if await asyncio.to_thread(identity, self._system) != now:
             loaded.translator.close()  # changed again meanwhile: perhaps some files of either
             return
-        self._served, self.problem = now, None
+        self._served, self._failed, self.problem = now, None, None
         self.reloads += 1
         log.info("%s has changed and was loaded again", path)
         self._exchange(loaded)

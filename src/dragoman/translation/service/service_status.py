@@ -26,7 +26,8 @@ class SystemStatus:
     reloads: int
     """How often it was loaded again."""
     problem: str | None
-    """Why its files as they are now could not be loaded; None if they are what is served."""
+    """Why its files as they are now could not be loaded, or that they are missing; None if they are
+    what is served."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -234,13 +235,43 @@ def test_one_of_many_wrong_values_is_told(
     [
         (b'{"text": ', "the body is not JSON: Expecting value at character 9"),
         (b"", "the body must be a JSON object such as"),
-        (b"[" * 100_000, "There was an error parsing the body"),
+        (b"[" * 100_000, "the body is nested too deeply; see /v1/docs"),
+        (b'{"text": "\xff", "target": "de"}', "the body is not UTF-8 at byte 11; send JSON in"),
+        (b'{"text": "a", "nbest": ' + b"1" * 5000 + b"}", "the body has a number that is too long"),
         (b'{"text": "a", "target": "de", "nbest": 1e999}', "nbest: Input should be a finite"),
     ],
 )
 def test_what_is_no_json_is_told(http: httpx.Client, content: bytes, message: str) -> None:
     headers = {"Content-Type": "application/json"}
     response = http.post("/v1/translate", content=content, headers=headers)
+    assert problem(response, 400, "invalid").startswith(message)
+
+
+def test_a_compressed_body_is_refused_with_the_remedy(http: httpx.Client) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    content = gzip.compress(b'{"text": "a", "target": "de"}')
+    response = http.post("/v1/translate", content=content, headers=headers)
+    told = problem(response, 400, "invalid")
+    assert told == "the body is encoded as 'gzip'; send it without Content-Encoding"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        ("multipart/form-data", b"x", "the header Content-Type names no boundary"),
+        ("multipart/form-data; boundary=a", b"x", "the form cannot be read: "),
+        (
+            "multipart/form-data; boundary=a",
+            b"--a\r\nContent-Disposition: form-data\r\n\r\nx\r\n--a--\r\n",
+            'the form cannot be read: The Content-Disposition header field "name" must be provided;'
+            " see /v1/docs",
+        ),
+    ],
+)
+def test_what_is_no_form_is_told(
+    http: httpx.Client, kind: str, content: bytes, message: str
+) -> None:
+    response = http.post("/v1/documents", content=content, headers={"Content-Type": kind})
     assert problem(response, 400, "invalid").startswith(message)
 
 
@@ -261,7 +292,8 @@ def test_bounds_are_kept(http: httpx.Client) -> None:
 
 
 def test_paths_and_methods_that_do_not_exist(http: httpx.Client) -> None:
-    assert problem(http.get("/v1/nothing"), 404, "not_found")
+    missing = problem(http.get("/v1/nothing"), 404, "not_found")
+    assert missing == "there is no such path; see /v1/docs for those that there are"
     wrong = http.get("/v1/translate")
     assert "other methods" in problem(wrong, 405, "invalid")
     assert wrong.headers["Allow"] == "POST"

@@ -104,6 +104,15 @@ def test_the_oldest_job_comes_first_and_once(store: ServerStore) -> None:
     assert [one and one.id for one in claimed] == [*made, None]
 
 
+def test_a_job_is_not_claimed_by_silence_from_a_translator_that_lives(store: ServerStore) -> None:
+    first, second = (store.create_job("x.txt", b"x", "en", "de").id for _ in range(2))
+    for _ in range(2):
+        store.claim_job(LONG_AGO)
+    claimed = store.claim_job(LATER, {first})
+    assert claimed is not None and (claimed.id, claimed.abandoned) == (second, 1)
+    assert store.claim_job(LATER, {first, second}) is None
+
+
 def test_a_job_is_claimed_once_under_threads(store: ServerStore) -> None:
     made = {store.create_job(f"{number}.txt", b"x", "en", "de").id for number in range(6)}
     with ThreadPoolExecutor(6) as threads:

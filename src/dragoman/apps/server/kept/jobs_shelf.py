@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -122,12 +122,21 @@ class JobShelf(Shelf):
             raise DataError(f"there is no document {identifier[:40]!r} to translate")
         return content
 
-    def claim_job(self, silent_since: datetime) -> DocumentJob | None:
+    def claim_job(
+        self, silent_since: datetime, at_work: Collection[str] = ()
+    ) -> DocumentJob | None:
         """Begin the oldest job that is queued, or whose translator has not been heard since a time.
 
         Its state is then ``translating``.  Nobody else gets it, in whatever thread or process.
+
+        Args:
+            silent_since: the time.
+            at_work: jobs whose translator lives all the same, such as those of this process while
+                the database refuses its reports.
         """
         silent = (jobs.c.state == "translating") & (jobs.c.changed < silent_since)
+        if at_work:
+            silent &= jobs.c.id.not_in(at_work)
         free = (jobs.c.state == "queued") | silent
         oldest = select(jobs.c.id).where(free).order_by(jobs.c.created, jobs.c.id).limit(1)
         with self._database.reading() as connection:  # which most of the time is all

@@ -20,6 +20,11 @@ from dragoman.translation.service.interface import RefusedError
 
 MANUAL = "/v1/docs"
 
+_NO_BOUNDARY = (
+    "the header Content-Type names no boundary between the fields of the form; let your HTTP "
+    "library write this header"
+)
+
 Admit = Callable[[Request], Awaitable[object]]
 """Counts a request, and refuses those without the key that is demanded."""
 
@@ -38,9 +43,9 @@ def strict_route(admit: Admit) -> type[APIRoute]:
             async def checked(request: Request) -> Response:
                 try:
                     return await handle(request)
-                except HTTPException:  # no JSON; handlers raise none
+                except HTTPException as error:  # no JSON, no form; handlers raise none
                     await admit(request)
-                    raise
+                    raise RefusedError("invalid", _unreadable(request, error)) from error
                 except RequestValidationError as error:
                     # So that a wrong key is named first, and requests without sense count too.
                     await admit(request)
@@ -51,6 +56,25 @@ def strict_route(admit: Admit) -> type[APIRoute]:
             return checked
 
     return StrictRoute
+
+
+def _unreadable(request: Request, error: HTTPException) -> str:
+    """Why a body cannot be read, and what to do, in one line."""
+    coding = request.headers.get("content-encoding", "identity")
+    if coding.lower() != "identity":
+        return f"the body is encoded as {shown(coding)}; send it without Content-Encoding"
+    kind = request.headers.get("content-type", "").lower()
+    if kind.startswith("multipart/"):
+        problem = f"the form cannot be read: {str(error.detail).rstrip('.')}; see {MANUAL}"
+        return problem if "boundary=" in kind else _NO_BOUNDARY
+    cause = error.__cause__
+    if isinstance(cause, UnicodeDecodeError):
+        return f"the body is not UTF-8 at byte {cause.start + 1}; send JSON in UTF-8"
+    if isinstance(cause, RecursionError):
+        return f"the body is nested too deeply; see {MANUAL} for what is read"
+    if isinstance(cause, ValueError):  # Python converts no integer of more than 4300 digits
+        return "the body has a number that is too long; send a shorter one"
+    return f"the body cannot be read: {error.detail}; see {MANUAL}"
 
 
 def _worded(error: RequestValidationError, kind: object) -> str:
