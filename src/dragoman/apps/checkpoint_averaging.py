@@ -88,11 +88,9 @@ def _weights_of(path: Path, last: int) -> list[Path]:
     if found := newest_checkpoints(path, last):
         if len(found) < last:
             log.warning(
-                "%s: fewer checkpoints than the %d to average, so %d were averaged; "
-                "training.keep_checkpoints sets how many a run keeps",
-                path,
-                last,
-                len(found),
+                "%s: has %d checkpoints, and %d were to be averaged; training.keep_checkpoints "
+                "sets how many a run keeps",
+                *(path, len(found), last),
             )
         return found
     if os.path.isfile(path / WEIGHTS_FILE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError
@@ -78,6 +78,29 @@ def each_part(
 def local(element: Element) -> str:
     """The name of an element without its namespace."""
     return str(element.tag).rpartition("}")[2]
+
+
+def text_within(element: Element, instead: Callable[[Element], str | None]) -> str:
+    """The text of an element.
+
+    Args:
+        element: however deeply nested.
+        instead: what stands in place of an element within it; None: its own text.
+    """
+    found = [element.text or ""]
+    inside = [(iter(element), "")]  # no recursion, which ends in an error where nesting is deep
+    while inside:
+        parts, tail = inside[-1]
+        part = next(parts, None)
+        if part is None:
+            inside.pop()
+            found.append(tail)
+        elif (text := instead(part)) is not None:
+            found += [text, part.tail or ""]
+        else:
+            inside.append((iter(part), part.tail or ""))
+            found.append(part.text or "")
+    return "".join(found)
 
 
 class _Bounded:

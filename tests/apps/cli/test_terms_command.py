@@ -216,7 +216,7 @@ def test_languages_of_a_glossary_are_read_from_its_header_or_named(
         (score,) = json.loads(dragoman(*asked, *named).out)["scores"]
         assert score["value"] == 100
     assert "into the first column" in one_error(dragoman(*asked, "--from", "en", "--to", "es"), 3)
-    assert "both languages of --glossary" in one_error(dragoman(*asked, "--to", "en"), 2)
+    assert "say the languages of --glossary" in one_error(dragoman(*asked, "--to", "en"), 2)
 
 
 def test_the_rate_of_terms_is_reported(tmp_path: Path, dragoman: CommandLine) -> None:

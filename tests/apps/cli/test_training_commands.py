@@ -338,7 +338,7 @@ def test_an_average_of_fewer_checkpoints_than_wanted_is_warned_about(
     outcome = dragoman("average", trained, "--last", count + 5, "--output", tmp_path / "more")
     assert outcome.code == 0
     (warning,) = caplog.messages
-    assert f"than the {count + 5} to average, so {count} were averaged" in warning
+    assert f"has {count} checkpoints, and {count + 5} were to be averaged" in warning
     assert "training.keep_checkpoints" in warning
 
 

@@ -95,7 +95,7 @@ def test_the_door_of_a_path_words_its_errors(
     assert response.json()["kind"] == kind
     assert name in response.json()
     if status == 404:
-        assert response.json()[name] == "there is no such path"
+        assert response.json()[name] == f"there is no path '{path}'; correct it"
     if status == 405:
         assert response.headers["Allow"]
     if status == 503:

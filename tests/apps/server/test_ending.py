@@ -93,17 +93,18 @@ def check_end(server: subprocess.Popen[str], requests: int, tmp_path: Path) -> N
         assert found is not None and (found.state, found.abandoned) == ("queued", 0)
 
 
-def test_an_earlier_end_stays_and_a_block_calls_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_end_stays_and_one_can_be_called_off(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[float] = []
     monkeypatch.setattr("logging.shutdown", lambda: None)
     monkeypatch.setattr("os._exit", lambda code: ended.append(time.monotonic()))
-    with BoundedEnd() as end:
-        end.within(100)
-        end.within(0.01)
-        end.within(100)
-        time.sleep(0.1)
+    end = BoundedEnd()
+    end.within(100)
+    end.within(0.01)
+    end.within(100)
+    time.sleep(0.1)
     assert len(ended) == 1
-    with BoundedEnd() as end:
-        end.within(0.1)
+    end = BoundedEnd()
+    end.within(0.1)
+    end.call_off()
     time.sleep(0.2)
     assert len(ended) == 1

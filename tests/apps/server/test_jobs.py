@@ -551,8 +551,9 @@ def test_a_file_is_translated_once_though_the_disk_is_full(
     errors = sorted(one.getMessage() for one in logged if one.levelno == logging.ERROR)
     again = "and will be tried again: /srv/x: the disk is full; free some space"
     assert errors == [
+        f"a file cannot be read from the database, or written to it, {again}",
         f"files that wait cannot be looked for, {again}",
-        f"what becomes of a file cannot be written, {again}",
+        f"how far a file is cannot be written, {again}",
     ]
     assert not any(one.exc_info for one in logged)
     assert sum(one.getMessage() == "the database answers again" for one in logged) == 2

@@ -293,7 +293,7 @@ def _check_glossary_languages(options: dict[str, Any]) -> None:
                 "translations, such as --from en --to de"
             )
     elif any(named) and (glossary is None or None in named):
-        raise click.UsageError("--from and --to are both languages of --glossary; give all three")
+        raise click.UsageError("--from and --to say the languages of --glossary; give all three")
 
 
 def _source_side(options: dict[str, Any]) -> SourceSide | None:

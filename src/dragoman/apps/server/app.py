@@ -16,13 +16,15 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from dragoman.apps.server.monitoring import Monitoring
-from dragoman.apps.server.premises import NO_PATH, Door
+from dragoman.apps.server.outage import AWAY
+from dragoman.apps.server.premises import Door
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.turnstile import Turnstile
 from dragoman.core.errors import SavedError, StorageError
+from dragoman.core.wording import shown
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
 log = logging.getLogger(__name__)
@@ -148,15 +150,16 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
     async def http(request: Request, error: HTTPException) -> Response:
         is_missing = error.status_code == 404
         kind: RefusalKind = "not_found" if is_missing else "invalid"
-        text = NO_PATH if is_missing else str(error.detail)
-        response = refuse(request.scope["path"], RefusedError(kind, text), error.status_code)
+        path = request.scope["path"]
+        text = f"there is no path {shown(path)}; correct it" if is_missing else str(error.detail)
+        response = refuse(path, RefusedError(kind, text), error.status_code)
         response.headers.update(error.headers or {})
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(_methods(app, request.scope))
         return response
 
     app.add_exception_handler(RefusedError, refused)  # type: ignore[arg-type]
-    for kind in (StorageError, SavedError):
+    for kind in AWAY:
         app.add_exception_handler(kind, away)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, unfit)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, http)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ import math
 import os
 import threading
 import time
-from types import TracebackType
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +17,6 @@ class BoundedEnd:
     Python waits for all threads before a process ends.  No thread can be stopped that translates a
     batch or waits for a database, and nobody needs what it is doing any more: callers have their
     answers, files start again, and a database keeps whole transactions only.
-
-    A ``with`` block calls it off at its end.
     """
 
     def __init__(self) -> None:
@@ -31,24 +28,14 @@ class BoundedEnd:
         end = time.monotonic() + seconds
         if end >= self._end:
             return
-        self._call_off()
+        self.call_off()
         self._end = end
         self._timer = threading.Timer(seconds, _end_now)
         self._timer.daemon = True
         self._timer.start()
 
-    def __enter__(self) -> BoundedEnd:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._call_off()
-
-    def _call_off(self) -> None:
+    def call_off(self) -> None:
+        """Let the process end by itself."""
         if self._timer is not None:
             self._timer.cancel()
 

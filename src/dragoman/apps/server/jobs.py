@@ -22,10 +22,10 @@ from anyio import to_thread
 
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.outage import Outage
+from dragoman.apps.server.outage import AWAY, Outage
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.threads import in_thread
-from dragoman.core.errors import DataError, DragomanError, SavedError, StorageError
+from dragoman.core.errors import DataError, DragomanError
 from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import document_format
 from dragoman.text.glossary import Glossary, Term
@@ -69,8 +69,11 @@ class JobRunner:
         self._tasks: list[asyncio.Task[None]] = []
         self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
         self._owed: set[str] = set()  # jobs that the database would not take back
-        self._outage = Outage(_log, "what becomes of a file cannot be written")
-        self._look_outage = Outage(_log, "files that wait cannot be looked for")
+        # Apart, as on a full disk a small write may succeed and a large one not.
+        self._away = Outage(_log, "a file cannot be read from the database, or written to it")
+        self._reports_away = Outage(_log, "how far a file is cannot be written")
+        self._queue_away = Outage(_log, "files that wait cannot be looked for")
+        self._old_away = Outage(_log, "old files cannot be deleted")
         self._news: asyncio.Event | None = None
 
     async def submit(
@@ -185,8 +188,8 @@ class JobRunner:
                     await self._finish(job)
                     self._at_work.discard(job.id)
             except Exception as error:
-                if isinstance(error, (StorageError, SavedError)):
-                    self._outage.begin(error)
+                if isinstance(error, AWAY):
+                    self._away.begin(error)
                 else:
                     _log.exception("a file could not be begun or finished")
                 await asyncio.sleep(_LOOK_SECONDS)
@@ -207,10 +210,10 @@ class JobRunner:
         mine = self._at_work | self._owed  # whose silence is that of the database
         try:
             job = await to_thread.run_sync(self._store.claim_job, silent_since, mine)
-        except (StorageError, SavedError) as error:
-            self._look_outage.begin(error)
+        except AWAY as error:
+            self._queue_away.begin(error)
             return None
-        self._look_outage.end()
+        self._queue_away.end()
         if job is not None:
             self._at_work.add(job.id)
         return job
@@ -225,7 +228,7 @@ class JobRunner:
             if file is not None:
                 await self._kept(partial(self._keep, job, file))
             return
-        except (StorageError, SavedError):  # of the database, whose path is nobody's business
+        except AWAY:  # of the database, whose path is nobody's business
             raise
         except (RefusedError, DataError) as error:
             if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
@@ -245,10 +248,10 @@ class JobRunner:
         while True:
             try:
                 await _to_the_end(keep())
-                self._outage.end()
+                self._away.end()
                 return
-            except (StorageError, SavedError) as error:
-                self._outage.begin(error)
+            except AWAY as error:
+                self._away.begin(error)
                 await asyncio.sleep(_LOOK_SECONDS)
 
     async def _fail(self, job: DocumentJob, message: str) -> None:
@@ -297,10 +300,10 @@ class JobRunner:
         try:
             report = partial(self._store.report_job, job.id, done, texts)
             is_wanted = await to_thread.run_sync(report)
-        except (StorageError, SavedError) as error:
-            self._outage.begin(error)
+        except AWAY as error:
+            self._reports_away.begin(error)
             return True
-        self._outage.end()
+        self._reports_away.end()
         return is_wanted
 
     async def _forget_all(self) -> None:
@@ -308,8 +311,9 @@ class JobRunner:
             before = _now() - timedelta(hours=self._limits.document_hours)
             try:
                 await to_thread.run_sync(self._store.forget_jobs, before)
-            except (StorageError, SavedError) as error:
-                self._outage.begin(error)
+                self._old_away.end()
+            except AWAY as error:
+                self._old_away.begin(error)
             except Exception:
                 _log.exception("old files could not be deleted")
             await asyncio.sleep(_FORGET_SECONDS)

@@ -14,8 +14,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
 from dragoman.apps.server.monitoring import Monitoring
+from dragoman.apps.server.outage import AWAY
 from dragoman.apps.server.readiness import Readiness
-from dragoman.core.errors import SavedError, StorageError
+from dragoman.apps.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 STORE_SECONDS = 2.0
@@ -36,7 +37,7 @@ class _StoreLook:
     async def answers(self) -> bool:
         """Whether it answers, and in time."""
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(asyncio.to_thread(self._asked))
+            self._asking = asyncio.create_task(in_thread(self._asked))
         asking = self._asking
         await asyncio.wait({asking}, timeout=STORE_SECONDS)
         return asking.done() and asking.result()
@@ -44,7 +45,7 @@ class _StoreLook:
     def _asked(self) -> bool:
         try:
             self._ask()
-        except (StorageError, SavedError):
+        except AWAY:
             return False
         return True
 

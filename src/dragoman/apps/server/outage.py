@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import logging
 
+from dragoman.core.errors import SavedError, StorageError
+
+AWAY = (StorageError, SavedError)
+"""What a store raises whose database does not answer."""
+
 
 class Outage:
     """Logs why the database refuses something that is tried again and again.

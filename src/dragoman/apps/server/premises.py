@@ -17,9 +17,6 @@ from dragoman.apps.server.read_glossaries import ReadGlossaries
 from dragoman.apps.server.server_config import ServerConfig
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
-NO_PATH = "there is no such path"
-"""What a request is told for whose path there is no route."""
-
 
 class Admits(Protocol):
     """Decides who may ask for how much."""

@@ -87,8 +87,8 @@ class ServerConfig(Config):
     limits: LimitsConfig = LimitsConfig()
     """Limits on what clients may ask for."""
     database: str | None = None
-    """Path of an SQLite file, relative to the file's own folder, or URL of a database such as
-    `postgresql://user@host/name`; by default, `server.sqlite` in the user's data directory."""
+    """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
+    default, `server.sqlite` in the user's data directory."""
     store: StoreLimits = StoreLimits()
     """How much is kept for clients."""
     require_key: bool = False

@@ -37,7 +37,8 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
         # The port first: that it is in use should not take a minute to find out.
         bound = opened.enter_context(bind(config.host, config.port))
         store = opened.enter_context(ServerStore(config.database, config.store))
-        end = opened.enter_context(BoundedEnd())
+        end = BoundedEnd()
+        opened.callback(end.call_off)
         asyncio.run(_serve(config, store, bound, ready, end))
 
 

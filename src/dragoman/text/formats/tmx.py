@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from dragoman.core.errors import DataError
 from dragoman.core.wording import named
 from dragoman.text.formats.interface import Format, Pair, Sides
-from dragoman.text.xml_parts import each_part, local
+from dragoman.text.xml_parts import each_part, local, text_within
 
 _FIRST_UNITS = 1000  # of a translation memory, from which its languages are known
 _UNITS = ("tu",)
@@ -68,25 +68,13 @@ def _segments(unit: Element) -> dict[str, str]:
         language = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang")
         if local(variant) == "tuv" and language:
             segments = (part for part in variant if local(part) == "seg")
-            texts.setdefault(language, "".join(_text(next(segments, Element("seg")))))
+            texts.setdefault(language, text_within(next(segments, Element("seg")), _in_place))
     return texts
 
 
-def _text(element: Element) -> Iterator[str]:
-    """The text of a segment; of the elements inside, only highlighted text is text."""
-    yield element.text or ""
-    inside = [(iter(element), "")]  # no recursion: what is nested without end is text all the same
-    while inside:
-        parts, tail = inside[-1]
-        part = next(parts, None)
-        if part is None:
-            inside.pop()
-            yield tail
-        elif local(part) == "hi":
-            inside.append((iter(part), part.tail or ""))
-            yield part.text or ""
-        else:
-            yield part.tail or ""
+def _in_place(element: Element) -> str | None:
+    """Of the elements inside a segment, only highlighted text is text."""
+    return None if local(element) == "hi" else ""
 
 
 def _of_language(texts: dict[str, str], language: str) -> str | None:

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.terminology import Terminology
-from dragoman.text.xml_parts import each_part, local
+from dragoman.text.xml_parts import each_part, local, text_within
 
 CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
 """Inline elements whose content, if there is any, is no text."""
@@ -135,25 +135,8 @@ def _named(element: Element, name: str) -> list[Element]:
 
 def _text(element: Element, *, is_kept: bool) -> str:
     """The text of a side; lines that are indented are no lines, unless white space is kept."""
-    text = "".join(_parts(element))
+    text = text_within(element, lambda one: _placeholder(one) if local(one) in CODES else None)
     return " ".join(text.split()) if not is_kept and _INDENTED.search(text) else text
-
-
-def _parts(element: Element) -> Iterator[str]:
-    yield element.text or ""
-    inside = [(iter(element), "")]  # no recursion: what is nested without end is text all the same
-    while inside:
-        parts, tail = inside[-1]
-        part = next(parts, None)
-        if part is None:
-            inside.pop()
-            yield tail
-        elif local(part) in CODES:
-            yield _placeholder(part)
-            yield part.tail or ""
-        else:
-            inside.append((iter(part), part.tail or ""))
-            yield part.text or ""
 
 
 def _placeholder(code: Element) -> str:

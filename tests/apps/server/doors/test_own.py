@@ -293,7 +293,7 @@ def test_bounds_are_kept(http: httpx.Client) -> None:
 
 def test_paths_and_methods_that_do_not_exist(http: httpx.Client) -> None:
     missing = problem(http.get("/v1/nothing"), 404, "not_found")
-    assert missing == "there is no such path; see /v1/docs for those that there are"
+    assert missing == "there is no path '/v1/nothing'; correct it"
     wrong = http.get("/v1/translate")
     assert "other methods" in problem(wrong, 405, "invalid")
     assert wrong.headers["Allow"] == "POST"

@@ -17,9 +17,9 @@ from dragoman.apps.server.doors.own.caller import admitted
 from dragoman.apps.server.doors.own.document_routes import DocumentRoutes
 from dragoman.apps.server.doors.own.kept_routes import KeptRoutes
 from dragoman.apps.server.doors.own.manual import STYLE, manual_page
-from dragoman.apps.server.doors.own.strict_route import MANUAL, strict_route
+from dragoman.apps.server.doors.own.strict_route import strict_route
 from dragoman.apps.server.doors.own.text_routes import TextRoutes, as_json
-from dragoman.apps.server.premises import NO_PATH, Door, Premises
+from dragoman.apps.server.premises import Door, Premises
 from dragoman.translation.service.interface import RefusedError
 
 PREFIX = "/v1"
@@ -70,8 +70,6 @@ def own_door(premises: Premises) -> Door:
 def _refused(error: RefusedError, status: int) -> Response:
     if status in _PATHS:
         error = RefusedError(error.kind, _PATHS[status])
-    elif str(error) == NO_PATH:
-        error = RefusedError(error.kind, f"{NO_PATH}; see {MANUAL} for those that there are")
     response = as_json(ErrorAnswer(error=Problem.of(error)))
     response.status_code = status
     return response
