@@ -124,8 +124,20 @@ class TestParse:
         assert message({"tags": []}).endswith("did you mean 'data.tags'?")
         assert message({"part": []}).endswith("did you mean 'data.parts'?")
 
+    def test_of_keys_of_one_name_the_outermost_is_meant(self) -> None:
+        class Text(Config):
+            language: str = ""
+
+        class Languages(Config):
+            language: str = ""
+            data: Data = Data()
+            text: Text = Text()
+
+        assert message({"data": {"language": "de"}}, Languages).endswith("did you mean 'language'?")
+
     def test_an_unknown_key_like_no_other_gets_a_place_to_look(self) -> None:
         assert "docs/configuration.md" in message({"xyzzy": 1})
+        assert "docs/configuration.md" in message({"training": {"saving_weight": 1}})
 
     @pytest.mark.parametrize(
         ("values", "key", "found"),

@@ -122,7 +122,8 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
 def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
     """The key that an unknown one in ``values`` was probably meant to be.
 
-    It has the same name in another section, or a similar name in the same or else in any section.
+    It has the same name in another section, or a similar name in the same or else in any section; of
+    several sections, the outermost.
     """
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
@@ -132,9 +133,9 @@ def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
         section = section[:-1]  # a name that the user chose, such as that of a test set
     elsewhere = [path for path in keys if path[-1] == key]
     beside = [path for path in keys if path[:-1] == section]
-    for candidates in (elsewhere, beside, keys):
-        known = {path[-1]: path for path in candidates}
-        if close := difflib.get_close_matches(key[:80], known, n=1):
+    for candidates, likeness in ((elsewhere, 1.0), (beside, 0.6), (keys, 0.7)):
+        known = {path[-1]: path for path in sorted(candidates, key=len, reverse=True)}
+        if close := difflib.get_close_matches(key[:80], known, n=1, cutoff=likeness):
             path = known[close[0]]
             return (*around, path[-1]) if path[:-1] == section else path
     return None

@@ -201,6 +201,24 @@ def test_a_finished_run_is_trained_on(trained: Path, dragoman: CommandLine, tmp_
     assert (settings["training"]["max_steps"], settings["search"]["beam"]) == (14, 1)
 
 
+def test_a_moved_run_with_moved_text_goes_on(
+    trained: Path, text: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    ends = []
+    for name in ("here", "elsewhere"):
+        run = Path(shutil.copytree(trained, tmp_path / name))
+        if name == "elsewhere":
+            moved = shutil.copytree(text, tmp_path / "text")
+            settings = run / "config.yaml"
+            settings.write_text(settings.read_text().replace(str(text), str(moved)))
+            assert str(moved) in settings.read_text()
+        outcome = dragoman("resume", run, "--set", "training.max_steps=14")
+        assert outcome.code == 0
+        assert "other text" not in outcome.err
+        ends.append(read_tensors(run / "model" / WEIGHTS_FILE))
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+
+
 def test_settings_are_not_lost_where_processes_take_the_place_of_others(
     trained: Path, dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

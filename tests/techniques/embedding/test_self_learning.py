@@ -14,7 +14,12 @@ from dragoman.techniques.embedding.seeds import (
     pairs_from_nothing,
     pairs_from_words,
 )
-from dragoman.techniques.embedding.self_learning import SelfLearningConfig, map_once, self_learn
+from dragoman.techniques.embedding.self_learning import (
+    SelfLearningConfig,
+    _induced,
+    map_once,
+    self_learn,
+)
 from dragoman.text.word_vectors import Matrix, WordVectors
 
 QUICK = SelfLearningConfig(patience=5)
@@ -35,6 +40,13 @@ def test_from_25_words() -> None:
     assert accuracy(found.source, found.target, truth) > 0.95
     once = map_once(x, z, first)
     assert accuracy(once.source, once.target, truth) < 0.9  # self-learning is what helps
+
+
+def test_among_few_words_each_has_a_nearest_one_even_if_none_is_considered() -> None:
+    same = normalised(planted(rows=10, noise=0.0).x)
+    seldom = SelfLearningConfig(kept=1e-9)
+    pairs, _ = _induced(same, same, seldom.kept, seldom, np.random.default_rng(1))
+    np.testing.assert_array_equal(pairs.source, pairs.target)
 
 
 def test_from_nothing() -> None:

@@ -27,6 +27,7 @@ from dragoman.text.word_vectors import Matrix
 
 _IMPROVEMENT = 1e-6  # of the mean similarity: less is none
 _GROWTH = 2.0  # of the share of candidates that are considered
+_FARTHER = np.float32(10)  # than any word: a candidate that is not considered, unless none is
 
 
 class SelfLearningConfig(Config):
@@ -135,6 +136,6 @@ def _nearest(
         total += float(similarity.max(axis=1).sum(dtype=np.float64))
         similarity -= hubness / 2  # noqa: PLW2901 - in place
         if kept < 1:
-            similarity[rng.random(similarity.shape, dtype=np.float32) >= kept] = -np.inf
+            similarity[rng.random(similarity.shape, dtype=np.float32) >= kept] -= _FARTHER
         found[rows] = similarity.argmax(axis=1)
     return found, own, total / len(x)
