@@ -20,6 +20,11 @@ from dragoman.text.tokens import words_of
         ("see https://a.b/c d", ["see", "https://a.b/c", "d"]),
         ("请看https://a.b/c，在$HOME中", [*"请看", "https://a.b/c", *"，在", "$HOME", "中"]),
         ("https://a.b에서", ["https://a.b", "에서"]),
+        (
+            "C++, C# and Notepad++ in 设C++",
+            [*("C++", ",", "C#", "and", "Notepad++", "in"), "设", "C++"],
+        ),
+        ("a+++b, x#, AB#, C#d", [*"a+++b", ",", *"x#", ",", "AB", "#", ",", *"C#d"]),
         ("- 'quoted' -", ["-", "'", "quoted", "'", "-"]),
     ],
 )

@@ -1,8 +1,8 @@
 """Words of a line with their places, for alignment and for terms.
 
-A word is letters, digits and marks, with apostrophes and hyphens inside; where a script writes no
-spaces, every character is one.  Placeholders such as ``{name}`` and ``%s`` are whole, and every
-other character is by itself.
+A word is letters, digits and marks, with apostrophes and hyphens inside, or a name such as "C++" or
+"C#"; where a script writes no spaces, every character is one.  Placeholders such as ``{name}`` and
+``%s`` are whole, and every other character is by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _WORD = regex.compile(
     rf"(?V1)(?P<opaque>{TAG.pattern}|\{{+[^{{}}\s]*\}}+|%\(\w+\)[a-z]|%[a-zA-Z0-9$]+"
     # without the text that follows them where there are no spaces
     rf"|\$[a-zA-Z0-9_]+|[a-zA-Z0-9_]+://[^\s{UNSPACED}\p{{Hangul}}\u3000-\u303f\uff00-\uffef]+)"
-    rf"|(?P<word>[{UNSPACED}]\p{{M}}*|{_LETTERS}+(?:['’\-]{_LETTERS}+)*)"
+    rf"|(?P<word>[{UNSPACED}]\p{{M}}*|{_LETTERS}+(?:['’\-]{_LETTERS}+)*"
+    rf"(?:(?:\+\+|(?<=\b[A-Z])\#)(?![+\#]|{_LETTERS}))?)"
     r"|(?P<other>\S)"
 )
 _LETTER = regex.compile(r"\p{L}")
