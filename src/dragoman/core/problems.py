@@ -122,8 +122,8 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
 def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
     """The key that an unknown one in ``values`` was probably meant to be.
 
-    It has the same name in another section, or a similar name in the same or else in any section; of
-    several sections, the outermost.
+    It has the same name in another section, or a similar name in the same or else in any section;
+    of several sections, the outermost.
     """
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
+from document_jobs import REQUEST, Progress, Work, begun, ended, endless, runner, upper
 from echo_service import EchoService
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,90 +25,14 @@ from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.core.errors import (
     DataError,
     MissingExtraError,
-    SavedError,
-    StorageError,
     WorkerError,
 )
-from dragoman.documents.file_translation import TranslatedFile
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
-REQUEST = TextRequest("", target="de", source="en")
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
-Progress = Callable[[int, int], object]
-Work = Callable[[str, bytes, TextRequest, Progress], Coroutine[Any, Any, bytes]]
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerStore]:
-    with ServerStore(str(tmp_path_factory.mktemp("store") / "server.sqlite")) as store:
-        yield store
-
-
-@pytest.fixture
-def store(database: ServerStore) -> Iterator[ServerStore]:
-    yield database
-    database.forget_jobs(datetime.now(timezone.utc) + timedelta(days=1))
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_REPORT_SECONDS", 0.01)
-    monkeypatch.setattr(jobs, "_LOOK_SECONDS", 0.01)
-
-
-@pytest.fixture
-def translates(monkeypatch: pytest.MonkeyPatch) -> Callable[[Work], None]:
-    """Sets what becomes of a file."""
-
-    def use(work: Work) -> None:
-        async def translate_file(
-            service: object,
-            name: str,
-            content: bytes,
-            request: TextRequest,
-            *,
-            seconds: float | None = None,
-            progress: Progress,
-        ) -> TranslatedFile:
-            result = await work(name, content, request, progress)
-            return TranslatedFile(f"new {name}", result, "text/plain", "en", len(content))
-
-        monkeypatch.setattr(jobs, "translate_file", translate_file)
-
-    return use
-
-
-def runner(store: ServerStore, **limits: Any) -> JobRunner:
-    return JobRunner(EchoService(), store, LimitsConfig(**limits))
-
-
-async def ended(store: ServerStore, job: DocumentJob, *states: str) -> DocumentJob:
-    """The job, as soon as it is in one of these states; by default, when it has ended."""
-    while True:
-        found = store.job(job.id)
-        assert found is not None
-        if found.state in (states or ("done", "error")):
-            return found
-        await asyncio.sleep(0.005)
-
-
-async def begun(store: ServerStore, job: DocumentJob) -> None:
-    """Wait until an endless one has told how far it is."""
-    while not (found := await ended(store, job, "translating")).texts:
-        await asyncio.sleep(0.005)
-    assert (found.texts_done, found.texts) == (1, 3)
-
-
-async def upper(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
-    return content.upper()
-
-
-async def endless(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
-    progress(1, 3)
-    await asyncio.sleep(1000)
-    return content
+pytestmark = pytest.mark.usefixtures("short_waits")
 
 
 def test_a_file_is_translated_and_charged(
@@ -446,215 +370,6 @@ def test_a_file_that_nobody_wants_any_more_is_let_go(
             assert (await ended(store, await files.submit("b.txt", b"b", REQUEST))).state == "done"
 
     asyncio.run(main())
-
-
-def test_files_outlast_a_database_that_is_away(
-    store: ServerStore,
-    translates: Callable[[Work], None],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    translates(upper)
-    failures = [StorageError("the database is locked"), SavedError("/srv/x: damaged")]
-    content = store.job_content
-
-    def away(identifier: str) -> bytes:
-        if failures:
-            raise failures.pop()
-        return content(identifier)
-
-    monkeypatch.setattr(store, "job_content", away)
-
-    async def main() -> None:
-        files = runner(store, documents_at_once=1)
-        async with files.running():
-            found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
-        assert found.state == "done" and not failures
-        assert found.abandoned == 0  # no server has died of it
-
-    asyncio.run(main())
-    assert "/srv/x: damaged" in caplog.text and "is locked" in caplog.text
-    assert "Traceback" not in caplog.text
-
-
-class FullDisk:
-    """Refuses what is written, and counts it, until it is freed."""
-
-    def __init__(self, store: ServerStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.is_full, self.refused = False, 0
-        for name in ("report_job", "finish_job", "claim_job"):
-            monkeypatch.setattr(store, name, self._guarded(getattr(store, name)))
-
-    def _guarded(self, write: Callable[..., Any]) -> Callable[..., Any]:
-        def guarded(*arguments: Any, **named: Any) -> Any:
-            if self.is_full:
-                self.refused += 1
-                raise StorageError("/srv/x: the disk is full; free some space") from OSError("x")
-            return write(*arguments, **named)
-
-        return guarded
-
-    async def refuses(self, more: int) -> None:
-        """Wait until so many more writes were refused."""
-        before = self.refused
-        while self.refused < before + more:
-            await asyncio.sleep(0.005)
-
-
-@pytest.fixture
-def disk(store: ServerStore, monkeypatch: pytest.MonkeyPatch) -> FullDisk:
-    return FullDisk(store, monkeypatch)
-
-
-@pytest.mark.parametrize("fails", [False, True], ids=["translated", "broken"])
-def test_a_file_is_translated_once_though_the_disk_is_full(
-    store: ServerStore,
-    translates: Callable[[Work], None],
-    disk: FullDisk,
-    fails: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.INFO)
-    begun_with: list[str] = []
-    may_end = asyncio.Event()
-
-    async def work(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
-        begun_with.append(name)
-        await may_end.wait()
-        if fails:
-            raise DataError("no text")
-        return content
-
-    translates(work)
-
-    async def main() -> None:
-        files = runner(store)
-        async with files.running():
-            job = await files.submit("a.txt", b"text", REQUEST)
-            while not begun_with:
-                await asyncio.sleep(0.005)
-            monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
-            disk.is_full = True
-            await disk.refuses(20)  # of reports, and of looks for other files
-            may_end.set()
-            await disk.refuses(20)  # of what has become of it
-            disk.is_full = False
-            found = await ended(store, job)
-            await asyncio.sleep(0.05)
-        assert (found.state, found.message) == (("error", "no text") if fails else ("done", None))
-        assert found.abandoned == 0
-
-    asyncio.run(main())
-    assert begun_with == ["a.txt"]
-    logged = [one for one in caplog.records if one.name == "dragoman.apps.server.jobs"]
-    errors = sorted(one.getMessage() for one in logged if one.levelno == logging.ERROR)
-    again = "and will be tried again: /srv/x: the disk is full; free some space"
-    assert errors == [
-        f"a file cannot be read from the database, or written to it, {again}",
-        f"files that wait cannot be looked for, {again}",
-        f"how far a file is cannot be written, {again}",
-    ]
-    assert not any(one.exc_info for one in logged)
-    assert sum(one.getMessage() == "the database answers again" for one in logged) == 2
-
-
-def test_a_file_that_cannot_be_given_back_is_not_one_whose_server_died(
-    store: ServerStore,
-    translates: Callable[[Work], None],
-    disk: FullDisk,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    translates(upper)
-    content = store.job_content
-
-    def away(identifier: str) -> bytes:
-        if disk.is_full:
-            raise StorageError("/srv/x: the disk is full; free some space")
-        return content(identifier)
-
-    monkeypatch.setattr(store, "job_content", away)
-    claim = store.claim_job
-
-    def claimed(*arguments: Any) -> DocumentJob | None:
-        job = claim(*arguments)
-        if job is not None and not disk.refused:
-            disk.is_full = True
-            monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
-        return job
-
-    monkeypatch.setattr(store, "claim_job", claimed)
-
-    async def main() -> None:
-        files = runner(store, documents_at_once=1)
-        async with files.running():
-            job = await files.submit("a.txt", b"text", REQUEST)
-            await disk.refuses(10)
-            disk.is_full = False
-            found = await ended(store, job)
-        assert (found.state, found.abandoned) == ("done", 0)
-
-    asyncio.run(main())
-
-
-def test_a_file_whose_reports_are_refused_is_not_begun_again(
-    store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun_with: list[str] = []
-    refused: list[str] = []
-    may_end = asyncio.Event()
-
-    async def work(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
-        begun_with.append(name)
-        await may_end.wait()
-        return content
-
-    def refuse(identifier: str, done: int, texts: int) -> bool:
-        refused.append(identifier)
-        raise StorageError("/srv/x: others have been writing for 10 seconds")
-
-    translates(work)
-    monkeypatch.setattr(store, "report_job", refuse)
-
-    async def main() -> None:
-        files = runner(store, documents_at_once=2)
-        async with files.running():
-            job = await files.submit("a.txt", b"text", REQUEST)
-            while not begun_with:
-                await asyncio.sleep(0.005)
-            monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
-            while len(refused) < 20:
-                await asyncio.sleep(0.005)
-            may_end.set()
-            found = await ended(store, job)
-        assert (found.state, found.abandoned) == ("done", 0)
-
-    asyncio.run(main())
-    assert begun_with == ["a.txt"]
-
-
-def test_a_server_ends_though_the_disk_is_full(
-    store: ServerStore, translates: Callable[[Work], None], disk: FullDisk
-) -> None:
-    translates(upper)
-    finish = store.finish_job
-    freed = time.monotonic() + 5
-
-    def slow(*arguments: Any, **named: Any) -> bool:
-        disk.is_full = time.monotonic() < freed
-        time.sleep(0.1)  # so that the server ends in the midst of it
-        kept: bool = finish(*arguments, **named)
-        return kept
-
-    async def main() -> None:
-        files = runner(store)
-        async with files.running():
-            store.finish_job = slow  # type: ignore[method-assign]
-            await files.submit("a.txt", b"text", REQUEST)
-            await disk.refuses(3)
-
-    asyncio.run(asyncio.wait_for(main(), 10))
-    assert time.monotonic() < freed
 
 
 def test_one_runner_for_all_doors(store: ServerStore, translates: Callable[[Work], None]) -> None:

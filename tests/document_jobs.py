@@ -1,0 +1,51 @@
+"""What tests of the server's background files share: files that end and files that do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from echo_service import EchoService
+
+from dragoman.apps.server.jobs import JobRunner
+from dragoman.apps.server.kept.records import DocumentJob
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.translation.service.interface import TextRequest
+
+REQUEST = TextRequest("", target="de", source="en")
+
+Progress = Callable[[int, int], object]
+Work = Callable[[str, bytes, TextRequest, Progress], Coroutine[Any, Any, bytes]]
+
+
+def runner(store: ServerStore, **limits: Any) -> JobRunner:
+    return JobRunner(EchoService(), store, LimitsConfig(**limits))
+
+
+async def ended(store: ServerStore, job: DocumentJob, *states: str) -> DocumentJob:
+    """The job, as soon as it is in one of these states; by default, when it has ended."""
+    while True:
+        found = store.job(job.id)
+        assert found is not None
+        if found.state in (states or ("done", "error")):
+            return found
+        await asyncio.sleep(0.005)
+
+
+async def begun(store: ServerStore, job: DocumentJob) -> None:
+    """Wait until an endless one has told how far it is."""
+    while not (found := await ended(store, job, "translating")).texts:
+        await asyncio.sleep(0.005)
+    assert (found.texts_done, found.texts) == (1, 3)
+
+
+async def upper(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+    return content.upper()
+
+
+async def endless(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+    progress(1, 3)
+    await asyncio.sleep(1000)
+    return content
