@@ -100,11 +100,13 @@ def caught(pairs: Path, scores: Path, keep: float, output: Path | None, as_json:
         raise DataError(f"{scores}: not the scores of {pairs}; score that file")
 
     def column(name: str) -> list[float]:
-        """Minus a cross-entropy; lowest where there is none."""
-        return [-row[name] if row[name] is not None else -np.inf for row in rows]
+        """Minus a cross-entropy, or how unusual a length is; lowest where there is none."""
+        return [-abs(row[name]) if row[name] is not None else -np.inf for row in rows]
 
     parts = {name: np.array(column(name)) for name in ("forward", "reverse")}
     parts["their mean"] = (parts["forward"] + parts["reverse"]) / 2
+    if "excess_length" in rows[0]:
+        parts["length"] = np.array(column("excess_length"))
     fit = np.array([row["problem"] is None for row in rows])
     found = compared(np.array([row["score"] for row in rows]), kinds, keep, parts, fit)
     present(found.to_json(), found.table, output, as_json=as_json)

@@ -144,11 +144,11 @@ class Shards:
                 )
             write_json(file, origin)
             return None
-        found = self._read(file)
+        found, wanted = self._read(file), json.loads(json.dumps(origin))
         made = found.pop("output", None)
-        if found != json.loads(json.dumps(origin)):
+        if found != wanted:
             raise ConfigError(
-                f"{self.output}: was made with other settings ({_differing(found, origin)}; see "
+                f"{self.output}: was made with other settings ({_differing(found, wanted)}; see "
                 f"{ORIGIN_FILE}); choose another directory, or remove this one to begin again"
             )
         if made is not None:

@@ -75,6 +75,13 @@ def test_two_plain_files_in_and_out(
     # Only a report.
     outcome = dragoman(*command, *options)
     assert outcome.out.startswith("23 of 23 pairs")
+    # By the models alone.
+    options[options.index(tmp_path / "scores")] = tmp_path / "alone"
+    assert dragoman(*command, *options, "--no-lengths").code == 0
+    with_lengths, alone = scored(tmp_path / "scores"), scored(tmp_path / "alone")
+    assert all("excess_length" in row for row in with_lengths)
+    assert not any("excess_length" in row for row in alone)
+    assert [row["forward"] for row in with_lengths] == [row["forward"] for row in alone]
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ def test_the_commands(tmp_path: Path) -> None:
     scores = tmp_path / "scores.jsonl"
     scored = [
         {"line": line, "score": float(not row["noise"]), "forward": None, "reverse": 1.0}
+        | {"excess_length": (2.0 if row["noise"] else 0.5) * (-1) ** line}
         | {"problem": None}
         for line, row in enumerate(rows, 1)
     ]
@@ -133,6 +134,7 @@ def test_the_commands(tmp_path: Path) -> None:
         1.0,
         0.5,
     )
+    assert result["parts"]["length"] == 1.0
     for wrong in ("".join(json.dumps(row) + "\n" for row in scored[1:]), "text\n", "[1]\n"):
         scores.write_text(wrong, encoding="utf-8")
         refused = CliRunner().invoke(noise, command)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match
+from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match, length_match
 
 NATS = st.floats(0, 30)
 
@@ -33,3 +34,10 @@ def test_text_of_the_domain_is_never_punished(wanted: float, general: float) -> 
     match = domain_match(wanted, general)
     assert match == pytest.approx(min(1.0, math.exp(general - wanted)))
     assert (match == 1) == (wanted <= general or math.exp(general - wanted) == 1)
+
+
+@given(st.floats(-6, 6))
+def test_the_length_counts_as_the_root_of_a_normal_density(excess: float) -> None:
+    normal = NormalDist()
+    expected = math.sqrt(normal.pdf(excess) / normal.pdf(0))
+    assert length_match(excess) == pytest.approx(expected, rel=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import load_model
 from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
 from dragoman.techniques.corpus_filtering.pair_scorer import PairScorer, scored_in_order
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import BOS, EOS
@@ -70,6 +72,24 @@ def test_rows_have_the_cross_entropies_of_both_models(
         checked += 1
     assert checked == 21
     assert found.tokens > 4 * checked
+
+
+def test_an_unusual_length_lowers_the_score(models: dict[str, Path], scorer: PairScorer) -> None:
+    usual = ExpectedLengths.of([(5, 6), (7, 7), (9, 8)])
+    described = scoring_models([models["forward"]], [models["reverse"]], device="cpu")
+    with closing(PairScorer(described, usual)) as by_length:
+        (shared,) = scored_in_order(described, by_length, iter([PAIRS]), 2)
+        rows = by_length.score(PAIRS).rows
+    assert_same(shared.rows, rows)
+    for row, plain in zip(rows, scorer.score(PAIRS).rows, strict=True):
+        assert "excess_length" not in plain
+        if row["problem"] is None:
+            excess = usual.excess(len(row["source"]), len(row["target"]))
+            assert row["excess_length"] == pytest.approx(excess, abs=1e-6)
+            expected = plain["score"] * math.exp(-(excess**2) / 4)
+            assert row["score"] == pytest.approx(expected, rel=1e-4)
+        else:
+            assert (row["score"], row["excess_length"]) == (0.0, None)
 
 
 def test_a_pair_is_scored_by_itself(scorer: PairScorer) -> None:

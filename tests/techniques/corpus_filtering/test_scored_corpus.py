@@ -13,6 +13,7 @@ from filter_models import letters, save_models, write_pairs
 from dragoman.core.claims import claimed
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
 from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus, score_corpus
 from dragoman.techniques.host import ShowCount
 
@@ -79,6 +80,18 @@ def test_what_is_stopped_loses_nothing(models: dict[str, Path], tmp_path: Path) 
     assert resumed.path.read_bytes() == make(models, tmp_path / "whole").path.read_bytes()
 
 
+def test_usual_lengths_are_those_of_the_corpus(models: dict[str, Path], tmp_path: Path) -> None:
+    with_lengths = make(models, tmp_path / "made")
+    both = [(len(one), len(other)) for one, other in letters() if one and other]
+    usual = ExpectedLengths.of(both)
+    for row in with_lengths.rows():
+        if row["problem"] is None:
+            excess = usual.excess(len(row["source"]), len(row["target"]))
+            assert row["excess_length"] == pytest.approx(excess, abs=1e-6)
+    alone = make(models, tmp_path / "alone", lengths=False)
+    assert all("excess_length" not in row for row in alone.rows())
+
+
 def test_a_finished_corpus_is_not_scored_again(models: dict[str, Path], tmp_path: Path) -> None:
     first = make(models, tmp_path / "made")
     content = first.path.read_bytes()
@@ -94,6 +107,8 @@ def test_other_pairs_or_models_are_refused(models: dict[str, Path], tmp_path: Pa
     other = write_pairs(tmp_path, letters()[::-1])
     with pytest.raises(ConfigError, match=r"other settings \(input;"):
         make(models, tmp_path / "made", part=other)
+    with pytest.raises(ConfigError, match=r"other settings \(lengths;"):
+        make(models, tmp_path / "made", lengths=False)
     exchanged = {"forward": models["forward"], "reverse": models["forward"]}
     with pytest.raises(ConfigError, match="translates only en-de"):
         make(exchanged, tmp_path / "made")

@@ -85,6 +85,11 @@ _options = (
         help="With --filter: drop pairs with a side that is clearly in another language.",
     ),
     click.option(
+        "--no-lengths",
+        is_flag=True,
+        help="With --filter: score by the models alone, however unusual the length of a side is.",
+    ),
+    click.option(
         "--domain-lm",
         metavar="MODEL",
         type=PATH,
@@ -169,6 +174,7 @@ def filter_pairs(
         scoring,
         part,
         directory,
+        lengths=not options["no_lengths"],
         workers=options["workers"] or 1,
         progress=lambda done, total: counting("scoring", "pairs", total, done),
     )

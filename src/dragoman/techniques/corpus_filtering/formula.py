@@ -1,7 +1,8 @@
-"""The scores of a pair from cross-entropies: adequacy and domain.
+"""The scores of a pair: adequacy and domain from cross-entropies, and from its lengths.
 
 Cross-entropies are in nats per token, end symbols included, so that long pairs are not at a
-disadvantage.  All scores are in [0, 1] and multiplied (Junczys-Dowmunt 2018, arXiv:1809.00197).
+disadvantage.  All scores are in [0, 1] and multiplied (Junczys-Dowmunt 2018, arXiv:1809.00197,
+which has none of lengths).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ def adequacy(forward: float, reverse: float) -> float:
     """The dual conditional cross-entropy: 1 where both models are certain, and so agree.
 
     ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  A pair whose sides have
-    nothing to do with each other surprises both models; one whose target says less than its source
+    nothing to do with each other surprises both models; one of whose sides says more than the other
     surprises one of them, which the difference punishes.
 
     Args:
@@ -34,3 +35,14 @@ def domain_match(wanted: float, general: float) -> float:
         general: ``H_N(y)`` by that of other text.
     """
     return math.exp(min(general - wanted, 0.0))
+
+
+def length_match(excess: float) -> float:
+    """How usual the length of a target is: ``exp(-z^2 / 4)``.
+
+    This is the square root of the normal density, relative to its maximum.
+
+    Args:
+        excess: z, the standard deviations by which it differs from what is expected.
+    """
+    return math.exp(-(excess**2) / 4)

@@ -14,7 +14,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.processes import WorkerPool
 from dragoman.evaluation.languages import CLEAR_MARGIN, ExpectedLanguage
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match
+from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
+from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match, length_match
 from dragoman.text.cleaning import CleaningConfig, pair_check
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import normalize
@@ -66,10 +67,12 @@ class PairScorer:
 
     A row has ``source``, ``target``, ``line``, ``score`` in [0, 1], the cross-entropies
     ``forward`` and ``reverse`` (with a domain, also ``domain`` and ``general``) in nats per token,
-    and ``problem``: why the pair has score 0 and no cross-entropies, or null.
+    with expected lengths ``excess_length``, and ``problem``: why the pair has score 0 and none of
+    these figures, or null.
 
     Args:
         models: to open.
+        lengths: what lengths are usual; None leaves them out of the score.
 
     Raises:
         ConfigError: one does not fit its task, or a language cannot be identified.
@@ -77,7 +80,8 @@ class PairScorer:
         SavedError: a model is missing or damaged.
     """
 
-    def __init__(self, models: ScoringModels) -> None:
+    def __init__(self, models: ScoringModels, lengths: ExpectedLengths | None = None) -> None:
+        self.lengths = lengths
         self._resources = ExitStack()
         self._translators = {
             name: self._resources.enter_context(Translator.of(system))
@@ -158,10 +162,16 @@ class PairScorer:
         known = {name: None if problem else float(found[name]) for name in self._translators}
         row: dict[str, Any] = {"source": pair.source, "target": pair.target, "line": pair.line}
         score = 0.0
+        if self.lengths is not None:
+            known["excess_length"] = None
         if problem is None:
             score = adequacy(float(found["forward"]), float(found["reverse"]))
             if "domain" in known:
                 score *= domain_match(float(found["domain"]), float(found["general"]))
+            if self.lengths is not None:
+                excess = self.lengths.excess(len(pair.source), len(pair.target))
+                score *= length_match(excess)
+                known["excess_length"] = excess
         row["score"] = float(f"{score:.{_DIGITS}g}")
         row |= {name: None if one is None else round(one, _DIGITS) for name, one in known.items()}
         return {**row, "problem": problem}
@@ -185,7 +195,11 @@ def scored_in_order(
         yield from map(scorer.score, pieces)
         return
     pool = WorkerPool(
-        workers, _begin, (models,), work="scores pairs", remedy="repeat with fewer workers"
+        workers,
+        _begin,
+        (models, scorer.lengths),
+        work="scores pairs",
+        remedy="repeat with fewer workers",
     )
     with closing(pool):
         yield from pool.in_order(_score, pieces, ahead=workers * _AHEAD)
@@ -206,11 +220,11 @@ def _check_task(name: str, system: TranslationSystem, translator: Translator) ->
         raise ConfigError(f"{path}: it reads context, and pairs are scored by themselves")
 
 
-def _begin(models: ScoringModels) -> None:
+def _begin(models: ScoringModels, lengths: ExpectedLengths | None) -> None:
     """Make this process a worker."""
     global _scorer  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     torch.set_num_threads(1)
-    _scorer = PairScorer(models)
+    _scorer = PairScorer(models, lengths)
 
 
 def _score(pairs: list[Pair]) -> ScoredPairs:

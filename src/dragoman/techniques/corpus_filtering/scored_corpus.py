@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -19,6 +19,7 @@ from typing import Any
 
 from dragoman.core.claims import claimed
 from dragoman.core.errors import DataError, UsageError
+from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
 from dragoman.techniques.corpus_filtering.pair_scorer import (
     PairScorer,
     ScoredPairs,
@@ -30,12 +31,13 @@ from dragoman.text.corpus import read_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines
+from dragoman.text.reservoir import Reservoir
 from dragoman.translation.corpus_origin import model_digest
 from dragoman.translation.shards import Made, Shards
 
 SHARD_LINES = 4000
 _LOCK = ".lock"
-
+_MEASURED = 100_000  # pairs whose lengths say which are usual
 
 Progress = Callable[[int, int], AbstractContextManager[ShowCount]]
 """From the number of pairs done before and that of all pairs to what shows them."""
@@ -66,6 +68,7 @@ def score_corpus(
     part: CorpusPart,
     output: Path,
     *,
+    lengths: bool = True,
     workers: int = 1,
     shard_lines: int = SHARD_LINES,
     progress: Progress = lambda done, total: nullcontext(_nobody),
@@ -79,6 +82,7 @@ def score_corpus(
         part: pairs of a source and a target.
         output: directory of ``pairs.jsonl.gz`` and ``origin.json``, which has the digests of models
             and text.
+        lengths: whether unusual lengths lower a score; what is usual is learned from the pairs.
         workers: processes that score.
         shard_lines: pairs per shard.
         progress: shows how much is done.
@@ -96,16 +100,18 @@ def score_corpus(
         raise UsageError(f"shard_lines: expected a positive number, found {shard_lines}")
     shards = Shards(output, Made("scored corpus", "score"))
     shards.check_usable()
-    total, digest = _measure(part)
+    total, digest, usual = _measure(part)
+    expected = usual if lengths else None
     use = "this directory; wait until it ends, or choose another one"
     speed = None
-    with claimed(output / _LOCK, use), closing(PairScorer(models)) as scorer:
+    with claimed(output / _LOCK, use), closing(PairScorer(models, expected)) as scorer:
         origin = {
             "models": _described(models),
             "settings": scorer.settings,
+            "lengths": lengths,
             "languages": None if models.languages is None else list(models.languages),
             "shard_lines": shard_lines,
-            "input": {"lines": total, "sha256": digest},
+            "input": {"lines": total, "sha256": digest, "usual_lengths": asdict(usual)},
         }
         if shards.begin(origin) is None:
             pieces = _pieces(part, shard_lines, shards.done)
@@ -136,15 +142,17 @@ def _described(models: ScoringModels) -> Mapping[str, Any]:
     }
 
 
-def _measure(part: CorpusPart) -> tuple[int, str]:
-    """The number of pairs and a digest of them."""
-    content, total = hashlib.sha256(), 0
+def _measure(part: CorpusPart) -> tuple[int, str, ExpectedLengths]:
+    """The number of pairs, a digest of them, and what lengths are usual among them."""
+    content, total, lengths = hashlib.sha256(), 0, Reservoir[tuple[int, int]](_MEASURED, seed=1)
     for pair in read_pairs(part):
         content.update(json.dumps(pair[:3]).encode() + b"\n")
         total += 1
+        if pair.source and pair.target:
+            lengths.add((len(pair.source), len(pair.target)))
     if not total:
         raise DataError(f"{part.name}: no pairs; give a file with pairs")
-    return total, content.hexdigest()
+    return total, content.hexdigest(), ExpectedLengths.of(lengths.items or [(1, 1)])
 
 
 def _pieces(part: CorpusPart, shard_lines: int, done: int) -> Iterator[list[Pair]]:

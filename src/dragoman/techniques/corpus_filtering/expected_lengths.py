@@ -1,0 +1,61 @@
+"""How long the translation of a source is expected to be, learned from the pairs themselves.
+
+Cross-entropies per token hardly show that half of a translation is missing, since its words are
+right; its length does (Gale and Church 1993, "A Program for Aligning Sentences in Bilingual
+Corpora", section 3).  Medians are compared, so that the wrong pairs, which should be found, do not
+decide what is expected, and only those of sources of similar length: short translations vary more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+_GROUPS = 10
+_GROUP_PAIRS = 100  # at least, for a median that few pairs do not decide
+_LEAST_SPREAD = 0.1  # of logarithms: a tenth more or less is never odd
+_DEVIATIONS = 1.4826  # of a normal distribution in its median absolute deviation
+
+
+@dataclass(frozen=True)
+class ExpectedLengths:
+    """What lengths are usual, for groups of sources from the shortest to the longest.
+
+    Lengths are logarithms of characters, and those of targets relative to their sources.
+    """
+
+    sources: tuple[float, ...]
+    """The median length of a group's sources."""
+    ratios: tuple[float, ...]
+    """The median of the relative lengths of its targets."""
+    spreads: tuple[float, ...]
+    """The standard deviation of those, estimated from the median absolute deviation."""
+
+    @classmethod
+    def of(cls, lengths: Sequence[tuple[int, int]]) -> ExpectedLengths:
+        """Learn what is usual from the characters of sources and targets, at least one pair."""
+        sources, targets = np.log1p(np.array(lengths, np.float64).T)
+        groups = max(1, min(_GROUPS, len(lengths) // _GROUP_PAIRS))
+        found = []
+        for group in np.array_split(np.argsort(sources, kind="stable"), groups):
+            relative = targets[group] - sources[group]
+            ratio = np.median(relative)
+            spread = max(_DEVIATIONS * np.median(np.abs(relative - ratio)), _LEAST_SPREAD)
+            found.append((float(np.median(sources[group])), float(ratio), float(spread)))
+        return cls(*zip(*found, strict=True))
+
+    def excess(self, source: int, target: int) -> float:
+        """By how many standard deviations a target is longer than expected, or shorter if negative.
+
+        What is expected is interpolated between the groups.
+
+        Args:
+            source: characters of the source.
+            target: characters of the target.
+        """
+        length = np.log1p(source)
+        ratio = np.interp(length, self.sources, self.ratios)
+        spread = np.interp(length, self.sources, self.spreads)
+        return float((np.log1p(target) - length - ratio) / spread)
