@@ -121,6 +121,12 @@ def test_trees_are_scored_as_by_evalb(tmp_path: Path) -> None:
     metrics = ("--metric", "bracketing_f1", "--metric", "complete_match")
     scores = json.loads(call("evaluate", parsed, gold, *metrics, "--json").out)["scores"]
     assert [round(one["value"], 2) for one in scores] == [85.71, 50.0]
+    # As a treebank has them, on several lines each.
+    treebank = tmp_path / "gold.mrg"
+    treebank.write_text("(\n  (S (NP-SBJ (NN a))\n    (VP (VBZ b))\n\t(. .)))\n(NP (NN a))\n")
+    assert call("evaluate", parsed, treebank, "--evalb").out == printed.out
+    again = json.loads(call("evaluate", parsed, treebank, *metrics, "--json").out)["scores"]
+    assert [one["value"] for one in again] == [one["value"] for one in scores]
     several = call("evaluate", parsed, gold, gold, "--evalb")
     assert "one REFERENCE" in one_error(several, 2)
     text = tmp_path / "text"

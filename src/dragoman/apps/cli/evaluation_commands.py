@@ -172,12 +172,13 @@ def evaluate(
     _check_by_length(options)
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
-    from dragoman.text.lines import read_lines
+    from dragoman.evaluation.tree_metrics import TREE_METRICS
     from dragoman.text.term_rate import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
     lines = _read(hypotheses)
-    sets = [list(read_lines(path)) for path in references]
+    are_trees = not set(TREE_METRICS).isdisjoint(config.metrics)
+    sets = [(_trees if are_trees else _read)(path) for path in references]
     source = _source_side(options)
     if source is not None:
         for metric in nothing_to_count(source.lines, source.counters, config.metrics):
@@ -216,11 +217,10 @@ def _refuse_beside_evalb(names: set[str]) -> None:
 def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
     """Print the table of EVALB."""
     from dragoman.evaluation.evalb import compare_all, table, to_json
-    from dragoman.text.lines import read_lines
 
     if len(references) != 1:
         raise click.UsageError("--evalb compares with one REFERENCE; name a single file")
-    found = compare_all(_read(hypotheses), list(read_lines(references[0])))
+    found = compare_all(_trees(hypotheses), _trees(references[0]))
     if as_json:
         print_json(to_json(found))
     else:
@@ -315,6 +315,15 @@ def _read(path: Path) -> list[str]:
     if str(path) == "-":
         return list(stream_lines(sys.stdin.buffer, "standard input"))
     return list(read_lines(path))
+
+
+def _trees(path: Path) -> list[str]:
+    """The trees of a file; some may take several lines, of which all but the first are indented."""
+    from dragoman.text.formats.trees import tree_lines
+
+    lines = _read(path)
+    is_indented = any(line.startswith((" ", "\t")) for line in lines)
+    return tree_lines(lines, path) if is_indented else lines
 
 
 def _compare(

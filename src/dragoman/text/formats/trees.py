@@ -105,6 +105,20 @@ class Trees(Format):
         return links
 
 
+def tree_lines(lines: Sequence[str], path: Path) -> list[str]:
+    """Trees as they are, each in one line; an empty line for a blank one.
+
+    Args:
+        lines: of a file.
+        path: its name, for messages.
+
+    Raises:
+        DataError: one is no tree; the message names line and column.
+    """
+    found = read_trees(lines, str(path))
+    return ["" if tree is None else str(tree) for _, tree in found]
+
+
 def _view(path: Path, name: str) -> Callable[[Tree], str]:
     if name not in _VIEWS:
         raise DataError(f"{path}: trees have no view {name!r}{instead(name, _VIEWS, 'views')}")
