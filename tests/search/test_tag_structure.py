@@ -122,6 +122,18 @@ def test_a_scorer_that_gives_no_numbers_still_writes_the_tags(way: dict[str, Any
             assert structure(named(one.ids)) == structure(named(line))
 
 
+@every_way
+def test_a_prefix_with_other_tags_than_its_source_forces_none_for_ever(way: dict[str, Any]) -> None:
+    """It closes a tag that was not opened, so that nothing may follow that must."""
+    line, prefix = [FIRST, 4, FIRST + 1, 5, FIRST + 4, FIRST + 3], [FIRST + 3, 6]
+    config = parse(SearchConfig, {"extra_length": 4, **way}, "test")
+    for seed in range(5):
+        (several,) = search(
+            random_scorer(seed), *padded([line]), config, prefixes=[prefix], tags=symbols()
+        )
+        assert all(named(one.ids).count("<t1>") < 2 for one in several)
+
+
 @given(seed=st.integers(0, 99))
 @settings(max_examples=8)
 def test_tags_of_a_line_change_no_other(seed: int) -> None:

@@ -242,6 +242,12 @@ def test_a_word_counts_for_one_term() -> None:
     assert unmet([["%d"], ["%d"]], "%dpx %dpx", whole=[False, False]) == []
 
 
+def test_a_term_makes_room_within_its_own_place() -> None:
+    glossary = Glossary.of({"Bank": ["Bank", "Bank of America"], "America": "America"})
+    assert glossary.missing("Bank America", "Bank of America") == []
+    assert unmet([["Haus", "Haus Nummer"], ["Nummer"], ["Nummer"]], "Haus Nummer") == [2]
+
+
 def test_what_is_missing_many_times_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sentence with hundreds of placeholders, many of them lost, took half a second."""
     searched: list[int] = []

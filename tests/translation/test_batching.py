@@ -26,6 +26,7 @@ from dragoman.text.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
 from dragoman.translation.opening import changed_search
 from dragoman.translation.outputs import Translation
+from dragoman.translation.terms import UseOfTerms
 from dragoman.translation.translator import Translator
 
 SECONDS = 1.0  # that each call of the translator takes
@@ -250,6 +251,20 @@ def test_requests_with_the_same_glossary_share_a_call() -> None:
     run(main())
     assert [call.lines for call in fake.calls] == [["a", "c"], ["b"], ["d"]]
     assert fake.glossaries == [one, None, other]
+
+
+def test_lines_of_a_batch_say_nothing_about_a_glossary(caplog: pytest.LogCaptureFixture) -> None:
+    class Counting(Fake):
+        def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+            UseOfTerms.note(lines=100, terms=0)
+            return super().translate_nbest(lines, **options)
+
+    async def main() -> None:
+        async with batching(Counting()) as batcher:
+            await batcher.translate(["a"], glossary=Glossary.of({"a": "b"}))
+
+    run(main())
+    assert not caplog.messages
 
 
 def test_a_full_queue_refuses_and_later_has_room() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,27 @@ def test_each_line_gets_the_adapter_of_its_domain(models: Models, buffer_lines: 
     ]
     german = by_adapter(models, [f"<2de> <news> {line}" for line in LINES], "news")
     assert found[2::4] == german
+
+
+def test_threads_do_not_exchange_one_anothers_adapters(models: Models) -> None:
+    shared = router(models)
+    lines = {name: [f"<{name}> {line}" for line in LINES * 5] for name in ("ui", "news")}
+    expected = {name: best(shared, lines[name]) for name in lines}
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(5):
+            found = {name: threads.submit(best, shared, lines[name]) for name in lines}
+            assert {name: one.result() for name, one in found.items()} == expected
+
+
+def test_a_glossary_is_for_all_lines_not_for_those_of_each_domain(
+    models: Models, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = ["<ui> a b"] + ["c d"] * 25
+    best(router(models), lines, glossary={"a": "b"}, buffer_lines=25)
+    assert not [one for one in caplog.messages if "none of the" in one]
+    best(router(models), lines, glossary={"e": "b"}, buffer_lines=25)
+    (warning,) = [one for one in caplog.messages if "none of the" in one]
+    assert warning.startswith("none of the 26 lines has a term")
 
 
 def test_other_lines_may_have_an_adapter_or_a_domain_too(models: Models) -> None:

@@ -181,6 +181,13 @@ def test_a_glossary_of_another_text_is_warned_about_once(
     assert found.startswith("none of the 20 lines has a term of the glossary")
 
 
+def test_a_glossary_without_terms_is_for_every_text(
+    append: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Translator.load(append).translate(["e"] * 20, glossary={})
+    assert not caplog.messages
+
+
 def test_copying_unknown_pieces_does_not_count_lines_twice(
     append: Path, glossary: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -23,8 +23,11 @@ from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.terminology import LexicalConstraint
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import distinct, joined
+from dragoman.translation.preparation import Preparation
+from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -152,6 +155,15 @@ def test_a_text_is_translated_once_and_an_empty_one_only_if_alone() -> None:
 def test_an_empty_hypothesis_is_an_empty_translation() -> None:
     (found,) = joined([hypothesis("", -0.5)], [[Translation("", 0.0, 0.0, [], ended=True)]])
     assert (found.text, found.score, found.pivot) == ("", -0.5, "")
+
+
+def test_an_empty_hypothesis_lacks_the_terms_of_its_line() -> None:
+    _, vocabularies = untrained(7)
+    wanted = (LexicalConstraint(("tree",)),)
+    prepare = Preparation(vocabularies, SEARCH, None, reads_source=True)
+    encoded = prepare([Line("", "", 0, wanted), Line("", "", 1, ()), Line("", "", 2)])
+    missing = [one.missing for (one,) in encoded.translations]
+    assert (encoded.wanted, missing) == ([], [("tree",), None, None])
 
 
 def test_lines_are_refused_by_either_leg_and_cost_no_other() -> None:

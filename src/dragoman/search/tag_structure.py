@@ -150,8 +150,10 @@ class TagStructure:
         """A tag where there is no room for anything else; see ``Requirement``."""
         left = self._left(partial)
         missing = left.sum(1)
+        allowed = self._allowed(left, partial)
         full = (missing > 0) & (missing >= self._limits[partial.sentences] - partial.length)
-        first = self._allowed(left, partial).long().argmax(1)
+        full &= allowed.any(1)  # after a prefix with other tags than the source's, none may fit
+        first = allowed.long().argmax(1)
         return torch.where(full, self._plan.symbols.ids[first], FREE)
 
     def _left(self, partial: PartialOutputs) -> Tensor:

@@ -241,7 +241,11 @@ def _seats(
             there = (
                 [holders[span]]
                 if span in holders  # they do not overlap, so no other phrase is there
-                else [other for other, held in taken.items() if not _apart(span, held)]
+                else [
+                    other
+                    for other, held in taken.items()
+                    if other != phrase and not _apart(span, held)
+                ]
             )
             if not there:
                 moves = {phrase: span}

@@ -27,6 +27,7 @@ from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError
 from dragoman.search import SearchConfig
 from dragoman.text.glossary import Glossary
 from dragoman.translation.outputs import Translation
+from dragoman.translation.terms import UseOfTerms
 
 
 class BatchingConfig(Config):
@@ -406,7 +407,8 @@ def _translated(
     translator: Translates, lines: list[str], options: dict[str, Any]
 ) -> list[list[Translation]]:
     try:
-        return translator.translate_nbest(lines, **options)
+        with UseOfTerms().counts():  # lines of several requests say nothing about a glossary
+            return translator.translate_nbest(lines, **options)
     except StopIteration as error:  # no future can hold it: its caller would wait for ever
         raise RuntimeError("the translator raised StopIteration") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from dragoman.core.arguments import check_function
@@ -14,7 +15,7 @@ from dragoman.search import SearchConfig
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import numbered
 from dragoman.translation.streaming import Line, buffered
-from dragoman.translation.terms import read_glossary
+from dragoman.translation.terms import UseOfTerms, read_glossary
 from dragoman.translation.translator import Translator
 
 DispatcherType = TypeVar("DispatcherType", bound="Dispatcher")
@@ -53,8 +54,8 @@ class Dispatcher(ABC):
         """The group of each line, None for all others, and the line as it is translated."""
 
     @abstractmethod
-    def _translator(self, group: str | None) -> Translator:
-        """What translates the lines of a group, from now until the next call."""
+    def _translator(self, group: str | None) -> AbstractContextManager[Translator]:
+        """What translates the lines of a group, for a block."""
 
     @abstractmethod
     def _translators(self) -> Iterable[Translator]:
@@ -125,12 +126,15 @@ class Dispatcher(ABC):
         progress: Callable[[int], object] | None,
         options: dict[str, Any],
     ) -> Iterator[list[Translation]]:
-        done = 0
+        done, use = 0, UseOfTerms()
         for buffer in buffered(lines, size):
-            yield from self._translated(buffer, prefixed, options)
+            with use.counts():
+                translated = self._translated(buffer, prefixed, options)
+            yield from translated
             done += len(buffer)
             if progress is not None:
                 progress(done)
+        use.warn()
 
     def _translated(
         self, lines: list[Line], prefixed: bool, options: dict[str, Any]
@@ -143,12 +147,13 @@ class Dispatcher(ABC):
             given.append(line)
         translations: list[list[Translation]] = [[] for _ in lines]
         for group, mine in places.items():
-            translated = self._translator(group).translate_nbest(
-                [given[place].text for place in mine],
-                prefix=[given[place].prefix for place in mine] if prefixed else None,
-                numbers=[given[place].number for place in mine],
-                **options,
-            )
+            with self._translator(group) as translator:
+                translated = translator.translate_nbest(
+                    [given[place].text for place in mine],
+                    prefix=[given[place].prefix for place in mine] if prefixed else None,
+                    numbers=[given[place].number for place in mine],
+                    **options,
+                )
             for place, one in zip(mine, translated, strict=True):
                 translations[place] = one
         return translations

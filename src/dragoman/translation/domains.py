@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import torch
@@ -92,6 +94,7 @@ class DomainRouter(Dispatcher):
     ) -> None:
         self._others, self._weights, self._usual = translator, weights, usual
         self._domains = frozenset(domains)
+        self._lock = Lock()  # there is one model, and another thread may need another adapter
         # Lines with a domain of their own are not of the usual one, whose tag they do not have.
         self._own = translator.tagged([tag for tag in translator.tags if tag != f"<{usual}>"])
 
@@ -143,9 +146,11 @@ class DomainRouter(Dispatcher):
     def _translators(self) -> Iterator[Translator]:
         yield from (self._others, self._own)
 
-    def _translator(self, group: str | None) -> Translator:
-        self._weights.put(self._usual if group is None else group)
-        return self._others if group is None else self._own
+    @contextmanager
+    def _translator(self, group: str | None) -> Iterator[Translator]:
+        with self._lock:
+            self._weights.put(self._usual if group is None else group)
+            yield self._others if group is None else self._own
 
     def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
         source = self._others.vocabularies.source

@@ -19,6 +19,7 @@ from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary, is_empty
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import EncodedLines, Line
+from dragoman.translation.terms import lacking
 
 log = logging.getLogger(__name__)
 
@@ -175,8 +176,7 @@ class Preparation:
         if (fitter := self._fitter) is not None:
             none: list[list[int]] = [[] for _ in texts]
             ids, _ = fitter(texts, [""] * len(texts), ids, none)
-        nothing = [Translation("", 0.0, 0.0, [], ended=True)]
-        translations = [nothing.copy() for _ in lines]
+        translations = [[_nothing(line)] for line in lines]
         prefixes = self._prefixes(ids, lines)
         wanted = []
         for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
@@ -302,6 +302,11 @@ def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:
         f"prefix {shown(text)}: the target vocabulary lacks the characters shown as "
         f"{UNKNOWN_SURFACE} in {shown(vocabulary.decode(ids))}; leave them out"
     )
+
+
+def _nothing(line: Line) -> Translation:
+    """That of an empty line, which lacks every term that was wanted."""
+    return Translation("", 0.0, 0.0, [], ended=True, missing=lacking(line.constraints, "") or None)
 
 
 def _refused(reason: str) -> Translation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,8 @@ class Router(Dispatcher):
     def _translators(self) -> Iterator[Translator]:
         yield from (self._others, *self._routes.values())
 
-    def _translator(self, group: str | None) -> Translator:
-        return self._others if group is None else self._routes[group]
+    def _translator(self, group: str | None) -> AbstractContextManager[Translator]:
+        return nullcontext(self._others if group is None else self._routes[group])
 
     def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
         found = self._labeller.stream([line.text for line in lines])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from dragoman.core.arguments import check_list, check_text
@@ -83,8 +85,8 @@ class WatchedLines:
                     ", ".join(self._reason(name, line.constraints or ()) for name in best.missing),
                 )
             yield translations
-        if self._terms.glossaries:
-            warn_if_unused(self._lines_seen, self._found)
+        if any(one.terms for one in self._terms.glossaries):
+            UseOfTerms.note(self._lines_seen, self._found)
 
     def _reason(self, name: str, constraints: Sequence[LexicalConstraint]) -> str:
         """What is missing, and why if the vocabulary is to blame."""
@@ -114,22 +116,47 @@ class WatchedAnnotation:
     def warned(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
         """Pass translations of the lines on."""
         yield from translated
-        warn_if_unused(self._lines, self._terms)
+        UseOfTerms.note(self._lines, self._terms)
 
 
-def warn_if_unused(lines: int, terms: int) -> None:
-    """Warn about a glossary none of whose terms occurs in a text of some length.
+class UseOfTerms:
+    """How many terms of a glossary occur in a text, to warn if it is of some length and has none.
 
-    Args:
-        lines: of the text.
-        terms: that were found in them.
+    A call is a text by itself, unless it is made in a block of :meth:`counts`.
     """
-    if lines >= _ENOUGH_LINES and not terms:
-        log.warning(
-            "none of the %d lines has a term of the glossary; is it for another text, or are its "
-            "sides swapped?",
-            lines,
-        )
+
+    def __init__(self) -> None:
+        self._lines = self._terms = 0
+
+    @contextmanager
+    def counts(self) -> Iterator[None]:
+        """Calls in the block translate parts of one text, and give no warning of their own."""
+        before = _text.set(self)
+        try:
+            yield
+        finally:
+            _text.reset(before)
+
+    def warn(self) -> None:
+        """Warn if there was no term in enough lines."""
+        if self._lines >= _ENOUGH_LINES and not self._terms:
+            log.warning(
+                "none of the %d lines has a term of the glossary; is it for another text, or are "
+                "its sides swapped?",
+                self._lines,
+            )
+
+    @staticmethod
+    def note(lines: int, terms: int) -> None:
+        """Count the lines of a call, and the terms that were found in them."""
+        whole = _text.get()
+        text = UseOfTerms() if whole is None else whole
+        text._lines, text._terms = text._lines + lines, text._terms + terms
+        if whole is None:
+            text.warn()
+
+
+_text: ContextVar[UseOfTerms | None] = ContextVar("text", default=None)
 
 
 def read_glossary(

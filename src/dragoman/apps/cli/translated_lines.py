@@ -212,5 +212,5 @@ def formatted(
 
 
 def one_line(text: str) -> str:
-    """``text`` with spaces for line ends and tabs, which byte pieces can produce."""
-    return text.replace("\n", " ").replace("\t", " ")
+    """``text`` with spaces for line ends of any kind and tabs, which byte pieces can produce."""
+    return " ".join(text.replace("\t", " ").splitlines())
