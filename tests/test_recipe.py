@@ -73,6 +73,8 @@ def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
         ("evaluation.metrics=[ter]", r"best_metric bleu is not among evaluation.metrics"),
         ("training.schedule.decay=linear", None),
         ("data.test={dev: {source: a, target: b}}", r"dev is the name of the scores of data.dev"),
+        ("data.test={share: {source: a, target: b}}", r"data.test: share is something else in sc"),
+        ("data.test={checkpoints: {source: a, target: b}}", r"test: checkpoints is something else"),
     ],
 )
 def test_configuration_errors_are_one_line(corpus: Path, setting: str, message: str | None) -> None:

@@ -166,6 +166,11 @@ def test_an_encoder_that_was_trained_before(
         ({"data.test.mixed.target": "text"}, "line 2: the label"),
         ({"data.train.0.label_columns": ["de"]}, "at least two labels, and there is only 'de'"),
         ({"evaluation.metrics": ["bleu"]}, "bleu are of text, and a classifier writes labels"),
+        ({"data.context": {}}, "data.context is for models that translate"),
+        (
+            {"data.train.0.transforms": [{"kind": "pass_through", "share": 0.5}]},
+            "data.train.0.transforms.0: pass_through may change the target, which is a label",
+        ),
         ({"model": {"d_model": 16}}, "label_columns is for model.family: classifier"),
         ({"model.backbone": {"family": "recurrent_lm"}}, "recurrent_lm has no encoder"),
     ],

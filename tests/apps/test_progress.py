@@ -211,6 +211,22 @@ class TestQuiet:
 
 
 @pytest.mark.parametrize(
+    ("left_out", "said"),
+    [(("nll", "perplexity"), ", loss 4.000"), (("loss", "nll", "perplexity"), "")],
+    ids=["an objective without perplexity", "a first task without weight"],
+)
+def test_what_the_first_task_does_not_report_is_left_out(
+    left_out: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = {**TRAINING, "loss": 4.0, "other_nll": 1.0, "step": 20}
+    shown = TrainingProgress(0, 2000)
+    shown.record({name: value for name, value in record.items() if name not in left_out})
+    shown.close()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"dragoman: step 20 of 2,000{said}, 3,604 target tokens/s")
+
+
+@pytest.mark.parametrize(
     ("perplexity", "said"), [(1.072, "1.07"), (24.83, "24.8"), (4e3, "4,000.0")]
 )
 def test_small_perplexities_have_more_digits(

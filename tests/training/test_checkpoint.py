@@ -61,6 +61,15 @@ def steps_of(found: list[Path]) -> list[int]:
     return [step_of(path) for path in found]
 
 
+def test_the_best_by_another_metric_is_not_the_best(tmp_path: Path) -> None:
+    write(tmp_path, 2, 4)
+    progress = Progress(step=6, best=Best("loss", 3.0, 2))
+    write_checkpoint(tmp_path, progress, WEIGHTS, MOMENTS)
+    assert steps_of(chosen_checkpoints(tmp_path, 0)) == [2]
+    assert steps_of(chosen_checkpoints(tmp_path, 0, "loss")) == [2]
+    assert steps_of(chosen_checkpoints(tmp_path, 0, "chrf")) == [6]
+
+
 class TestUnplanned:
     """Checkpoints that a signal brought about."""
 

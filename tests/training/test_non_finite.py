@@ -110,6 +110,38 @@ def test_after_a_rollback_figures_are_those_of_a_resumed_run(
     assert [one["step"] for one in expected.of("training")] == [8, 12]
 
 
+def ruined_at(trainer: Trainer, step: int) -> None:
+    """Spoil the weights after a step, once: whatever follows is not finite."""
+    finish = trainer.optimizer.step
+    done: list[int] = []
+
+    def spoil(*given: Any, **named: Any) -> Any:
+        result = finish(*given, **named)
+        if trainer.progress.step == step and not done:
+            done.append(step)
+            with torch.no_grad():
+                next(trainer.model.parameters()).fill_(float("nan"))
+        return result
+
+    trainer.optimizer.step = spoil  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("step", "keep", "rollbacks"), [(7, 1, 1), (7, 5, 1), (8, 5, 2)])
+def test_it_goes_back_to_weights_that_are_sound(
+    trainer: MakeTrainer, step: int, keep: int, rollbacks: int
+) -> None:
+    """Though the checkpoint of step 8 was written among the steps that were not, or before them."""
+    run = trainer(
+        non_finite_steps=3, validation_steps=12, keep_checkpoints=keep, average_checkpoints=1
+    )
+    run.observers = [records := Records()]
+    ruined_at(run, step)
+    progress = run.train()
+    assert (progress.step, progress.rollbacks) == (12, rollbacks)
+    assert "went back to the checkpoint of step 4" in records.of("warning")[-1]["message"]
+    assert all(tensor.isfinite().all() for tensor in run.optimizer.weights().values())
+
+
 def poisoned(
     trainer: MakeTrainer, folder: Path, steps: set[int], **choices: int
 ) -> tuple[Trainer, Trainer, Trainer]:

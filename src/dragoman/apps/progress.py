@@ -224,7 +224,7 @@ class TrainingProgress:
             self._shown.show(
                 step,
                 (
-                    *_words({"loss": record["nll"], "perplexity": record["perplexity"]}),
+                    *_words(_learned(record)),
                     f"{record['tokens_per_second']:,.0f} target tokens/s",
                     f"learning rate {record['learning_rate']:.3g}",
                 ),
@@ -266,6 +266,13 @@ def _by_set(record: dict[str, Any]) -> dict[str, dict[str, float]]:
             figure, _, name = key.partition("/")
             sets.setdefault(name or "dev", {})[figure] = value
     return sets
+
+
+def _learned(record: dict[str, Any]) -> dict[str, float]:
+    """Loss and perplexity of the first task, if it has weight and reports them."""
+    loss = record.get("nll", record.get("loss"))
+    found = {"loss": loss, "perplexity": record.get("perplexity")}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _words(figures: dict[str, float]) -> list[str]:

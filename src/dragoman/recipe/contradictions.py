@@ -29,6 +29,8 @@ DECIDED_BY_PARENT = {
     "extend": (*OF_THE_KIND, "of", "digest"),
 }
 """Vocabulary settings that are ignored, by ``training.start_from.vocabulary``."""
+BESIDE_SCORES = frozenset({"checkpoints", "share"})
+"""What ``scores.json`` says beside the scores of each set; no set may have one of these names."""
 
 
 def contradictions(run: RunDescription) -> Iterator[str]:
@@ -45,6 +47,8 @@ def contradictions(run: RunDescription) -> Iterator[str]:
         )
     for name in run.data.test.keys() & {"dev", *run.data.dev_sets}:
         yield f"data.test: {name} is the name of the scores of data.dev; choose another"
+    for name in run.data.test.keys() & BESIDE_SCORES:
+        yield f"data.test: {name} is something else in scores.json; choose another name"
     yield from _unfit_scores(run)
     sets = {} if isinstance(run.data.dev, CorpusPart) else run.data.dev
     has_moving_average = run.training.ema_decay is not None  # of which one checkpoint is taken
@@ -200,7 +204,8 @@ def _context_that_does_not_fit(run: RunDescription) -> Iterator[str]:
                 yield f"{name}: {problem}"
     if context is None:
         return
-    if not run.model.reads_source or not run.training.objective.translates:
+    translates = run.training.objective.translates and not run.model.writes_labels
+    if not run.model.reads_source or not translates:
         yield "data.context is for models that translate; remove it"
     if context.target and not run.search.allow_tags:
         yield (
@@ -267,6 +272,12 @@ def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
         if part.is_labelled and not labels:
             key = "label" if part.label is not None else "label_columns"
             yield f"{name}.{key} is for model.family: classifier; name a target instead"
+        for number, transform in enumerate(part.transforms):
+            if labels and transform.is_random and transform.uses_target:
+                yield (
+                    f"{name}.transforms.{number}: {transform.kind} may change the target, which is "
+                    "a label; remove it, or change the source alone"
+                )
     unfit = [one for one in run.evaluation.metrics if (one in OF_LABELS) != labels]
     if unfit and labels:
         yield (

@@ -144,8 +144,12 @@ def _made(score: _Scorer) -> _Made:
     count = training.average_checkpoints
     if training.ema_decay is not None:
         count = min(1, count)  # each checkpoint has a mean already
-    steps = world.broadcast(lambda: [step_of(path) for path in chosen_checkpoints(run, count)])
-    chosen = [path_of(run, step) for step in steps]
+    chosen = [
+        path_of(run, step)
+        for step in world.broadcast(
+            lambda: [step_of(one) for one in chosen_checkpoints(run, count, training.best_metric)]
+        )
+    ]
     learned = average_weights(path / WEIGHTS_FILE for path in chosen)
     if training.ema_decay is not None:
         learned |= moving_average(chosen[-1])

@@ -135,6 +135,29 @@ def planned_checkpoints(run: Path) -> list[Path]:
     return _planned(checkpoints(run))
 
 
+def checkpoint_to_return_to(run: Path, progress: Progress) -> Path | None:
+    """The newest planned checkpoint whose weights may be sound after steps that were not finite.
+
+    One that was written among these has the weights with which they began, and so may the one just
+    before them: it is tried once, and then the one before it.  Where there is no other, the newest.
+
+    Args:
+        run: the run.
+        progress: of training, at the last of the steps.
+
+    Raises:
+        SavedError: the directory cannot be read, or a checkpoint is damaged.
+    """
+    planned = planned_checkpoints(run)
+    last_finite = progress.step - progress.non_finite
+    for path in reversed(planned):
+        saved = read_progress(path)
+        was_tried = saved.step == last_finite and saved.rollbacks < progress.rollbacks
+        if saved.step <= last_finite and not saved.non_finite and not was_tried:
+            return path
+    return planned[-1] if planned else None
+
+
 def _planned(found: Sequence[Path]) -> list[Path]:
     return [path for path in found if not _is_unplanned(path)]
 
@@ -213,11 +236,16 @@ def read_progress(path: Path) -> Progress:
         raise SavedError(f"{path / STATE_FILE}: missing or damaged; {_remedy(path)}") from error
 
 
-def chosen_checkpoints(run: Path, count: int) -> list[Path]:
+def chosen_checkpoints(run: Path, count: int, metric: str | None = None) -> list[Path]:
     """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
 
-    Where bounds are watched, the newest is the newest within them, and so is the best if it is not
-    known, as after ``best_metric`` was changed.
+    Where bounds are watched, the newest is the newest within them.  If the best is not known, as
+    after ``best_metric`` was changed, it is the newest.
+
+    Args:
+        run: the run.
+        count: of the checkpoints.
+        metric: by which the best is the best; None: the one that was used in training.
 
     Raises:
         SavedError: the run has none yet.
@@ -226,8 +254,9 @@ def chosen_checkpoints(run: Path, count: int) -> list[Path]:
     if not found:
         raise SavedError(f"{run}: no checkpoint yet; train first")
     progress = read_progress(found[-1])
-    if not count and progress.best is not None:
-        return [path_of(run, progress.best.step)]
+    best = progress.best
+    if not count and best is not None and metric in {None, best.metric}:
+        return [path_of(run, best.step)]
     if progress.watched is not None:
         return [path_of(run, progress.watched.kept_step)]
     return newest_checkpoints(run, max(1, count))
@@ -256,6 +285,7 @@ def prune(run: Path, keep: int, progress: Progress) -> None:
 
     Where bounds are watched, the first stays as well: the model may lie between it and the newest.
     One that a signal brought about is not among those, and is deleted when another is written.
+    Among steps that are not finite, the newest from before them stays, to go back to.
     """
     found = checkpoints(run)
     spared = {progress.step, *map(step_of, _planned(found)[-keep:])}
@@ -263,6 +293,8 @@ def prune(run: Path, keep: int, progress: Progress) -> None:
         spared.add(progress.best.step)
     if progress.watched is not None:
         spared |= {0, progress.watched.kept_step}
+    if progress.non_finite and (sound := checkpoint_to_return_to(run, progress)) is not None:
+        spared.add(step_of(sound))
     for checkpoint in found:
         if step_of(checkpoint) not in spared:
             remove_directory(checkpoint)

@@ -22,7 +22,8 @@ class ScheduleConfig(Config):
     (equation 3)."""
     decay: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """How the rate decays after the warm-up: with the inverse square root of the step (the paper),
-    to zero at max_steps (linear or cosine; the last step changes nothing), or not at all."""
+    to zero at max_steps (linear or cosine; the last step changes nothing, unless it is one of the
+    warm-up), or not at all."""
 
     def peak(self, d_model: int) -> float:
         """The highest rate, for a model of width ``d_model``."""

@@ -30,9 +30,9 @@ from dragoman.training.checkpoint import (
     Best,
     Place,
     Progress,
+    checkpoint_to_return_to,
     checkpoints,
     path_of,
-    planned_checkpoints,
     prune,
     read_checkpoint,
     step_of,
@@ -129,11 +129,11 @@ class Trainer:
         Raises:
             SavedError: it is damaged or from another configuration.
         """
-        return self._go_back(checkpoints)
+        return self._go_back(lambda run: next(iter(checkpoints(run)[-1:]), None))
 
-    def _go_back(self, found: Callable[[Path], list[Path]]) -> bool:
-        """Go to the newest of the checkpoints that ``found`` names; False if there is none."""
-        newest = self._world.broadcast(lambda: self._newest_step(found))
+    def _go_back(self, found: Callable[[Path], Path | None]) -> bool:
+        """Go to the checkpoint that ``found`` names; False if there is none."""
+        newest = self._world.broadcast(lambda: self._found_step(found))
         if newest is None:
             return False
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
@@ -163,11 +163,11 @@ class Trainer:
         for reader in self._readers.values():
             reader.close()
 
-    def _newest_step(self, found: Callable[[Path], list[Path]]) -> int | None:
-        """The step of the newest of these checkpoints, if there is one."""
+    def _found_step(self, found: Callable[[Path], Path | None]) -> int | None:
+        """The step of this checkpoint, if there is one."""
         sweep(self._run / CHECKPOINTS_DIRECTORY)
-        paths = found(self._run)
-        return step_of(paths[-1]) if paths else None
+        path = found(self._run)
+        return None if path is None else step_of(path)
 
     def train(self) -> Progress:
         """Train until a limit is reached.
@@ -421,13 +421,16 @@ class Trainer:
         return False
 
     def _roll_back(self) -> None:
-        """Return to the last checkpoint with half the learning rate.
+        """Return to the last checkpoint before the steps that fail, with half the learning rate.
 
         To one that a run which nobody stops has too, so that a run that was stopped ends as that.
         """
         step, rollbacks = self.progress.step, self.progress.rollbacks + 1
         factor = self.progress.learning_rate_factor / 2
-        if rollbacks > MAX_ROLLBACKS or not self._go_back(planned_checkpoints):
+        now = self.progress
+        if rollbacks > MAX_ROLLBACKS or not self._go_back(
+            lambda run: checkpoint_to_return_to(run, now)
+        ):
             raise TrainingError(
                 f"step {step}: the loss is still non-finite after {rollbacks - 1} rollbacks; lower "
                 "training.schedule.peak_learning_rate, lengthen warmup_steps or set "

@@ -99,6 +99,13 @@ def test_plain_files_and_several_dev_sets(values: dict[str, Any]) -> None:
     }
 
 
+def test_kinds_of_vocabularies_change_sides(values: dict[str, Any]) -> None:
+    values["model"]["embeddings"] = "separate"
+    values["vocabulary"] |= {"joint": False, "kind": "unigram", "target_kind": "bpe"}
+    found = reversed_recipe(recipe(values)).vocabulary
+    assert (found.kind, found.target_kind) == ("bpe", "unigram")
+
+
 def test_text_without_a_source_is_left_out(values: dict[str, Any]) -> None:
     copies = {"target": "/mono.de", "transforms": [{"kind": "copy"}]}
     values["data"]["train"].append(copies)
@@ -157,6 +164,13 @@ def test_bleu_suits_the_new_target(values: dict[str, Any], tmp_path: Path) -> No
             r"data\.held_out: the sides of po files cannot be exchanged",
         ),
         ({"data": {"train": [{"path": "/a.po"}]}}, "sides of po files cannot be exchanged"),
+        (
+            {
+                "vocabulary": {"joint": False, "target_kind": "word"},
+                "model": {"embeddings": "separate"},
+            },
+            "vocabulary.target_kind: word is of targets alone",
+        ),
     ],
 )
 def test_what_cannot_be_turned_round_says_what_to_do(

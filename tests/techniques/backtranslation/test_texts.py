@@ -271,6 +271,15 @@ class TestSyntheticPart:
         }
         assert tag.kind == "tag"
 
+    def test_has_the_task_of_real_pairs(self, recipe: ExperimentConfig) -> None:
+        found = with_synthetic(changed(recipe, task="pairs"), Path("/p.jsonl.gz"), settings())
+        assert [part.task for part in found.data.train] == ["pairs", "pairs"]
+        one = changed(recipe, task="pairs").data.train[0]
+        data = recipe.data.model_copy(update={"train": (one, *recipe.data.train)})
+        several = recipe.model_copy(update={"data": data})
+        with pytest.raises(ConfigError, match="have the tasks pairs, translation"):
+            with_synthetic(several, Path("/p.jsonl.gz"), settings())
+
     def test_fits_the_reverse_recipe_too(self, recipe: ExperimentConfig) -> None:
         found = with_synthetic(reversed_recipe(recipe), Path("/p.jsonl.gz"), settings())
         assert [part.direction.name for part in found.train_parts()] == ["de-en", "de-en"]

@@ -43,6 +43,7 @@ def with_synthetic(
         target="target",
         source_language=direction.source_language,
         target_language=direction.target_language,
+        task=shared_task(real),
         tags=shared_tags(real),
         transforms=(*shared_case(real), *settings.transforms()),
     )
@@ -74,6 +75,21 @@ def check_tags_known(recipe: ExperimentConfig) -> None:
             f"{parent.where}: its vocabulary, which is kept, has no tag {', '.join(lacking)}; "
             "train it with vocabulary.tags, or leave out --tag and noise"
         )
+
+
+def shared_task(parts: Sequence[CorpusPart]) -> str:
+    """The training task of all parts, so that synthetic and real text are mixed as they are asked.
+
+    Raises:
+        ConfigError: they have several.
+    """
+    first, *others = dict.fromkeys(part.task for part in parts)
+    if others:
+        raise ConfigError(
+            f"data.train: pairs have the tasks {', '.join((first, *others))}, and synthetic pairs "
+            "can be of one; give all pairs one task, or train with the synthetic text by hand"
+        )
+    return first
 
 
 def shared_tags(parts: Sequence[CorpusPart]) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     )
     languages = values["target_language"], values["source_language"]
     values["source_language"], values["target_language"] = languages
+    values["vocabulary"] |= _reversed_kinds(config)
     values["vocabulary"]["tags"] = _reversed_vocabulary_tags(config)
     values["vocabulary"]["digest"] = None  # of one that is taken; its sides may be exchanged, too
     if (given := values["training"]["embeddings"]) is not None:
@@ -106,6 +107,23 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     values["search"].update({"sampling": None, "mbr": None, "length_ratio": None})
     values["evaluation"] |= {"bleu_tokenize": _tokenizer(config), **_terms(config)}
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
+
+
+def _reversed_kinds(config: ExperimentConfig) -> dict[str, str | None]:
+    """The kinds of the vocabularies of both sides, exchanged.
+
+    Raises:
+        ConfigError: words that are never split, which a source cannot have.
+    """
+    vocabulary = config.vocabulary
+    if vocabulary.target_kind is None:
+        return {}
+    if vocabulary.target_kind == "word":
+        raise ConfigError(
+            "vocabulary.target_kind: word is of targets alone, and cannot be turned round; "
+            f"{INSTEAD}"
+        )
+    return {"kind": vocabulary.target_kind, "target_kind": vocabulary.kind}
 
 
 def _check_text(config: ExperimentConfig) -> None:
