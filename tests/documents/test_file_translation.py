@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from document_models import SayingService
 from echo_service import EchoService
 
 from dragoman.documents.file_translation import Flaw, TranslatedFile, translate_file
@@ -111,6 +112,8 @@ def test_a_part_of_a_file_waits_for_room_in_the_queue() -> None:
         ("", b"x", r"ends in \.txt, \.html, \.htm"),
         ("a.txt", b"\xff", "not UTF-8 at byte 1"),
         ("a.html", b"<meta charset=utf-7>x", "'utf-7'"),
+        ("a.po", b'msgid ""\nmsgstr "Language: fr\\n"\n', "into 'fr', not 'de'; ask for 'fr'"),
+        ("a.po", b'msgid ""\nmsgstr "Language: en\\n"\n', "the language of its source; give one"),
     ],
 )
 def test_bad_files_are_refused(name: str, content: bytes, message: str) -> None:
@@ -194,3 +197,41 @@ def test_a_text_that_cannot_be_translated_stays_and_is_told() -> None:
     assert (found.content, told) == (b"ONEde\nbad\nTWOde\n", [("bad", "too long")])
     with pytest.raises(RefusedError, match="too long"):
         file("a.txt", b"one\nbad\n", Refusing())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "left"),
+    [
+        ("a.json", '{"a": "TEXT", "b": "Two words"}', '{"a": "TEXT", "b": "Zwei"}'),
+        (
+            "a.po",
+            'msgid "TEXT"\nmsgstr ""\n\nmsgid "Two words"\nmsgstr ""\n',
+            'msgid "TEXT"\nmsgstr ""\n\n#, fuzzy\nmsgid "Two words"\nmsgstr "Zwei"\n',
+        ),
+    ],
+    ids=["json", "po"],
+)
+@pytest.mark.parametrize(
+    ("source", "said", "reason"),
+    [
+        ("Copy it", "", "its translation is empty"),
+        ("All of {name}", "100%{name}", "would not have the same placeholders"),
+    ],
+    ids=["empty", "unlike"],
+)
+def test_strings_that_cannot_be_written_are_told(
+    name: str, content: str, left: str, source: str, said: str, reason: str
+) -> None:
+    told: list[tuple[str, str]] = []
+    found = asyncio.run(
+        translate_file(
+            SayingService(lambda text: "Zwei" if text == "Two words" else said),
+            name,
+            content.replace("TEXT", source).encode(),
+            TextRequest("", "de", "en"),
+            untranslatable=lambda *one: told.append(one),
+        )
+    )
+    assert found.content.decode() == left.replace("TEXT", source)
+    ((text, why),) = told
+    assert text == source and reason in why

@@ -110,9 +110,13 @@ async def translate_file(
     if progress is not None:
         progress(len(answers), len(asked))
     path = PurePosixPath(name.replace("\\", "/"))
+    written = await aside(len(content), lambda: _written(content, document, answers))
+    for text, reason in document.refused:
+        if untranslatable is not None:
+            untranslatable(text, reason)
     return TranslatedFile(
         name=f"{path.stem}.{answers[0].target if answers else request.target}{path.suffix}",
-        content=await aside(len(content), lambda: _written(content, document, answers)),
+        content=written,
         media_type=document_format(name).media_type,
         source=answers[0].source if answers else source,
         characters=sum(len(one.text) for one in asked),

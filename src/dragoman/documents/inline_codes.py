@@ -93,10 +93,11 @@ def written_text(
     if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
         return None
     plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
-    signs = {one.content[0] for one in pieces if one.kind == "atom" and one.content}
+    atoms = [one for one in pieces if one.kind == "atom"]
+    placeholders = {text for one in atoms for text in (one.content, html.unescape(one.raw))}
 
     def write(text: str) -> str:
-        return writing(without_stray(text, plain, signs))
+        return writing(without_stray(text, plain, placeholders))
 
     return WrittenText(**vars(marked), writing=write)
 

@@ -42,6 +42,11 @@ _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
+# Of printf and Python, from left to right, as programs read them.
+_CONVERSION = re.compile(
+    r"%%|%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]"
+)
+_PERCENT = "%%"  # what such programs print as one sign
 _AMOUNT = re.compile(r"[%$](\d+)")
 _NUMBER_BEFORE = re.compile(r"(\d+)\s?\Z")
 _LONGEST_NUMBER = 20
@@ -190,8 +195,8 @@ def mark_string(
     again = html.escape(html.unescape(plain), quote=False)
     is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
     read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
-    signs = {source[start] for start, _ in atoms}
-    how = _Writing(html.unescape(read) if is_html else read, signs, is_html, reading, writing)
+    plain = html.unescape(read) if is_html else read
+    how = _Writing(plain, {source[slice(*one)] for one in atoms}, is_html, reading, writing)
     for piece in pieces:
         if piece.kind == "point" and _BREAK.fullmatch(piece.raw):
             yield from _marked(line, how)
@@ -272,8 +277,26 @@ def same_placeholders(source: str, translation: str) -> bool:
         for span in spans
         if translation[span[0]] in signs or not _is_amount(translation, span, source)
     ]
-    other = wanted_names(translation, spans)
-    return Counter(one) == Counter(other) and same_tags(source, translation)
+    wanted, found = Counter(one), Counter(wanted_names(translation, spans))
+    read = _conversions(source, source)
+    if read and found[_PERCENT] > wanted[_PERCENT]:
+        found[_PERCENT] = wanted[_PERCENT]  # without_stray wrote the sign so
+    return (
+        +wanted == +found
+        and read == _conversions(translation, source)
+        and same_tags(source, translation)
+    )
+
+
+def _conversions(text: str, source: str) -> Counter[str]:
+    """What a program that formats a string as printf does would fill in, from left to right.
+
+    ``%%1$s`` is a sign and the text ``1$s``.
+    """
+    found = _CONVERSION.finditer(text)
+    return Counter(
+        one[0] for one in found if one[0] != _PERCENT and not _is_amount(text, one.span(), source)
+    )
 
 
 def _is_amount(text: str, span: Span, source: str) -> bool:
@@ -353,8 +376,8 @@ class _Writing:
 
     plain: str
     """The string without its placeholders, read."""
-    signs: Collection[str]
-    """That these placeholders begin with."""
+    placeholders: Collection[str]
+    """Those that were in it."""
     is_html: bool
     """Whether ``&amp;`` and the like are in it."""
     reading: Callable[[str], str]
@@ -365,7 +388,7 @@ class _Writing:
         return text if self.is_html else html.escape(text, quote=False)
 
     def write(self, text: str) -> str:
-        text = without_stray(text, self.plain, self.signs)
+        text = without_stray(text, self.plain, self.placeholders)
         return self.writing(html.escape(text, quote=False) if self.is_html else text)
 
 
@@ -378,15 +401,16 @@ def _marked(line: Sequence[MarkupPiece], how: _Writing) -> Iterator[str | Marked
         yield WrittenText(**vars(marked), writing=how.write)
 
 
-def without_stray(text: str, plain: str, signs: Collection[str]) -> str:
+def without_stray(text: str, plain: str, placeholders: Collection[str]) -> str:
     """A part of a translation without what a program would take for a placeholder or tag.
 
     Args:
         text: of the translation, between placeholders.
         plain: the source without its placeholders; what it has of that kind is text, as in
             ``&lt;b&gt;``.
-        signs: that placeholders of the source begin with.
+        placeholders: of the source.
     """
+    signs = {one[0] for one in placeholders if one}
     for start, stop in reversed(filled_in(text)):
         is_text = text[start] not in signs and _is_amount(text, (start, stop), plain)
         if text[start:stop] not in plain and not is_text:
@@ -395,4 +419,10 @@ def without_stray(text: str, plain: str, signs: Collection[str]) -> str:
     for sign in "{}<>":
         if sign not in plain:
             text = text.replace(sign, "")
+    if "%" in text and "%" not in plain and any(map(_is_conversion, placeholders)):
+        text = text.replace("%", "" if _PERCENT in placeholders else _PERCENT)
     return text
+
+
+def _is_conversion(placeholder: str) -> bool:
+    return placeholder != _PERCENT and _CONVERSION.fullmatch(placeholder) is not None

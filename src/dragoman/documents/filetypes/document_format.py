@@ -23,6 +23,9 @@ class OpenDocument(ABC):
 
     source_language: str | None = None
     """The language that the file itself says it is in."""
+    refused: Sequence[tuple[str, str]] = ()
+    """After :meth:`written`: strings whose translations could not be written, and why; they stay
+    as they are."""
 
     @property
     @abstractmethod

@@ -40,6 +40,11 @@ def check_target(said: str | None, languages: FileLanguages) -> None:
         DataError: they are.
     """
     if said and not is_same_language(said, languages.target):
+        if languages.source and is_same_language(said, languages.source):
+            raise DataError(
+                f"the file is for translations into {said!r}, the language of its source; give "
+                f"one for {languages.target!r}, or a template, which names no language"
+            )
         raise DataError(
             f"the file is for translations into {said!r}, not {languages.target!r}; ask for "
             f"{said!r}, or give a file for {languages.target!r}"

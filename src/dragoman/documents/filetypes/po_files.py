@@ -140,7 +140,8 @@ class _Catalogue:
             return self._newline.join(lines)
 
         yield from self._fuzzy(entry)
-        yield Slot(entry.msgstr[0].start, entry.msgstr[-1].stop, values, write)
+        start, stop = entry.msgstr[0].start, entry.msgstr[-1].stop
+        yield Slot(start, stop, values, write, group=entry.start)
 
     def _value(self, text: str, numbering: Numbering) -> StringValue:
         if has_choice(text):
@@ -155,9 +156,9 @@ class _Catalogue:
             return
         if entry.flags_start is not None:
             place = entry.flags_start + 2  # after "#,"
-            yield fixed(place, place, " fuzzy,")
+            yield fixed(place, place, " fuzzy,", entry.start)
         else:
-            yield fixed(entry.start, entry.start, f"#, fuzzy{self._newline}")
+            yield fixed(entry.start, entry.start, f"#, fuzzy{self._newline}", entry.start)
 
     def _plural_rule(self) -> tuple[int, str]:
         if self._rule is None:

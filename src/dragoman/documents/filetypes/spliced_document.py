@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.filetypes.document_format import OpenDocument
 from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.string_values import StringValue
+from dragoman.documents.string_values import StringValue, are_unchanged
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Slot:
     """How the translated values are written there."""
     current: str | None = None
     """The value that is there; if it is the translation, the slot stays as it is."""
+    group: int | None = None
+    """Slots of one group are written together, or not at all if the translation of one is refused.
+    Other slots with values are each by themselves."""
 
 
 def replacement(
@@ -47,9 +50,9 @@ def replacement(
     return Slot(start, stop, [value], lambda found: write(found[0]), current)
 
 
-def fixed(start: int, stop: int, raw: str) -> Slot:
+def fixed(start: int, stop: int, raw: str, group: int | None = None) -> Slot:
     """A slot for something that is changed with the texts, such as the language of the file."""
-    return Slot(start, stop, (), lambda found: raw)
+    return Slot(start, stop, (), lambda found: raw, group=group)
 
 
 class SplicedDocument(OpenDocument):
@@ -95,16 +98,40 @@ class SplicedDocument(OpenDocument):
     def joined(self, translations: Sequence[str]) -> str:
         """The text of the file with its texts replaced."""
         waiting = iter(translations)
+        filled: list[tuple[Slot, list[str]]] = []
+        self.refused = []
+        left: set[int] = set()  # groups
+        for slot in self._slots:
+            given = [[next(waiting) for _ in one.texts] for one in slot.values]
+            found = [one.joined(mine) for one, mine in zip(slot.values, given, strict=True)]
+            refused = [
+                (value.source, reason)
+                for value, mine, one in zip(slot.values, given, found, strict=True)
+                if (reason := _refusal(value, mine, one)) is not None
+            ]
+            self.refused += refused
+            if not refused:
+                filled.append((slot, found))
+            elif slot.group is not None:
+                left.add(slot.group)
         parts: list[str] = []
         end = 0
-        for slot in self._slots:
-            found = [one.joined([next(waiting) for _ in one.texts]) for one in slot.values]
-            if found == [slot.current]:
+        for slot, found in filled:
+            if slot.group in left or found == [slot.current]:
                 continue
             parts.append(self._text[end : slot.start])
             parts.append(slot.write(found))
             end = slot.stop
         return "".join([*parts, self._text[end:]])
+
+
+def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> str | None:
+    """Why a string stays as it is although it was translated; None if it does not."""
+    if not all(one.strip() for one in translations):
+        return "its translation is empty"
+    if joined == value.source and not are_unchanged(value.texts, translations):
+        return "its translation would not have the same placeholders and tags"
+    return None
 
 
 def space_before(text: str, place: int) -> str:

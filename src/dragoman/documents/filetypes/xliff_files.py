@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.core.errors import DataError
@@ -234,6 +235,7 @@ class _Version2(_Xliff):
             return
         tag = self._text[segment.start : segment.inner]
         changed = with_attribute(tag, "state", _MADE_2)
-        yield fixed(segment.start, segment.inner, changed)
+        yield fixed(segment.start, segment.inner, changed, segment.start)
         filling = _Filling([value], lambda found: found[0])
-        yield self._target(source, target, filling, source.stop)
+        slot = self._target(source, target, filling, source.stop)
+        yield replace(slot, group=segment.start)
