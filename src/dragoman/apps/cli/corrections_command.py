@@ -225,7 +225,9 @@ def export(
         print_json({"files": [_exported(*one, by_direction) for one in written.items()]})
         return
     for direction, paths in written.items():
-        tell(f"{len(by_direction[direction]):,} pairs written to {' and '.join(map(str, paths))}")
+        count = len(by_direction[direction])
+        pairs = "1 pair" if count == 1 else f"{count:,} pairs"
+        tell(f"{pairs} written to {' and '.join(map(str, paths))}")
         click.echo(shlex.join(_adapt_command(direction, paths)))
 
 

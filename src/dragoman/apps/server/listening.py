@@ -122,7 +122,12 @@ class StoppableServer(uvicorn.Server):
         if self._readiness.is_draining and not self._is_announced:
             self._is_announced = True
             seconds = self._readiness.drain_seconds
-            log.info("about to end; requests are taken for %g more seconds", seconds)
+            taken = (
+                f"requests are taken for {seconds:g} more seconds"
+                if seconds
+                else "requests in progress are finished"
+            )
+            log.info("about to end; %s", taken)
         if self._readiness.is_over:
             self.should_exit = True
         return await super().on_tick(counter)
