@@ -110,6 +110,26 @@ def test_a_count_is_a_number_while_it_is_translated() -> None:
     assert joined(value, "Von {name} 3 Dateien") == "Von {name} {count} Dateien"
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("3 Dateien in %d Ordnern", "%d Dateien in %d Ordnern"),
+        ("In %d Ordnern 3 Dateien", "In %2$d Ordnern %1$d Dateien"),
+    ],
+)
+def test_a_count_keeps_its_place_among_others(said: str, expected: str) -> None:
+    value = PlainValue("%d files in %d folders", 3, "printf")
+    assert [one.text for one in value.texts] == ["3 files in %d folders"]
+    assert joined(value) == "%d files in %d folders"
+    assert joined(value, said) == expected
+
+
+def test_placeholders_with_numbers_keep_theirs() -> None:
+    value = PlainValue("%1$d of %2$d files", 3, "printf")
+    assert joined(value, "3 von %2$d Dateien") == "%1$d von %2$d Dateien"
+    assert joined(value, "von %2$d Dateien 3") == "von %2$d Dateien %1$d"
+
+
 def test_entities_stay_entities() -> None:
     assert joined(PlainValue("Tom &amp; J"), "X < Y & Z") == "X  Y &amp; Z"
 

@@ -41,6 +41,7 @@ _ENTITY = re.compile(r"&(?:amp|lt|gt);")
 _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
+_NUMBERED = re.compile(r"%\d+\$")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
 # Of printf and Python, from left to right, as programs read them.
 _CONVERSION = re.compile(
@@ -135,12 +136,17 @@ class PlainValue(StringValue):
         self.source, self._numbering = source, numbering
         self._document = MarkedDocument([source])
         self.texts = []
+        self._written = source
         if is_code(source):
             return
         spans = filled_in(source)
-        count = None if number is None else count_span(source, spans)
-        atoms = {span: str(number) if span == count else source[slice(*span)] for span in spans}
-        self._document = MarkedDocument(list(mark_string(source, atoms)))
+        shown = wanted_names(source, spans)
+        if number is not None and (count := count_span(source, spans)) is not None:
+            shown[spans.index(count)] = str(number)
+            if numbering == "printf":
+                self._written = numbered(source)
+        atoms = dict(zip(filled_in(self._written), shown, strict=True))
+        self._document = MarkedDocument(list(mark_string(self._written, atoms)))
         self.texts = self._document.texts
 
     def joined(self, translations: Sequence[str]) -> str:
@@ -151,8 +157,10 @@ class PlainValue(StringValue):
         if are_unchanged(self.texts, translations):
             return self.source
         text = self._document.joined(translations)
-        if not same_placeholders(self.source, text):
+        if not same_placeholders(self._written, text):
             return self.source
+        if self._written != self.source:
+            return without_numbers(text)
         return in_order(self.source, text, self._numbering)
 
 
@@ -250,6 +258,32 @@ def in_order(source: str, translation: str, numbering: Numbering) -> str:
     for (start, stop), name in reversed(list(zip(found, written, strict=True))):
         translation = translation[:start] + name + translation[stop:]
     return translation
+
+
+def numbered(source: str) -> str:
+    """A string of several placeholders of printf without number or name, with their numbers.
+
+    While a number stands for the count, what is around it no longer tells which ``%d`` it is.
+    """
+    spans = _positional(source)
+    others = any(_NUMBERED.match(source, *one) for one in filled_in(source))
+    if others or len(spans) < 2 or any(source[start] != "%" for start, _ in spans):
+        return source
+    for number, (start, _) in reversed(list(enumerate(spans, 1))):
+        source = f"{source[: start + 1]}{number}${source[start + 1 :]}"
+    return source
+
+
+def without_numbers(text: str) -> str:
+    """A string without the numbers of :func:`numbered`, if they are still in order."""
+    found = [one for one in filled_in(text) if _NUMBERED.match(text, *one)]
+    if [int(text[start + 1 : text.index("$", start)]) for start, _ in found] != [
+        *range(1, len(found) + 1)
+    ]:
+        return text
+    for start, _ in reversed(found):
+        text = text[: start + 1] + text[text.index("$", start) + 1 :]
+    return text
 
 
 def wanted_names(text: str, spans: Sequence[Span]) -> list[str]:
