@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.mark_placement import place_marks
-from dragoman.documents.string_values import (
-    Numbering,
-    PlainValue,
-    StringValue,
-    filled_in,
-    in_order,
-    is_code,
-    same_placeholders,
-)
+from dragoman.documents.string_placeholders import filled_in
+from dragoman.documents.string_values import PlainValue, StringValue, is_code
 from dragoman.translation.service.interface import TranslatedText
 
 
@@ -83,21 +76,6 @@ def test_signs_of_numbers_are_no_placeholders(source: str, said: str, expected: 
     assert joined(PlainValue(source), said) == expected
 
 
-@pytest.mark.parametrize(
-    "placeholder",
-    [
-        "%s %1$d %@ %(name)s %-5.2f %% %lu %#@files@",
-        "{} {0} {name} {0:>5} {{ name }} {date, date, short} %{name} %<n>d ${x} $x",
-        "$t(key) $USER$ $1 @:message :ref:`foo <bar>` ``code`` [X7X] &nbsp; &#228;",
-        "https://a.example/b?c=%20 me@a.example %1 %L1 %n %PRODUCTNAME",
-    ],
-)
-def test_placeholders_are_found(placeholder: str) -> None:
-    covered = {at for start, stop in filled_in(placeholder) for at in range(start, stop)}
-    rest = "".join(sign for at, sign in enumerate(placeholder) if at not in covered)
-    assert not rest.strip()
-
-
 @pytest.mark.parametrize("text", ["50% off", "Yes/No", "A: B", "a {b", "a & b", "a < b"])
 def test_prose_has_none(text: str) -> None:
     assert filled_in(text) == []
@@ -132,23 +110,6 @@ def test_placeholders_with_numbers_keep_theirs() -> None:
 
 def test_entities_stay_entities() -> None:
     assert joined(PlainValue("Tom &amp; J"), "X < Y & Z") == "X  Y &amp; Z"
-
-
-@pytest.mark.parametrize(
-    ("source", "translation", "numbering", "expected"),
-    [
-        ("%s of %d", "von %d %s", "printf", "von %2$d %1$s"),
-        ("%s of %d", "von %d %s", "none", "von %s %d"),
-        ("%s of %d", "%s von %d", "printf", "%s von %d"),
-        ("{} {}", "{} {}", "braces", "{} {}"),
-        ("%(a)s %(b)s", "%(b)s %(a)s", "printf", "%(b)s %(a)s"),
-        ("%s %% %d", "%d %% %s", "printf", "%2$d %% %1$s"),
-    ],
-)
-def test_placeholders_that_changed_places(
-    source: str, translation: str, numbering: Numbering, expected: str
-) -> None:
-    assert in_order(source, translation, numbering) == expected
 
 
 PARTS = ["%s", "%d", "{name}", "{{x}}", "<b>", "</b>", "<br>", "%", "{", "}", "<", "&amp;", "&"]
@@ -201,12 +162,6 @@ def test_a_percent_sign_is_written_as_programs_need_it(
     source: str, said: str, expected: str
 ) -> None:
     assert joined(PlainValue(source), said) == expected
-
-
-def test_a_sign_in_front_of_a_placeholder_does_not_spoil_it() -> None:
-    assert not same_placeholders("Hello %1$s", "Hallo %%1$s")
-    assert not same_placeholders("Hello %(n)d", "Hallo %%(n)d")
-    assert same_placeholders("Hello %1$s", "Hallo %%%1$s")
 
 
 def test_what_only_a_program_could_mean_is_left_out() -> None:

@@ -16,14 +16,13 @@ from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import MarkedText, escaped
 from dragoman.documents.plural_rules import choose_source, plural_forms
+from dragoman.documents.string_placeholders import filled_in, same_tags
 from dragoman.documents.string_values import (
     KeptValue,
     PlainValue,
     StringValue,
     are_unchanged,
-    filled_in,
     mark_string,
-    same_tags,
 )
 
 _CHOOSES = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,")

@@ -11,16 +11,13 @@ from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument, find_
 from dragoman.documents.marked_text import MarkedText, escaped, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.string_values import (
-    StringValue,
-    WrittenText,
-    are_unchanged,
+from dragoman.documents.string_placeholders import (
     filled_in,
     in_order,
     same_placeholders,
-    string_pieces,
     without_stray,
 )
+from dragoman.documents.string_values import StringValue, WrittenText, are_unchanged, string_pieces
 from dragoman.text.formats.xliff import CODES, SHOWN_AS
 
 _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}

@@ -11,13 +11,8 @@ from dragoman.documents.plural_rules import (
     choose_source,
     plural_forms,
 )
-from dragoman.documents.string_values import (
-    Numbering,
-    PlainValue,
-    StringValue,
-    count_span,
-    filled_in,
-)
+from dragoman.documents.string_placeholders import Numbering, count_span, filled_in
+from dragoman.documents.string_values import PlainValue, StringValue
 
 _SAMPLES = {"zero": 0, "one": 1, "two": 2}
 

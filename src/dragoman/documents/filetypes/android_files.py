@@ -24,16 +24,13 @@ from dragoman.documents.marking import MarkupPiece
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.plural_rules import plural_forms
 from dragoman.documents.plural_strings import source_forms
-from dragoman.documents.string_values import (
-    StringValue,
-    are_unchanged,
+from dragoman.documents.string_placeholders import (
     count_span,
     filled_in,
     in_order,
-    is_code,
-    mark_string,
     same_placeholders,
 )
+from dragoman.documents.string_values import StringValue, are_unchanged, is_code, mark_string
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"

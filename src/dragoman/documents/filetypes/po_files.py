@@ -20,7 +20,8 @@ from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument,
 from dragoman.documents.icu_messages import has_choice, read_message
 from dragoman.documents.plural_rules import catalogue_rule
 from dragoman.documents.plural_strings import catalogue_values
-from dragoman.documents.string_values import KeptValue, Numbering, PlainValue, StringValue
+from dragoman.documents.string_placeholders import Numbering
+from dragoman.documents.string_values import KeptValue, PlainValue, StringValue
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)", re.IGNORECASE)
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\s](?:[^;]*[^;\s])?)")
