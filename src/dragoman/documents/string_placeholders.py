@@ -27,6 +27,7 @@ _PATTERNS = (
 _FILLED_IN = Terminology(protect=("placeholders", "urls"), patterns=_PATTERNS)
 _HINT = re.compile(r"[%{$@`&:\[/]|www\.", re.IGNORECASE)
 TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|\d+)(?:\s[^<>]*?)?(?P<empty>/?)>")
+"""A tag in a string."""
 _POSITIONAL = re.compile(r"%[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]|\{\}")
 _NUMBERED = re.compile(r"%\d+\$")
 _INTEGER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:hh?|ll?|[Lqjzt])?[diu]")
