@@ -474,7 +474,9 @@ def test_all_processes_score_the_checkpoints_that_the_leading_one_chose(
     here = threading.local()
     monkeypatch.setattr(
         "dragoman.run.finishing.chosen_checkpoints",
-        lambda run, count: chosen_checkpoints(run, count if here.rank == 0 else 1),
+        lambda run, count, *metric: chosen_checkpoints(
+            run, count if here.rank == 0 else 1, *metric
+        ),
     )
 
     def report(self: Validation, model: TranslationModel) -> dict[str, float]:
