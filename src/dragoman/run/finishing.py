@@ -144,12 +144,9 @@ def _made(score: _Scorer) -> _Made:
     count = training.average_checkpoints
     if training.ema_decay is not None:
         count = min(1, count)  # each checkpoint has a mean already
-    chosen = [
-        path_of(run, step)
-        for step in world.broadcast(
-            lambda: [step_of(one) for one in chosen_checkpoints(run, count, training.best_metric)]
-        )
-    ]
+    choice = partial(chosen_checkpoints, run, count, training.best_metric)
+    steps = world.broadcast(lambda: [step_of(path) for path in choice()])
+    chosen = [path_of(run, step) for step in steps]
     learned = average_weights(path / WEIGHTS_FILE for path in chosen)
     if training.ema_decay is not None:
         learned |= moving_average(chosen[-1])

@@ -129,7 +129,7 @@ class Trainer:
         Raises:
             SavedError: it is damaged or from another configuration.
         """
-        return self._go_back(lambda run: next(iter(checkpoints(run)[-1:]), None))
+        return self._go_back(lambda run: next(reversed(checkpoints(run)), None))
 
     def _go_back(self, found: Callable[[Path], Path | None]) -> bool:
         """Go to the checkpoint that ``found`` names; False if there is none."""

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 _ENOUGH_LINES = 20
 """Lines after which a glossary without any of its terms in them seems to be the wrong one."""
+_text_in_parts: ContextVar[UseOfTerms | None] = ContextVar("text_in_parts", default=None)
+"""The text of which calls translate parts; None: each is a text by itself."""
 
 
 class WatchedLines:
@@ -131,11 +133,11 @@ class UseOfTerms:
     @contextmanager
     def counts(self) -> Iterator[None]:
         """Calls in the block translate parts of one text, and give no warning of their own."""
-        before = _text.set(self)
+        before = _text_in_parts.set(self)
         try:
             yield
         finally:
-            _text.reset(before)
+            _text_in_parts.reset(before)
 
     def warn(self) -> None:
         """Warn if there was no term in enough lines."""
@@ -149,14 +151,11 @@ class UseOfTerms:
     @staticmethod
     def note(lines: int, terms: int) -> None:
         """Count the lines of a call, and the terms that were found in them."""
-        whole = _text.get()
+        whole = _text_in_parts.get()
         text = UseOfTerms() if whole is None else whole
         text._lines, text._terms = text._lines + lines, text._terms + terms
         if whole is None:
             text.warn()
-
-
-_text: ContextVar[UseOfTerms | None] = ContextVar("text", default=None)
 
 
 def read_glossary(

@@ -17,6 +17,7 @@ _GROUPS = 10
 _GROUP_PAIRS = 100  # at least, for a median that few pairs do not decide
 _LEAST_SPREAD = 0.1  # of logarithms: a tenth more or less is never odd
 _DEVIATIONS = 1.4826  # of a normal distribution in its median absolute deviation
+_DIGITS = 6  # on any processor the same, so that scoring may be resumed on another
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class ExpectedLengths:
             relative = targets[group] - sources[group]
             ratio = np.median(relative)
             spread = max(_DEVIATIONS * np.median(np.abs(relative - ratio)), _LEAST_SPREAD)
-            found.append((float(np.median(sources[group])), float(ratio), float(spread)))
+            figures = np.median(sources[group]), ratio, spread
+            found.append(tuple(round(float(one), _DIGITS) for one in figures))
         return cls(*zip(*found, strict=True))
 
     def excess(self, source: int, target: int) -> float:

@@ -1,8 +1,8 @@
 """The scores of a pair: adequacy and domain from cross-entropies, and from its lengths.
 
 Cross-entropies are in nats per token, end symbols included, so that long pairs are not at a
-disadvantage.  All scores are in [0, 1] and multiplied (Junczys-Dowmunt 2018, arXiv:1809.00197,
-which has none of lengths).
+disadvantage.  All scores are in [0, 1] and multiplied (Junczys-Dowmunt 2018, arXiv:1809.00197;
+that of lengths is ours).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ def adequacy(forward: float, reverse: float) -> float:
     """The dual conditional cross-entropy: 1 where both models are certain, and so agree.
 
     ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  A pair whose sides have
-    nothing to do with each other surprises both models; one of whose sides says more than the other
-    surprises one of them, which the difference punishes.
+    nothing to do with each other surprises both models; if one side says more than the other, one
+    of them is surprised, which the difference punishes.
 
     Args:
         forward: ``H_A(y|x)``, of the target given the source.

@@ -152,6 +152,7 @@ def _measure(part: CorpusPart) -> tuple[int, str, ExpectedLengths]:
             lengths.add((len(pair.source), len(pair.target)))
     if not total:
         raise DataError(f"{part.name}: no pairs; give a file with pairs")
+    # Where a side of every pair is empty, no length is looked at.
     return total, content.hexdigest(), ExpectedLengths.of(lengths.items or [(1, 1)])
 
 
