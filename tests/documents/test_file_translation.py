@@ -208,8 +208,18 @@ def test_a_text_that_cannot_be_translated_stays_and_is_told() -> None:
             'msgid "TEXT"\nmsgstr ""\n\nmsgid "Two words"\nmsgstr ""\n',
             'msgid "TEXT"\nmsgstr ""\n\n#, fuzzy\nmsgid "Two words"\nmsgstr "Zwei"\n',
         ),
+        (
+            "a.xlf",
+            '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f"><unit id="u">'
+            "<segment><source>TEXT</source></segment>"
+            "<segment><source>Two words</source></segment></unit></file></xliff>",
+            '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f"><unit id="u">'
+            "<segment><source>TEXT</source></segment>"
+            '<segment state="translated"><source>Two words</source><target>Zwei</target>'
+            "</segment></unit></file></xliff>",
+        ),
     ],
-    ids=["json", "po"],
+    ids=["json", "po", "xliff"],
 )
 @pytest.mark.parametrize(
     ("source", "said", "reason"),

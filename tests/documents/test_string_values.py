@@ -102,6 +102,11 @@ def test_a_count_keeps_its_place_among_others(said: str, expected: str) -> None:
     assert joined(value, said) == expected
 
 
+def test_placeholders_with_and_without_numbers_stay_as_they_are() -> None:
+    value = PlainValue("%1$s: %d of %d", 3, "printf")
+    assert joined(value, "%1$s: 3 von %d") == "%1$s: %d von %d"
+
+
 def test_placeholders_with_numbers_keep_theirs() -> None:
     value = PlainValue("%1$d of %2$d files", 3, "printf")
     assert joined(value, "3 von %2$d Dateien") == "%1$d von %2$d Dateien"
