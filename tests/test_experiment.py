@@ -372,6 +372,20 @@ def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> 
     assert chosen.name == f"step-{progress['best']['step']:06d}"
 
 
+def test_the_best_by_another_metric_does_not_become_the_model(corpus: Path, tmp_path: Path) -> None:
+    """As after ``resume --set training.best_metric=...``, where nothing was trained since."""
+    experiment = begin(corpus, tmp_path / "run", average_checkpoints=0, best_metric="loss")
+    train(experiment)
+    *_, earlier, newest = checkpoints(experiment.run)
+    state = json.loads((newest / "state.json").read_text())
+    for metric, chosen in (("loss", earlier), ("bleu", newest)):
+        state["best"] |= {"metric": metric, "step": step_of(earlier)}
+        (newest / "state.json").write_text(json.dumps(state))
+        experiment.finish(experiment.prepare().vocabularies, ALONE)
+        scores = json.loads((experiment.run / "scores.json").read_text())
+        assert scores["checkpoints"] == [chosen.name]
+
+
 def test_the_moving_average_is_validated_and_becomes_the_model(
     corpus: Path, tmp_path: Path
 ) -> None:
