@@ -19,7 +19,9 @@ from dragoman.training.checkpoint import Progress, write_checkpoint
 STEP = 8
 
 
-def run_with(folder: Path, after: float, **training: Any) -> ExperimentConfig:
+def run_with(
+    folder: Path, after: float, kept_step: int | None = 0, **training: Any
+) -> ExperimentConfig:
     """A run whose only weight was 0 in the beginning, and whose newest is outside of its bound."""
     part = {"path": str(folder / "text.tsv"), "source": "en", "target": "de"}
     values = {
@@ -34,7 +36,8 @@ def run_with(folder: Path, after: float, **training: Any) -> ExperimentConfig:
         "evaluation": {"metrics": ["chrf"]},
     }
     for step, weight in ((0, 0.0), (STEP, after)):
-        watched = Watched({"general": 50.0}, {"general": 50 - weight}, outside={"general": 3})
+        now = {"general": 50 - weight}
+        watched = Watched({"general": 50.0}, now, kept_step, outside={"general": 3})
         progress = Progress(step=step, watched=watched)
         write_checkpoint(folder, progress, {"w": torch.tensor([weight])}, {})
     return parse(ExperimentConfig, values, "test")
@@ -75,6 +78,11 @@ def test_the_best_weights_within_the_bound_are_found(tmp_path: Path) -> None:
 def test_they_must_be_better_than_the_best_checkpoint(tmp_path: Path) -> None:
     best, _ = found(run_with(tmp_path, after=2.0), tmp_path, before=10)
     assert best is None
+
+
+def test_they_are_better_than_a_checkpoint_that_is_outside(tmp_path: Path) -> None:
+    best, _ = found(run_with(tmp_path, after=2.0, kept_step=None), tmp_path, before=1000)
+    assert best is not None and best.share == 0.5
 
 
 def test_weights_that_are_no_numbers_have_nothing_between(tmp_path: Path) -> None:

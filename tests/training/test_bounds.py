@@ -62,6 +62,35 @@ def test_it_ends_outside_of_the_bound_and_keeps_what_was_within(tmp_path: Path) 
     assert [step_of(path) for path in checkpoints(tmp_path)] == [0, 4, 6]
 
 
+def test_a_loss_may_count_from_a_given_score(tmp_path: Path) -> None:
+    given = {"general": {"may_lose": 1.0, "before": 50.0}}
+    one = trainer(tmp_path, [48.5, 48.9, 49.2], bounds=given, max_steps=4, **KEEP_ONE)
+    one.train()
+    (records,) = one.observers
+    assert isinstance(records, Records)
+    first, second = [str(record["message"]) for record in records.of("warning")]
+    assert first == (
+        "training.bounds: outside before the first step: general: chrF 50.00 -> 48.50, may lose 1"
+    )
+    assert "outside at step 2: general: chrF 50.00 -> 48.90, may lose 1" in second
+    (best,) = chosen_checkpoints(tmp_path, 0)
+    assert step_of(best) == 4
+
+
+def test_where_no_step_is_within_the_first_is_the_model(tmp_path: Path) -> None:
+    given = {"general": {"may_lose": 1.0, "before": 50.0, "patience": 1}}
+    one = trainer(tmp_path, [48, 48, 48, 60], bounds=given, **KEEP_ONE)
+    assert one.train().step == 4, "the state before the first step is not counted"
+    (records,) = one.observers
+    assert isinstance(records, Records)
+    assert str(records.of("warning")[-1]["message"]).endswith("may lose 1; no step was within")
+    for count in (0, 1):
+        (chosen,) = chosen_checkpoints(tmp_path, count)
+        assert step_of(chosen) == 0
+    watched = read_progress(checkpoints(tmp_path)[-1]).watched
+    assert watched is not None and watched.kept_step is None
+
+
 def test_it_warns_once_when_the_bound_is_near(tmp_path: Path) -> None:
     """Also where it was stopped in between; outside of the bound says more, and is not near."""
     general = [50, 49.31, 49.29, 50, 49, 48, 49.2, 49]

@@ -97,6 +97,23 @@ def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[
     return _part(files, choice)
 
 
+def offered_sides(path: Path, file_format: str | None = None) -> frozenset[str]:
+    """The columns, keys or languages of one file with both sides; none if they have no names.
+
+    Args:
+        path: the file.
+        file_format: its format, where its suffix does not determine it.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    _check_files(path)
+    form = _known_format(path, Choice(format=file_format))
+    if form is None or not (form.one_file and form.names_sides):
+        return frozenset()
+    return frozenset(form.offered_sides(path))
+
+
 def _check_files(*files: Path) -> None:
     for path in files:
         if not path.is_file():

@@ -61,7 +61,7 @@ def step_outside(config: ExperimentConfig, run: Path) -> int | None:
 def best_between(
     config: ExperimentConfig, run: Path, step: int, reports: dict[str, Report], score: Score
 ) -> Between | None:
-    """The best weights within all bounds, if they are better than the best checkpoint within them.
+    """The best weights within all bounds, if they are better than any checkpoint within them.
 
     Args:
         config: of the run.
@@ -81,14 +81,15 @@ def best_between(
         after |= moving_average(newest)
     if not all(tensor.isfinite().all() for tensor in after.values()):
         return None
-    best, value = None, _selected_by(config, reports)
+    best: Between | None = None
+    value = None if watched.kept_step is None else _selected_by(config, reports)
     for share in SHARES:
         weights = interpolated(before, after, share)
         found = score(weights, what=f"weights {share:.0%} of the way to step {step:,}")
         now = {name: figures(found[f"dev_{name}"])[b.metric] for name, b in training.bounds.items()}
         other = _selected_by(config, found)
         is_within = not Watched(watched.before, now).passed(training.bounds)
-        if is_within and is_better(training.best_metric, other, value):
+        if is_within and (value is None or is_better(training.best_metric, other, value)):
             best, value = Between(share, weights, found), other
     return best
 

@@ -1,8 +1,8 @@
 """Bounds on what a dev set may lose, such as general text while a model adapts to a domain.
 
-What is lost counts from a validation before the first step.  Training says once when a set comes
-near its bound.  No weights outside of a bound become the model, and training ends when a set stays
-outside for several validations in a row.
+What is lost counts from a validation before the first step, or from a score that is given.
+Training says once when a set comes near its bound.  No weights outside of a bound become the model,
+if there are others, and training ends when a set stays outside for several validations in a row.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ class BoundConfig(Config):
     patience: int = Field(2, ge=0)
     """Number of validations in a row that may be outside of the bound: scores of small sets vary,
     and what was lost may come back. One more ends training."""
+    before: float | None = Field(None, ge=0, le=1000)
+    """The score from which the loss counts, such as that of another model; by default, that of a
+    validation before the first step."""
 
     def lost(self, before: float, now: float) -> float:
         """How much worse ``now`` is; negative where it is better."""
@@ -57,11 +60,11 @@ class Watched:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     before: dict[str, float]
-    """Before the first step."""
+    """Before the first step, or as the bound gives it."""
     newest: dict[str, float]
     """At the newest validation; a loss may be NaN or infinite, which is outside of any bound."""
-    kept_step: Annotated[int, Field(ge=0, lt=2**53)] = 0
-    """The newest validated step within all bounds."""
+    kept_step: Annotated[int, Field(ge=0, lt=2**53)] | None = 0
+    """The newest validated step within all bounds; None if none was, not even before the first."""
     outside: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
     """Validations in a row, up to the newest, outside of each bound; those within are left out."""
     neared: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
@@ -71,7 +74,11 @@ class Watched:
     def begin(cls, bounds: Bounds, figures: Mapping[str, float]) -> Watched:
         """From the figures of the validation before the first step."""
         scores = _scores(bounds, figures)
-        return cls(scores, dict(scores))
+        given = {n: bound.before for n, bound in bounds.items() if bound.before is not None}
+        found = cls(scores | given, scores)
+        if found.passed(bounds):
+            found.kept_step = None
+        return found
 
     def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> bool:
         """Note the figures of a validation; whether they are within all bounds."""

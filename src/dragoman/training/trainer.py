@@ -401,7 +401,10 @@ class Trainer:
             return True
         if progress.watched is None:
             progress.watched = Watched.begin(bounds, figures)
-            return True
+            if passed := progress.watched.passed(bounds):
+                story = progress.watched.story(bounds, passed)
+                self._warn(f"training.bounds: outside before the first step: {story}")
+            return not passed
         is_within = progress.watched.see(bounds, figures, progress.step)
         if near := progress.watched.came_near(bounds, progress.step):
             story = progress.watched.story(bounds, near)
@@ -413,10 +416,11 @@ class Trainer:
         if not self._config.average_checkpoints and best is not None:
             kept = best.step
         ends = progress.watched.is_lost(bounds)
+        within = "no step was within" if kept is None else f"the best within is step {kept}"
         self._warn(
             f"training.bounds: {'stopped' if ends else 'outside'} at step {progress.step}: "
             f"{progress.watched.story(bounds, progress.watched.passed(bounds))}; "
-            + (f"the best within is step {kept}" if ends else "training goes on for now")
+            + (within if ends else "training goes on for now")
         )
         return False
 

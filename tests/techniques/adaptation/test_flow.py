@@ -11,9 +11,11 @@ import pytest
 import yaml
 from command_line import CommandLine, one_error
 
+from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.experiment import Experiment
 from dragoman.text.corpus import evaluation_pairs, read_pairs
 from dragoman.text.corpus_part import CorpusPart
+from dragoman.translation.translator import Translator
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +43,80 @@ def test_what_is_refused_once_its_text_is_known_can_be_corrected(
     assert not (tmp_path / "run" / "vocabulary.model").exists()
     message = one_error(dragoman(*command), 2)
     assert "begun with other settings (vocabulary)" in message
+
+
+def test_a_text_of_which_nothing_is_left_can_be_corrected(
+    dragoman: CommandLine, trained: Path, text: Path, tmp_path: Path
+) -> None:
+    command = ["adapt", trained, corrections(tmp_path, "BA\tqq"), "--run", tmp_path / "run"]
+    command += ["--dev", corrections(tmp_path, "BA\tqq"), "--vocabulary", "keep"]
+    message = one_error(dragoman(*command), 3)
+    assert "domain.jsonl is left after cleaning (1 of 1 dropped: held out)" in message
+    corrections(tmp_path, "BA\tqq", "AB\trr")
+    assert "domain.jsonl is left" in one_error(dragoman(*command), 3), "it begins again"
+
+
+@pytest.mark.usefixtures("stopped")
+def test_pairs_of_a_test_set_are_not_learned(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    test = tmp_path / "test.tsv"
+    test.write_text("en\tde\nBA\tother\nC\tD\n", encoding="utf-8")
+    given = corrections(tmp_path, "BA\tqq", "AB\trr")
+    command = ["adapt", trained, given, "--run", tmp_path / "run", "--vocabulary", "keep"]
+    outcome = dragoman(*command, "--test", test)
+    assert "repeat" in one_error(outcome, 130)
+    assert "1 of 2 in-domain pairs left out: a side of them is in a test set" in outcome.err
+    config = Experiment.open(tmp_path / "run").config
+    assert [pair.source for pair in read_pairs(config.data.train[0])] == ["AB"]
+    command[command.index(tmp_path / "run")] = tmp_path / "all"
+    refused = one_error(dragoman(*command, "--test", given), 3)
+    assert "no pair is left to learn from" in refused
+
+
+@pytest.mark.usefixtures("stopped")
+def test_the_run_has_its_own_copy_of_every_text(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    sets = {name: tmp_path / f"{name}.tsv" for name in ("dev", "test")}
+    for name, path in sets.items():
+        path.write_text(f"en\tde\n{name} A\t{name} B\n", encoding="utf-8")
+    command = ["adapt", trained, corrections(tmp_path, "BA\tqq"), "--run", tmp_path / "run"]
+    command += ["--dev", sets["dev"], "--test", sets["test"], "--vocabulary", "keep"]
+    assert "repeat" in one_error(dragoman(*command), 130)
+    config = Experiment.open(tmp_path / "run").config
+    own = [*config.data.train, *config.dev_sets().values(), *config.test_sets().values()]
+    for part in own:
+        assert all(path.is_relative_to(tmp_path / "run" / "text") for path in part.inputs())
+    (tested,) = config.test_sets().values()
+    assert [(pair.source, pair.target) for pair in read_pairs(tested)] == [("test A", "test B")]
+
+
+@pytest.mark.usefixtures("stopped")
+def test_a_long_correction_is_learned(dragoman: CommandLine, trained: Path, tmp_path: Path) -> None:
+    """It is longer than cleaning and the recipe of the model allow."""
+    given = corrections(tmp_path, "\t".join([" ".join(["word"] * 500), " ".join(["Wort"] * 500)]))
+    command = ["adapt", trained, given, "--run", tmp_path / "run", "--vocabulary", "keep"]
+    assert "repeat" in one_error(dragoman(*command, "--any-language"), 130)
+    domain, _ = Experiment.open(tmp_path / "run").prepare().store.parts
+    assert domain.stop - domain.start == 1
+
+
+@pytest.mark.usefixtures("stopped")
+def test_with_an_extended_vocabulary_a_loss_counts_from_the_model_without(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    command = ["adapt", trained, corrections(tmp_path, "BA\tсвет"), "--run", tmp_path / "run"]
+    outcome = dragoman(*command)
+    assert "repeat" in one_error(outcome, 130)
+    config = Experiment.open(tmp_path / "run").config
+    (bound,) = config.training.bounds.values()
+    pairs = list(evaluation_pairs(config.dev_sets()["dev_general"]))
+    with Translator.load(trained) as translator:
+        hypotheses = translator.translate([pair.source for pair in pairs])
+    chrf = EvaluationConfig(metrics=("chrf",))
+    (score,) = score_corpus(hypotheses, [[pair.target for pair in pairs]], chrf)
+    assert bound.before == pytest.approx(score.value)
 
 
 @pytest.mark.usefixtures("stopped")

@@ -290,6 +290,35 @@ def test_a_dev_set_that_would_lose_most_of_its_lines_keeps_them(
     assert f"{shared} of 20 lines {fate} an in-domain pair has the same" in note
 
 
+@pytest.mark.parametrize(("lines", "used"), [(300, False), (118, True)])
+def test_a_few_lines_of_a_long_dev_set_are_not_watched_beside_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int, used: bool
+) -> None:
+    """60 of them: at least half of 118, and far from half of 300."""
+    model, dev = general_run(tmp_path, monkeypatch, lines=lines)
+    other = dev.model_copy(update={"path": str(tmp_path / "train.tsv")})
+    monkeypatch.setattr(ParentModel, "general_dev_sets", lambda self: {"": dev, "b": other})
+    corrections = [Pair(f"a{n}", f"new {n}", n) for n in range(61, lines + 1)]
+    domain = written(tmp_path / "domain.jsonl", corrections, dev)
+    found = drawn(model, GeneralChoice(), tmp_path / "text", domain)
+    assert ("general" in found.dev_sets) == used
+
+
+def test_more_lines_may_be_given_where_those_of_the_model_itself_were_too_few(
+    tmp_path: Path,
+) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    lines = [f"{a} {b} {c}" for a in "abcde" for b in "abcde" for c in "abcde"]
+    (tmp_path / "dev.tsv").write_text("en\tde\na b\tx\n", encoding="utf-8")
+    dev = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
+    choice = GeneralChoice(replay=tmp_path / "lines", dev=dev)
+    (tmp_path / "lines").write_text("a b\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"^lines: too little general text"):
+        drawn(model, choice, tmp_path / "text")
+    (tmp_path / "lines").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert drawn(model, choice, tmp_path / "text").parts
+
+
 @pytest.mark.parametrize(
     ("language", "used", "pairs"),
     [("de", ["general_b"], [20]), ("ko", ["general_b", "general"], [20, 20])],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +18,14 @@ from dragoman.techniques.adaptation.report import (
     AdaptationReport,
     AdaptationScore,
     _scores,
+    measure,
     unlearned,
 )
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.text.corpus_part import CorpusPart
+from dragoman.training.bounds import Watched
+from dragoman.training.checkpoint import Progress
+from dragoman.training.warm_start import StartConfig
 from dragoman.translation.translator import Translator
 
 NEW = AdaptationScore("dev_ko", "domain", "en-ko", 60, "chrF2", None, 6.5, None, None)
@@ -40,6 +45,47 @@ def test_a_new_set_shows_what_it_has_now_alone() -> None:
 def test_what_to_change_where_nothing_was_gained(ended: str, remedy: str) -> None:
     outcome = AdaptationReport("model", 9, 0, ended, (KNOWN,)).outcome()
     assert ended in outcome and remedy in outcome
+
+
+def test_a_vocabulary_that_was_extended_is_another_model_in_any_case() -> None:
+    report = AdaptationReport("model", 9, 0, "training.max_steps: 9", (KNOWN,), extended=True)
+    assert report.adapted
+    assert "the one that it began with, with the vocabulary extended. Give" in report.outcome()
+    outside = replace(report, within=False)
+    assert outside.outcome() == (
+        "No step of 9 was within the bound (ended by training.max_steps: 9): the model is the one "
+        "that it began with, with the vocabulary extended, which alone costs more than the bound "
+        "allows. Give --vocabulary keep or a wider --may-lose"
+    )
+    assert AdaptationReport.from_json(outside.to_json()) == outside
+
+
+@pytest.mark.parametrize(("vocabulary", "models"), [("keep", 1), ("extend", 2)])
+def test_where_no_step_is_kept_an_extended_model_is_measured_itself(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: str, models: int
+) -> None:
+    given = read_experiment(config)
+    start = StartConfig(model="other", vocabulary=vocabulary)
+    training = given.training.model_copy(update={"start_from": start})
+    experiment: Any = SimpleNamespace(
+        config=given.model_copy(update={"training": training}), run=tmp_path
+    )
+    measured: list[int] = []
+
+    def scores(*arguments: Any, **_: Any) -> list[AdaptationScore]:
+        measured.append(len(arguments[3]))
+        return [KNOWN]
+
+    where = "dragoman.techniques.adaptation.report"
+    for name, value in (("_scores", scores), ("read_share", lambda _: None)):
+        monkeypatch.setattr(f"{where}.{name}", value)
+    monkeypatch.setattr(f"{where}.Translator.load", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(f"{where}._tags_of", lambda _: [])
+    progress = Progress(step=9, watched=Watched({"general": 50.0}, {"general": 40.0}))
+    host: Any = None
+    report = measure(tmp_path, experiment, progress, (), host)
+    assert set(measured) == {models}
+    assert (report.kept_step, report.extended) == (0, models == 2)
 
 
 def test_a_model_between_two_says_how_far_it_is() -> None:

@@ -19,7 +19,7 @@ from dragoman.apps.cli.options import (
 from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
-    from dragoman.techniques.adaptation.flow import Domain
+    from dragoman.techniques.adaptation.domain import Domain
     from dragoman.techniques.adaptation.general import GeneralChoice
     from dragoman.techniques.adaptation.parent import ParentModel
     from dragoman.text.corpus_part import CorpusPart
@@ -58,7 +58,11 @@ _RECIPES = {".yaml", ".yml"}
     help="Instead of --general: lines in the source language, which the model translates itself.",
 )
 @click.option(
-    "--general-dev", type=PATH, multiple=True, help="General dev set.  [default: split off]"
+    "--general-dev",
+    type=PATH,
+    multiple=True,
+    help="General dev set.  [default: split off --general or --replay; without these, the dev sets "
+    "of the model's run]",
 )
 @click.option(
     "--may-lose",
@@ -140,11 +144,12 @@ def adapt(
     if "RANK" in os.environ:
         raise ConfigError("adapt trains in one process; start it without torchrun")
     parent = ParentModel.open(model)
+    domain = _domain(parent, files, settings, given)
     found = Adaptation(
         model,
-        _domain(parent, files, settings, given),
+        domain,
         run_directory or _beside(model, files[0].name.partition(".")[0] or "domain"),
-        _general(parent, given),
+        _general(parent, domain.train[0], given),
         may_lose,
         ratio,
         method,
@@ -185,8 +190,8 @@ def _domain(
     from dragoman.apps.material import find_material
     from dragoman.core.config import override
     from dragoman.recipe import relocated
+    from dragoman.techniques.adaptation.domain import DOMAIN, Domain
     from dragoman.techniques.adaptation.domain_recipe import read_domain
-    from dragoman.techniques.adaptation.flow import DOMAIN, Domain
 
     of_files = ("source", "target", "file_format", "dev", "test")
     if len(files) == 1 and files[0].suffix in _RECIPES:
@@ -208,10 +213,8 @@ def _domain(
     )
 
 
-def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
-    """Where general text comes from."""
-    from dataclasses import replace
-
+def _general(parent: ParentModel, domain: CorpusPart, given: dict[str, Any]) -> GeneralChoice:
+    """Where general text comes from, beside some of the domain."""
     from dragoman.apps.material import Choice, find_part
     from dragoman.core.errors import DataError
     from dragoman.techniques.adaptation.general import GeneralChoice
@@ -225,13 +228,11 @@ def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
     def part(name: str) -> CorpusPart | None:
         if not given[name]:
             return None
-        known = parent.directions[0]
-        # Columns may be called otherwise than those of FILES.
-        choice = Choice(given["source"], given["target"])
-        if choice == Choice() and known.source_language != "source":
-            choice = Choice(known.source_language, known.target_language)
-        choice = replace(choice, format=_format_told(given[name], given["file_format"]))
-        found, languages = find_part(given[name], choice)
+        form = _format_told(given[name], given["file_format"])
+        sides = given["source"], given["target"]
+        if sides == (None, None):
+            sides = _general_sides(given[name], form, parent, domain)
+        found, languages = find_part(given[name], Choice(*sides, form))
         return _with_direction(found, parent, languages)
 
     pairs = part("general")
@@ -240,6 +241,30 @@ def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
         None if replay is None else replay.absolute(),
         part("general_dev"),
     )
+
+
+def _general_sides(
+    files: tuple[Path, ...], form: str | None, parent: ParentModel, domain: CorpusPart
+) -> tuple[str | None, str | None]:
+    """Which sides of general text are meant: those that it has by the names of known ones.
+
+    Columns are called like those of FILES, or after languages of the model; two plain files whose
+    suffixes say nothing are in the languages of FILES.
+    """
+    from dragoman.apps.material import offered_sides
+    from dragoman.text.language_codes import is_language_tag
+    from dragoman.text.sides import language_of_file
+
+    languages = domain.source_language, domain.target_language
+    if len(files) == 2:
+        suffixes = [language_of_file(path) or "" for path in files]
+        return (None, None) if all(map(is_language_tag, suffixes)) else languages
+    offered = offered_sides(files[0], form)
+    known = [(domain.source, domain.target), languages]
+    known += [(one.source_language, one.target_language) for one in parent.directions]
+    found = (pair for pair in known if offered.issuperset(pair))
+    # Of more than two languages, en may be called en-US.
+    return next(found, languages if len(offered) > 2 else (None, None))
 
 
 def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dragoman.core.config import laid_over, parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
+from dragoman.recipe.description import DataConfig
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method
+from dragoman.techniques.adaptation.domain import DomainText
 from dragoman.techniques.adaptation.general import GeneralText
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.corpus_part import CorpusPart
@@ -20,14 +24,13 @@ _EWC_WEIGHT, _EWC_PAIRS = 1.0, 500  # with weights of 100 and more, small models
 def recipe(
     parent: ParentModel,
     *,
-    domain: tuple[CorpusPart, ...],
-    dev: dict[str, CorpusPart],
-    test: dict[str, CorpusPart],
+    text: DomainText,
     general: GeneralText,
     plan: AdaptationPlan,
     method: Method,
     may_lose: float,
-    repeats_dev: bool,
+    before: Mapping[str, float] = MappingProxyType({}),
+    longest: int = 0,
     vocabulary: dict[str, Any],
     overrides: dict[str, Any],
     where: Path | str,
@@ -36,14 +39,13 @@ def recipe(
 
     Args:
         parent: the model.
-        domain: in-domain text.
-        dev: in-domain dev sets by name.
-        test: test sets by name.
+        text: in-domain text.
         general: general text.
         plan: numbers.
         method: what learns.
         may_lose: bound on the chrF of each general dev set.
-        repeats_dev: whether the in-domain dev set is the text itself.
+        before: what some of these had, if a loss is not to count from the first validation.
+        longest: pieces of the longest side of in-domain text of which nothing may be dropped.
         vocabulary: ``vocabulary`` of ``training.start_from`` and the section ``vocabulary``.
         overrides: values of the user's recipe, which win.
         where: the user's recipe, for messages.
@@ -51,7 +53,7 @@ def recipe(
     Raises:
         ConfigError: these do not fit together.
     """
-    if twice := sorted(dev.keys() & general.dev_sets.keys()):
+    if twice := sorted(text.dev.keys() & general.dev_sets.keys()):
         raise ConfigError(
             f"{where}: data.dev.{twice[0]}: a dev set of general text has this name, whose loss is "
             "bounded; call the in-domain one otherwise, such as domain"
@@ -77,9 +79,11 @@ def recipe(
         # The chrF of a few lines may fall for long while their loss does; the best step is kept.
         "patience": None,
         "log_steps": max(1, plan.validation_steps // 2),
-        "bounds": {name: {"may_lose": may_lose} for name in general.dev_sets},
+        "bounds": {
+            name: {"may_lose": may_lose, "before": before.get(name)} for name in general.dev_sets
+        },
     }
-    train = list(domain)
+    train = list(text.train)
     if plan.replay_weight:
         train += replay
         training["tasks"] = {REPLAY_TASK: {"weight": plan.replay_weight}}
@@ -93,14 +97,16 @@ def recipe(
         }
     data: dict[str, Any] = {
         "train": [_plain(part) for part in train],
-        "dev": {name: _plain(part) for name, part in (dev | general.dev_sets).items()},
-        "test": {name: _plain(part) for name, part in test.items()},
-        "cleaning": _cleaning(repeats_dev, general),
+        "dev": {name: _plain(part) for name, part in (text.dev | general.dev_sets).items()},
+        "test": {name: _plain(part) for name, part in text.test.items()},
+        "cleaning": _cleaning(text.repeats, general),
         "processes": 1,
     }
+    usual = DataConfig.model_fields["max_pieces"].default
     if parent.run is not None:
-        data["max_pieces"] = parent.run.data.max_pieces
+        usual = parent.run.data.max_pieces
         training["label_smoothing"] = parent.run.training.label_smoothing
+    data["max_pieces"] = max(usual, longest)
     values = {**parent.values(), "data": data, "training": training}
     values["vocabulary"] = {**values.get("vocabulary", {}), **vocabulary}
     values = laid_over(values, overrides)
@@ -110,7 +116,8 @@ def recipe(
 def _cleaning(repeats_dev: bool, general: GeneralText) -> dict[str, Any]:
     """What of the text is dropped: of a few pairs, which were written by hand, none."""
     if repeats_dev:
-        return {"max_length_ratio": None, "min_identical_words": None, "keep_held_out": True}
+        kept = dict.fromkeys(("max_characters", "max_length_ratio", "min_identical_words"))
+        return {**kept, "keep_held_out": True}
     return {"keep_held_out": True} if general.shares_lines else {}
 
 

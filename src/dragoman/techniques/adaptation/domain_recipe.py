@@ -11,7 +11,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
 from dragoman.recipe import read_values
 from dragoman.recipe.description import has_sets_by_name
-from dragoman.techniques.adaptation.flow import DOMAIN, Domain
+from dragoman.techniques.adaptation.domain import DOMAIN, Domain
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.corpus_part import CorpusPart
 

@@ -6,12 +6,13 @@ The same command continues wherever it was interrupted; what it was begun with i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.core.files import content_digest, read_json, storage_errors, write_json
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
@@ -20,19 +21,18 @@ from dragoman.run.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model, weights_digest
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
 from dragoman.techniques.adaptation.adaptation_recipe import recipe
+from dragoman.techniques.adaptation.domain import Domain, domain_text
 from dragoman.techniques.adaptation.domain_texts import (
     TEXT_DIRECTORY,
     filled_pairs,
     language_warnings,
-    split_parts,
-    undivided,
-    written,
 )
-from dragoman.techniques.adaptation.general import GeneralChoice, general_text
+from dragoman.techniques.adaptation.general import GeneralChoice, GeneralText, general_text
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.adaptation.report import (
     AdaptationReport,
     measure,
+    scores_before,
     unlearned,
     write_report,
 )
@@ -42,28 +42,12 @@ from dragoman.techniques.adaptation.vocabulary_choice import (
     choose_vocabulary,
 )
 from dragoman.techniques.host import Host, train_to_repeat
-from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import FILE_NAMES
+from dragoman.training.checkpoint import checkpoints
 
 RECORD_FILE = "adaptation.json"
 _SEED = 1
-DOMAIN = "domain"
-
-
-@dataclass(frozen=True)
-class Domain:
-    """In-domain text, each part with its languages and tags."""
-
-    train: tuple[CorpusPart, ...]
-    dev: Mapping[str, CorpusPart] = field(default_factory=dict)
-    """Dev sets by name; by default, split off from the text, or the text itself if it is short."""
-    test: Mapping[str, CorpusPart] = field(default_factory=dict)
-    """Test sets by name."""
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Further values of the user's recipe."""
-    where: Path | str = "adapt"
-    """The user's recipe, for messages."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +56,6 @@ class Adapted:
 
     experiment: Experiment
     report: AdaptationReport
-
-
-@dataclass(frozen=True)
-class _DomainText:
-    """In-domain text as the run has it."""
-
-    train: tuple[CorpusPart, ...]
-    dev: dict[str, CorpusPart]
-    repeats: bool = False
-    """Whether the dev sets are what is learned."""
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -132,9 +105,17 @@ class Adaptation:
                     chosen.extended.save(self.run)  # which the run then has as given
                 experiment = Experiment.create(config, self.run)
             if not (has_model(self.run) and ended_by(experiment.config, self.run)):
-                train_to_repeat(experiment, host)
+                self._train(experiment, host)
             report = self._report(parent, experiment, record, host)
         return Adapted(experiment, report)
+
+    def _train(self, experiment: Experiment, host: Host) -> None:
+        try:
+            train_to_repeat(experiment, host)
+        except (ConfigError, DataError):
+            if not checkpoints(self.run):  # its text was refused: it may begin otherwise
+                self._forget_a_beginning()
+            raise
 
     def _settings(self, parent: ParentModel) -> dict[str, Any]:
         """What decides the result, for comparison when the command is repeated."""
@@ -188,7 +169,7 @@ class Adaptation:
         """
         record = self.run / RECORD_FILE
         if record.is_file():  # or a vocabulary would be the user's
-            for name in (*FILE_NAMES, RECORD_FILE):
+            for name in (CONFIG_FILE, *FILE_NAMES, RECORD_FILE):
                 with storage_errors(self.run / name):
                     (self.run / name).unlink(missing_ok=True)
 
@@ -196,7 +177,7 @@ class Adaptation:
         self, parent: ParentModel, host: Host
     ) -> tuple[ExperimentConfig, list[str], ChosenVocabulary]:
         """Read and write the text, and choose everything."""
-        text = self._domain_text()
+        text = domain_text(self.domain, self.run / TEXT_DIRECTORY)
         train, dev = text.train, text.dev
         notes = [*language_warnings(train, refuse=not self.any_language), *text.notes]
         pairs = [pair for part in train for pair in filled_pairs(part)]
@@ -208,13 +189,13 @@ class Adaptation:
             size=plan.general_pairs,
             folder=self.run / TEXT_DIRECTORY,
             learned=train,
-            without=[*dev.values(), *self.domain.test.values()],
+            without=[*dev.values(), *text.test.values()],
             seed=_SEED,
             host=host,
         )
         host.tell(f"in-domain text: {len(pairs):,} pairs; {plan.told(self.ratio)}")
         host.tell(f"general text: {general.told()}")
-        notes += general.notes
+        notes += [*self._general_warnings(general), *general.notes]
         chosen = choose_vocabulary(
             self.vocabulary,
             parent.vocabularies(),
@@ -235,55 +216,42 @@ class Adaptation:
                 "--method lora: the text needs pieces that the vocabulary of the model lacks, and "
                 f"an adapter cannot learn them; choose {remedy}"
             )
-        config = recipe(
+        planned_run = partial(
+            recipe,
             parent,
-            domain=train,
-            dev=dev,
-            test=dict(self.domain.test),
+            text=text,
             general=general,
             plan=plan,
             method=self.method,
             may_lose=general.may_lose if self.may_lose is None else self.may_lose,
-            repeats_dev=text.repeats,
+            longest=self._longest(parent, pairs) if text.repeats else 0,
             vocabulary=chosen.section(),
             overrides=dict(self.domain.overrides),
             where=self.domain.where,
         )
+        config = planned_run()
+        if chosen.extended is not None:  # even before the first step, the run has another model
+            before = scores_before(parent.path, config, tuple(general.dev_sets), host)
+            config = planned_run(before=before)
         return config, notes, chosen
+
+    def _general_warnings(self, general: GeneralText) -> list[str]:
+        """Warnings about general text of the user's in another language than it is said to be."""
+        own = general.parts if general.origin == "given" else ()
+        watched = general.dev_sets.values() if own or self.general.dev is not None else ()
+        return language_warnings([*own, *watched], refuse=False)
+
+    def _longest(self, parent: ParentModel, pairs: list[Pair]) -> int:
+        """The most pieces of a side of some pairs."""
+        vocabularies = parent.vocabularies()
+        sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
+        targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
+        return max(map(len, [*sources, *targets]))
 
     def _numbers(self, parent: ParentModel, pairs: list[Pair]) -> AdaptationPlan:
         target = parent.vocabularies().target
         tokens = sum(len(ids) + 1 for ids in target.encode_batch([pair.target for pair in pairs]))
         return planned(tokens, parent.config.model.d_model, self.ratio, self.method)
-
-    def _domain_text(self) -> _DomainText:
-        """What is learned, and the dev sets.
-
-        Pairs are copied, so that the files may change later.
-        """
-        given, folder = self.domain.train, self.run / TEXT_DIRECTORY
-        pairs = [filled_pairs(part) for part in given]
-        if self.domain.dev:
-            copies = _copies(folder, DOMAIN, given, pairs)
-            return _DomainText(tuple(copies.values()), dict(self.domain.dev))
-        split = split_parts(pairs)
-        if repeats := not any(dev for _, dev in split):
-            split = [(one, one) for one in pairs]
-            notes = [
-                f"{undivided(pairs)}: scores of {DOMAIN} are of the pairs themselves, and show "
-                "what was learned by heart"
-            ]
-        else:
-            notes = [
-                f"{part.name}: {undivided([one])}: all are learned from, and no score is of them"
-                for part, one, (_, dev) in zip(given, pairs, split, strict=True)
-                if not dev
-            ]
-        train = _copies(folder, DOMAIN, given, [rest for rest, _ in split])
-        as_sets = tuple(part.for_sets() for part in given)
-        sets = _copies(folder, f"dev-{DOMAIN}", as_sets, [dev for _, dev in split])
-        dev = {DOMAIN if len(sets) == 1 else f"{DOMAIN}_{n}": part for n, part in sets.items()}
-        return _DomainText(tuple(train.values()), dev, repeats, notes)
 
     def _report(
         self, parent: ParentModel, experiment: Experiment, record: dict[str, Any], host: Host
@@ -301,17 +269,6 @@ class Adaptation:
         measured = {"report": report.to_json(), "weights": weights}
         write_json(self.run / RECORD_FILE, {**record, **measured})
         return report
-
-
-def _copies(
-    folder: Path, name: str, parts: tuple[CorpusPart, ...], pairs: list[list[Pair]]
-) -> dict[int, CorpusPart]:
-    """Each part's pairs in a file of its own, by its number from 1, if it has any."""
-    return {
-        n: written(folder / (f"{name}-{n}.jsonl" if len(parts) > 1 else f"{name}.jsonl"), own, part)
-        for n, (part, own) in enumerate(zip(parts, pairs, strict=True), 1)
-        if own
-    }
 
 
 def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:

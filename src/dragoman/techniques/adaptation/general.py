@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -133,8 +135,9 @@ def general_text(
     keys = keys_by_language([*own, *sets.parts.values()])
     rest = sampled(parts, size, seed + 1, folder=folder, name=GENERAL, without=keys)
     if not rest or not sets.parts:
+        name = parts[0].name if choice.replay is None else choice.replay.name
         raise DataError(
-            f"{parts[0].name}: too little general text to learn from some of it and to watch the "
+            f"{name}: too little general text to learn from some of it and to watch the "
             "rest; give more, or a dev set with --general-dev"
         )
     own_references = origin == "replay" and choice.dev is None
@@ -236,7 +239,7 @@ class _DevSets:
         """Whether a set without some lines has 100, or at least half of its lines."""
         fewest = min(_FEWEST_DEV_PAIRS, size)
         remaining = count_pairs(parts, without, most=fewest)
-        return remaining == fewest or 2 * remaining >= count_pairs(parts, most=fewest)
+        return remaining == fewest or 2 * remaining >= count_pairs(parts, most=2 * fewest)
 
     def _apart(
         self, parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
@@ -322,6 +325,10 @@ def _replayed(
             drawn.add(GivenLine(line, number))
     lines = sorted(drawn.items, key=lambda line: line.number)
     system = TranslationSystem(models=(parent.path,), tags=direction.tags)
+    # By what is translated: a command that was refused for too few lines may be given more.
+    made_of = [parent.digest, list(direction.tags), lines]
+    name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:12]
+    output = folder / REPLAY_DIRECTORY / name
 
     def progress(start: int, total: int) -> AbstractContextManager[Any]:
         return host.counting("translating general text", "lines", total, start)
@@ -329,7 +336,7 @@ def _replayed(
     made = translate_corpus(
         system,
         lines,
-        folder / REPLAY_DIRECTORY,
+        output,
         known="source",
         shard_lines=200,
         progress=progress,

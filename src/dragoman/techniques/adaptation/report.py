@@ -14,6 +14,7 @@ from dragoman.core.text_tables import markdown_table, terminal_table
 from dragoman.evaluation.metrics import EvaluationConfig, MetricName, score_corpus
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.adaptation.adaptation_recipe import REPLAY_TASK
@@ -21,6 +22,7 @@ from dragoman.techniques.host import Host
 from dragoman.text.cleaning_report import CountedLines
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import Progress
@@ -100,32 +102,53 @@ class AdaptationReport:
     notes: tuple[str, ...] = ()
     share: float = 1.0
     """How far the model is on the way from what it was to that step."""
+    extended: bool = False
+    """Whether the vocabulary was extended, so that it is another model before the first step."""
+    within: bool = True
+    """Whether it is within all bounds."""
 
     @property
     def adapted(self) -> bool:
         """Whether the weights differ from those of the model that was adapted."""
-        return self.kept_step > 0
+        return self.kept_step > 0 or self.extended
 
     def outcome(self) -> str:
         """A sentence: what became the model, and why."""
-        if not self.adapted:
-            remedy = (
-                "a lower training.schedule.peak_learning_rate, a higher --ratio or a wider "
-                "--may-lose"
-                if self.ended_by == BOUNDS
-                else "or a higher training.schedule.peak_learning_rate"
-            )
-            return (
-                f"Nothing was gained within the bound in {self.steps:,} steps (ended by "
-                f"{self.ended_by}): the model is the one that it began with. Give more in-domain "
-                f"pairs, {remedy}"
-            )
+        if not self.kept_step:
+            return f"{self._nothing_gained()} Give {self._remedy()}"
         where = f"that of step {self.kept_step:,} of {self.steps:,}"
         if self.share < 1:
             where = f"{self.share:.0%} of the way from what it was to step {self.kept_step:,}"
         return (
             f"The model is {where}, the best of the domain within the bound; ended by "
             f"{self.ended_by}"
+        )
+
+    def _nothing_gained(self) -> str:
+        began = "the one that it began with"
+        if self.extended:
+            began += ", with the vocabulary extended"
+        if not self.within:
+            return (
+                f"No step of {self.steps:,} was within the bound (ended by {self.ended_by}): the "
+                f"model is {began}, which alone costs more than the bound allows."
+            )
+        return (
+            f"Nothing was gained within the bound in {self.steps:,} steps (ended by "
+            f"{self.ended_by}): the model is {began}."
+        )
+
+    def _remedy(self) -> str:
+        if not self.within:
+            return "--vocabulary keep or a wider --may-lose"
+        if self.ended_by == BOUNDS:
+            return (
+                "more in-domain pairs, a lower training.schedule.peak_learning_rate, a higher "
+                "--ratio or a wider --may-lose"
+            )
+        return (
+            "more in-domain pairs, more training.max_steps or a higher "
+            "training.schedule.peak_learning_rate"
         )
 
     def table(self) -> str:
@@ -173,12 +196,15 @@ def measure(
     """
     config = experiment.config
     best = progress.best
-    kept = progress.step if best is None else best.step
+    kept, within = progress.step if best is None else best.step, True
     if progress.watched is not None and (config.training.average_checkpoints or best is None):
-        kept = progress.watched.kept_step
+        within = progress.watched.kept_step is not None
+        kept = progress.watched.kept_step or 0
     share = read_share(experiment.run)
     if share is not None:
-        kept = progress.step
+        kept, within = progress.step, True
+    start = config.training.start_from
+    extended = start is not None and start.vocabulary == "extend"
     sets = {**config.dev_sets(), **config.test_sets()}
     search = config.decoding.model_dump()
     scores: list[AdaptationScore] = []
@@ -186,12 +212,49 @@ def measure(
         tags = _tags_of(parent)
         for name, part in sets.items():
             is_new = bool(missing_tags(part.symbols(), tags))
-            models = [new] if is_new else [old, new] if kept else [old]
+            models = [new] if is_new else [old, new] if kept or extended else [old]
             scores += _scores(experiment, name, part, models, host, is_new=is_new)
     ended = ended_by(config, experiment.run) or "an interruption"
+    result = str(parent), progress.step, kept, ended, tuple(scores)
     return AdaptationReport(
-        *(str(parent), progress.step, kept, ended, tuple(scores), notes, share or 1.0)
+        *result, notes=notes, share=share or 1.0, extended=extended, within=within
     )
+
+
+def scores_before(
+    parent: Path, config: ExperimentConfig, names: Sequence[str], host: Host
+) -> dict[str, float]:
+    """What the model that is adapted has on sets whose translations are bounded.
+
+    Args:
+        parent: the model.
+        config: of the run that adapts it.
+        names: of the sets in ``data.dev``.
+        host: shows the work.
+    """
+    sets, bounds = config.dev_sets(), config.training.bounds
+    found = {}
+    with Translator.load(parent, search=config.decoding.model_dump()) as model:
+        for name in names:
+            if name not in bounds or bounds[name].metric == "loss":  # of pieces, which change
+                continue
+            part = sets[f"dev_{name}"]
+            pairs = list(evaluation_pairs(part))
+            with host.counting(f"scoring dev_{name}", "lines", len(pairs)) as count:
+                hypotheses = _translated(model, pairs)
+                count(len(pairs))
+            evaluation = config.evaluation_of(part).model_copy(
+                update={"metrics": (bounds[name].metric,), "confidence_samples": 0}
+            )
+            references = [[pair.target for pair in pairs]]
+            found[name] = score_corpus(hypotheses, references, evaluation)[0].value
+    return found
+
+
+def _translated(model: Translator, pairs: Sequence[Pair]) -> list[str]:
+    """Translations of the sources; empty where one is too long for the model."""
+    sources = [pair.source for pair in pairs]
+    return [best.text for best, *_ in model.translate_nbest(sources, nbest=1)]
 
 
 def _scores(
@@ -210,12 +273,12 @@ def _scores(
     by it: an empty one.
     """
     pairs = list(evaluation_pairs(part))
-    sources, references = [pair.source for pair in pairs], [[pair.target for pair in pairs]]
+    references = [[pair.target for pair in pairs]]
     found = []
-    with host.counting(f"scoring {name}", "lines", len(models) * len(sources)) as count:
+    with host.counting(f"scoring {name}", "lines", len(models) * len(pairs)) as count:
         for number, model in enumerate(models):
-            found.append([best.text for best, *_ in model.translate_nbest(sources, nbest=1)])
-            count((number + 1) * len(sources))
+            found.append(_translated(model, pairs))
+            count((number + 1) * len(pairs))
     before, after = found[0], found[-1]
     config = experiment.config
     evaluation = config.evaluation_of(part)
