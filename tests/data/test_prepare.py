@@ -285,6 +285,20 @@ class TestBadInput:
             prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=10)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
+    def test_nothing_left_of_a_task(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        for name in ("a", "b"):
+            (tmp_path / name).write_text("\n\n")
+        part = CorpusPart(source=str(tmp_path / "a"), target=str(tmp_path / "b"))
+        replay = corpus_of(3).model_copy(update={"task": "replay"})
+        message = (
+            r"^no sentence pair of [^ ]*a \+ b is left after cleaning \(2 of 2 dropped: empty\)"
+        )
+        with pytest.raises(DataError, match=message):
+            prepare(tmp_path / "data", [part, replay], vocabularies, ALL, max_pieces=10)
+        assert not (tmp_path / "data").exists()
+
     def test_missing_corpus(
         self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
     ) -> None:

@@ -87,7 +87,7 @@ def prepare(
         report.
 
     Raises:
-        DataError: the text cannot be used, or cleaning leaves nothing of it.
+        DataError: the text cannot be used, or cleaning leaves nothing of it, or of a task.
         StorageError: the disk refuses, or ``directory`` holds something else.
     """
     assert max_pieces > 0, "a sentence has at least one piece"
@@ -115,6 +115,7 @@ def prepare(
             kept = _write(encoded, writer, parts, report, progress)
         if writer.pairs == 0:
             raise nothing_left(parts, report)
+        _check_tasks(parts, kept, report)
         write_json(unfinished / REPORT, report.to_json())
         manifest = Manifest(
             format=FORMAT,
@@ -205,6 +206,20 @@ def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
         for line in lines:
             report.dropped.setdefault(reason, CountedLines()).add(line)
             report.kept -= 1
+
+
+def _check_tasks(parts: Sequence[CorpusPart], kept: Sequence[int], report: CleaningReport) -> None:
+    """Check that every task has some pairs, which its steps are made of.
+
+    Raises:
+        DataError: one has none.
+    """
+    labels = part_labels(parts)
+    for task in dict.fromkeys(part.task for part in parts):
+        own = [number for number, part in enumerate(parts) if part.task == task]
+        if not any(kept[number] for number in own):
+            found = CleaningReport({labels[n]: report.part(labels[n]) for n in own})
+            raise nothing_left([parts[number] for number in own], found)
 
 
 def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataError:
