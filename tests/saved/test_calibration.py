@@ -96,10 +96,10 @@ def test_differences_can_be_read() -> None:
 def test_other_weights_are_refused() -> None:
     conditions = CALIBRATION.conditions
     check_weights(CALIBRATION, conditions, Path("c.json"))
-    with pytest.raises(SavedError, match=r"c.json: this calibration is of other weights"):
-        check_weights(
-            CALIBRATION, conditions.model_copy(update={"weights": ("x",)}), Path("c.json")
-        )
+    adapted = {**conditions.system, "adapter": "0f" * 32}
+    for other in ({"weights": ("x",)}, {"system": adapted}):
+        with pytest.raises(SavedError, match=r"c.json: this calibration is of other weights"):
+            check_weights(CALIBRATION, conditions.model_copy(update=other), Path("c.json"))
 
 
 def test_it_is_beside_the_weights_unless_a_file_is_named(tmp_path: Path) -> None:
@@ -110,6 +110,8 @@ def test_it_is_beside_the_weights_unless_a_file_is_named(tmp_path: Path) -> None
     assert calibration_path(named) == Path("my.json")
     with pytest.raises(ConfigError, match=r"an ensemble .* name a file with --output"):
         default_output(TranslationSystem(models=(model, model)))
+    with pytest.raises(ConfigError, match=r"without an adapter; name a file .* with --output"):
+        default_output(TranslationSystem(models=(model,), adapter=tmp_path / "a.safetensors"))
     checkpoint = tmp_path / "run" / "checkpoints" / "step-1"
     checkpoint.mkdir(parents=True)
     (model / "model.safetensors").rename(checkpoint / "model.safetensors")

@@ -142,12 +142,18 @@ def default_output(system: TranslationSystem) -> Path:
     """Where the calibration of a system is written unless a file is named: beside its model.
 
     Raises:
-        ConfigError: it has no such place: this is an ensemble or a checkpoint.
+        ConfigError: it has no such place: this is an ensemble, a model with an adapter, or a
+            checkpoint.
         SavedError: there is no such model.
     """
     if len(system.models) > 1:
         raise ConfigError(
             "the calibration of an ensemble is in no model's directory; name a file with --output"
+        )
+    if system.adapter is not None:
+        raise ConfigError(
+            "beside the model is the calibration of the model without an adapter; name a file for "
+            "this one with --output"
         )
     directory = model_directory(system.models[0])
     if not (directory / CONFIG_FILE).is_file():
@@ -159,12 +165,13 @@ def default_output(system: TranslationSystem) -> Path:
 
 
 def check_weights(calibration: Calibration, used: Conditions, path: Path) -> None:
-    """Check that a calibration is of these models.
+    """Check that a calibration is of these models, with this adapter.
 
     Raises:
         SavedError: it is of other weights.
     """
-    if calibration.conditions.weights != used.weights:
+    ours = calibration.conditions
+    if (ours.weights, ours.system.get("adapter")) != (used.weights, used.system.get("adapter")):
         raise SavedError(
             f"{path}: this calibration is of other weights, so its confidences would mean nothing "
             "here; calibrate these models with 'dragoman calibrate'"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from command_line import CommandLine, one_error
 from planted_calibration import plant_calibration
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_adapter, save_tiny_model
 
 from dragoman import load
 from dragoman.saved.system import read_system
@@ -98,6 +98,25 @@ def test_an_ensemble_and_other_settings_have_a_file(
     assert float(with_column.out.partition("\t")[0]) > 0  # there is none beside the weights
     dragoman("translate", models[0], "--calibration", file, "--confidence", stdin=b"a\n")
     assert "calibrated with other settings (early_end exact instead of quick)" in caplog.text
+
+
+def test_that_with_an_adapter_does_not_replace_the_models_own(
+    folder: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    model = Path(shutil.copytree(folder / "model", tmp_path / "model"))
+    shutil.copy(folder / "planted" / "confidence.json", model)
+    own = (model / "confidence.json").read_bytes()
+    adapter = save_tiny_adapter(tmp_path / "ui.safetensors", model, 1)
+    asked = ("calibrate", model, folder / "dev.en", folder / "dev.de", "--adapter", adapter)
+    assert "without an adapter; name a file" in one_error(dragoman(*asked), 2)
+    file = tmp_path / "ui.json"
+    named = dragoman(*asked, "--above", 5, "--output", file)
+    assert named.code == 0, named.err
+    use = f"--confidence --adapter {adapter} --calibration {file}"
+    assert f"dragoman translate MODEL {use} < input.txt" in named.out
+    assert (model / "confidence.json").read_bytes() == own
+    without = dragoman(*("translate", model, "--confidence", "--calibration", file), stdin=b"a\n")
+    assert "of other weights" in one_error(without, 4)
 
 
 def test_only_a_calibration_is_replaced(

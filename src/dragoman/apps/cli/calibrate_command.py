@@ -119,7 +119,8 @@ def calibrate(
     click.echo(_heading(found, text, is_new=written is not None))
     click.echo(table(found.reliability))
     if written is not None:
-        given = "" if output is None else f" --calibration {in_shell(written)}"
+        given = "" if system.adapter is None else f" --adapter {in_shell(system.adapter)}"
+        given += "" if output is None else f" --calibration {in_shell(written)}"
         click.echo(f"\nWritten: {written}")
         click.echo(f"Use it: dragoman translate MODEL --confidence{given} < input.txt")
 
