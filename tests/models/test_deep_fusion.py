@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dragoman.models import (
     FAMILIES,
+    ClassifierConfig,
     ConvS2SConfig,
     DeepFusionConfig,
     RecurrentConfig,
@@ -188,6 +189,15 @@ class TestConfig:
             )
         with pytest.raises(ValueError, match=r"language_model: a model that reads a source"):
             DeepFusionConfig(translation=RecurrentConfig(), language_model=RecurrentConfig())
+        small = TransformerConfig(d_model=650, heads=2)
+        for composed in (
+            ClassifierConfig(backbone=small),
+            DeepFusionConfig(translation=small, language_model=RecurrentLMConfig()),
+        ):
+            with pytest.raises(ValueError, match=rf"family {composed.family}; name a translation"):
+                DeepFusionConfig(
+                    translation=composed, language_model=RecurrentLMConfig(), d_model=650
+                )
 
     def test_a_path_stands_for_a_model_yet_to_be_read(self) -> None:
         config = DeepFusionConfig(translation="runs/a", language_model={"family": "recurrent_lm"})

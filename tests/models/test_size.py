@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from families import VARIATIONS
 
 from dragoman.core.errors import ConfigError
 from dragoman.models import (
     FAMILIES,
+    ConvS2SConfig,
     DeepFusionConfig,
     ModelConfig,
     RecurrentLMConfig,
@@ -15,7 +18,17 @@ from dragoman.models import (
 )
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.models.size import check_size, meta_model
+from dragoman.models.size import _most_parameters, check_size, meta_model
+
+MEMORY = 16 * 10**9
+"""Bytes of a usual machine."""
+
+
+@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS)
+def test_the_rough_count_is_a_bound(config: ModelConfig) -> None:
+    for vocabulary in (29, 3000):
+        most = _most_parameters(config.model_dump(), vocabulary)
+        assert most >= parameters(config, vocabulary)
 
 
 def parameters(config: ModelConfig, vocabulary: int) -> int:
@@ -29,11 +42,31 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
         {"d_model": 2**20, "d_ff": 2**22, "heads": 16},
         {"d_ff": 10**12},
         {"positions": "learned", "max_positions": 10**12},
+        {"heads": 1024, "d_k": 4096, "d_v": 4096},
+        {"d_model": 2048, "d_ff": 2048, "heads": 64, "d_k": 2048, "d_v": 2048},
     ],
 )
-def test_one_larger_than_memory_is_refused(sizes: dict[str, object]) -> None:
+def test_one_larger_than_memory_is_refused(
+    sizes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: MEMORY)
     with pytest.raises(ConfigError, match=r"model: [\d,]+ parameters, whose weights alone take"):
         check_size(TransformerConfig.model_validate(sizes), 29, 29)
+
+
+@pytest.mark.parametrize(
+    ("config", "vocabulary"),
+    [
+        (ConvS2SConfig(encoder_kernel_width=501, decoder_kernel_width=501), 29),
+        (TransformerConfig(d_model=4096, d_ff=4096, encoder_layers=1, decoder_layers=1), 2_000_000),
+    ],
+)
+def test_wide_kernels_and_large_vocabularies_count(
+    config: ModelConfig, vocabulary: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: MEMORY)
+    with pytest.raises(ConfigError, match=r"model: [\d,]+ parameters, whose weights alone take"):
+        check_size(config, vocabulary, vocabulary)
 
 
 def test_a_small_component_does_not_hide_a_large_one() -> None:
@@ -53,7 +86,7 @@ def test_one_beyond_what_can_be_addressed_is_refused(config: ModelConfig) -> Non
 def test_memory_is_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     config = VARIATIONS["transformer"]
     needed = 4 * parameters(config, 29)
-    monkeypatch.setattr(size, "_UNSUSPICIOUS", 0)
+    monkeypatch.setattr(size, "_most_parameters", lambda *_: math.inf)
     monkeypatch.setattr(size, "machine_memory", lambda: needed)
     check_size(config, 29, 29)
     monkeypatch.setattr(size, "machine_memory", lambda: needed - 1)
@@ -63,6 +96,7 @@ def test_memory_is_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sizes_in_use_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(size, "meta_model", None)
+    monkeypatch.setattr(size, "machine_memory", lambda: MEMORY)
     big = TransformerConfig(d_model=1024, d_ff=4096, heads=16)
     for config in (*VARIATIONS.values(), big, RecurrentConfig()):
         check_size(config, 32_000, 32_000)

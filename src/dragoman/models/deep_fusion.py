@@ -80,6 +80,11 @@ class DeepFusionConfig(FamilyConfig):
         named = isinstance(self.language_model, NamedModelConfig)
         if self.language_model.reads_source and not named:
             yield "language_model: a model that reads a source; name a language model"
+        if self.translation.components or self.translation.writes_labels:
+            yield (
+                f"translation: a model of the family {self.translation.family}; name a "
+                "translation model of another family"
+            )
         if self.d_model != self.translation.d_model:
             yield (
                 f"d_model: {self.d_model} is not the {self.translation.d_model} of translation; "

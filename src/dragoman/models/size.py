@@ -12,10 +12,9 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel
 
-# PyTorch's "meta" device takes seconds to start.  Common sizes skip it: those where layers times
-# experts times the square of the largest size is below this.  Vaswani's big model has 2e8.
-_UNSUSPICIOUS = 5e8
 _WEIGHT_BYTES = 4
+_MATRICES = 10
+"""Square matrices of a layer at most: those of a decoder's two attentions, and its network's."""
 
 
 def meta_model(
@@ -39,7 +38,9 @@ def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: i
     Raises:
         ConfigError: they are; the message gives the number of parameters.
     """
-    if _rough_size(config.model_dump()) < _UNSUSPICIOUS:
+    # PyTorch's "meta" device takes seconds to start; sizes that fit by a rough count skip it.
+    most = _most_parameters(config.model_dump(), max(source_vocabulary, target_vocabulary))
+    if _WEIGHT_BYTES * most <= machine_memory():
         return
     model = meta_model(config, source_vocabulary, target_vocabulary)
     parameters = sum(parameter.numel() for parameter in model.parameters())
@@ -51,16 +52,22 @@ def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: i
         )
 
 
-def _rough_size(values: dict[str, Any]) -> float:
+def _most_parameters(values: dict[str, Any], vocabulary: int) -> float:
+    """A bound on the parameters of a model: as if all matrices were as large as the largest."""
     numbers = list(_whole_numbers(values))
     layers = sum(number for name, number in numbers if name.endswith("layers"))
     experts = max((number for name, number in numbers if name == "experts"), default=1)
-    return float(layers) * experts * float(max(number for _, number in numbers)) ** 2
+    kernel = max((number for name, number in numbers if name.endswith("_kernel_width")), default=1)
+    width = float(max(number for _, number in numbers))
+    return float(layers) * experts * kernel * _MATRICES * width**2 + 3 * vocabulary * width
 
 
 def _whole_numbers(values: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """All numbers by name, and the width of all heads together where that of each is given."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from _whole_numbers(value)
         elif isinstance(value, int):
             yield name, value
+            if name in {"d_k", "d_v"}:
+                yield name, value * values.get("heads", 1)

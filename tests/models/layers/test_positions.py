@@ -194,3 +194,16 @@ def test_a_table_that_grew_in_search_serves_in_training(positions: str) -> None:
         model.encode(long, torch.ones_like(long, dtype=torch.bool))
     source = random_ids(2, 5)
     model.train().encode(source, torch.ones_like(source, dtype=torch.bool)).hidden.sum().backward()
+
+
+def test_a_thread_that_makes_the_table_shorter_does_not_cut_another_off() -> None:
+    class Raced(SinusoidalPositions):
+        """Another thread, with a shorter sentence, always puts its table in last."""
+
+        def __setattr__(self, name: str, value: torch.Tensor | torch.nn.Module) -> None:
+            super().__setattr__(name, value)
+            if name == "table" and isinstance(value, torch.Tensor) and len(value) > 40:
+                super().__setattr__(name, value[:40])
+
+    table = Raced(8, length=16)
+    torch.testing.assert_close(table(0, 100), SinusoidalPositions(8, length=100)(0, 100))

@@ -110,12 +110,12 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, start: int, length: int) -> Tensor:
         """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``."""
-        end = start + length
-        if end > len(self.table):
+        end, table = start + length, self.table  # another thread may put a shorter one there
+        if end > len(table):
             # A table created during search must also work in training, see torch.inference_mode.
             with torch.inference_mode(mode=False):
-                self.table = self.rows(2 * end).to(self.table)
-        return self.table[start:end]
+                self.table = table = self.rows(2 * end).to(table)
+        return table[start:end]
 
 
 class LearnedPositions(nn.Module):
