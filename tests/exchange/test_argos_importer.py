@@ -20,7 +20,7 @@ import torch
 from imported_models import MODELS, built, expected, logits
 
 import dragoman
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError, StorageError
 from dragoman.exchange.ctranslate2_files import read_binary
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
@@ -501,3 +501,12 @@ def test_package_over_merges_of_subword_nmt(tmp_path: Path, package: Path) -> No
         assert translator.configure().unknown == "mark"  # such pieces do not mark words
     notes = importer_from("argos").read(package, (None, None)).notes
     assert any("normalises punctuation" in note for note in notes)
+
+
+def test_no_room_for_temporary_files_is_told(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(tmp_path / "absent")])
+    with pytest.raises(StorageError, match="set TMPDIR to one with free space"):
+        import_model(package, tmp_path / "ours")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors
 import torch
 from tiny_model import LINES, save_tiny_model
 
-from dragoman.core.errors import ConfigError, ExportError
+from dragoman.core.errors import ConfigError, ExportError, StorageError
 from dragoman.exchange.exporting import export_model
 from dragoman.exchange.huggingface_marian import layers
 from dragoman.exchange.importing import import_model
@@ -145,6 +146,19 @@ def test_an_export_that_gives_something_else_is_not_written(
     swapped = dict(zip(names, [key, query, *others], strict=True))
     monkeypatch.setattr(exporter_module(), "layers", lambda *counts: swapped)
     with pytest.raises(ExportError, match="differ by up to"):
+        export_model(path, "huggingface", tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_disk_that_refuses_the_weights_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    path = write(tmp_path)
+    monkeypatch.setattr(exporter_module().MarianMTModel, "save_pretrained", full)
+    with pytest.raises(StorageError, match=r"cannot write .*there.*full"):
         export_model(path, "huggingface", tmp_path / "there")
     assert not (tmp_path / "there").exists()
 

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.exporting import export_model
+from dragoman.exchange.huggingface_marian import position_table
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, build_model, load_model
@@ -309,7 +310,21 @@ NORM = "model__encoder__layers__0__final_layer_norm__bias"
         ),
         (edit("generation_config.json", length_penalty=float("nan")), DataError, r"finite number"),
         (edit("generation_config.json", num_beams=2**63), DataError, r"beam: .* equal to 1000"),
-        (edit("tokenizer_config.json", target_lang="\ud800"), DataError, r"U\+D800 is not a char"),
+        (
+            edit("tokenizer_config.json", target_lang="\ud800"),
+            DataError,
+            r"a language is '\\ud800', which is no language tag",
+        ),
+        (
+            edit("tokenizer_config.json", source_lang="e n"),
+            DataError,
+            r"a language is 'e n', which is no language tag.*--from-language",
+        ),
+        (
+            edit("tokenizer_config.json", target_lang="de\nx"),
+            DataError,
+            r"a language is 'de\\nx', which is no language tag.*--to-language",
+        ),
         (edit("vocab.json", **{"<unk>": 0}), DataError, r"ids are not 0, 1, 2"),
         (edit("vocab.json", **{"<unk>": "1"}), DataError, r"ids are not 0, 1, 2"),
         (write("source.spm", b"no model"), DataError, r"source.spm: not a sentencepiece model"),
@@ -343,6 +358,18 @@ def test_what_is_refused(
         import_model(copy, tmp_path / "m")
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_positions_may_be_stored_in_half_precision(dtype: torch.dtype, tmp_path: Path) -> None:
+    copy = copied(tmp_path, "shared")
+    names = [f"model__{side}__embed_positions__weight" for side in ("encoder", "decoder")]
+    table = position_table(512, 16).to(dtype)
+    weights(**{name: table.clone() for name in names})(copy)
+    import_model(copy, tmp_path / "m")
+    weights(**{names[0]: table + 0.02})(copy)
+    with pytest.raises(ConfigError, match="are not the sinusoids"):
+        import_model(copy, tmp_path / "other")
 
 
 def test_how_the_original_searches_is_taken_over_or_told(tmp_path: Path) -> None:

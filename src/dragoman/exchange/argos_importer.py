@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError, StorageError
 from dragoman.core.files import storage_errors
 from dragoman.exchange.ctranslate2_files import (
     BINARY_FILE,
@@ -325,7 +325,14 @@ def _directory(path: Path) -> Iterator[tuple[Path, list[str]]]:
     if not path.is_file():
         yield path, []
         return
-    with tempfile.TemporaryDirectory(prefix="dragoman-import-") as folder:
+    try:
+        temporary = tempfile.TemporaryDirectory(prefix="dragoman-import-")
+    except OSError as error:
+        raise StorageError(
+            f"{path}: no folder for temporary files can be written; set TMPDIR to one with free "
+            "space"
+        ) from error
+    with temporary as folder:
         yield Path(folder), _unpack(path, Path(folder))
 
 

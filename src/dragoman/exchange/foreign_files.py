@@ -99,6 +99,10 @@ class ForeignWeights:
         """Of all tensors."""
         return list(self._tensors)
 
+    def dtype(self, name: str) -> torch.dtype:
+        """What a tensor is stored in."""
+        return self._tensors[name].dtype
+
     def take(self, name: str) -> Tensor:
         """A tensor, in float32.
 

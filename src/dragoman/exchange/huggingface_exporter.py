@@ -7,6 +7,8 @@ that are missing here are zeros there.  Pieces keep their ids.
 from __future__ import annotations
 
 import json
+import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors
 import torch
 from torch import Tensor
 
@@ -110,7 +113,8 @@ class HuggingfaceExporter(Exporter):
             tokenizer = _tokenizer(saved, directory)
             model = _model(saved)
             model.generation_config = transformers.GenerationConfig(**_generation(saved))
-            model.save_pretrained(directory)
+            with _refusals():
+                model.save_pretrained(directory)
             tokenizer.save_pretrained(directory)
             for path in directory.iterdir():  # its weights would be for this user alone
                 path.chmod((directory / SOURCE_SPM).stat().st_mode)
@@ -334,6 +338,17 @@ def _differences(saved: SavedModel) -> tuple[str, ...]:
         "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
         f"Sources have fewer than {POSITIONS} pieces, outputs fewer than {POSITIONS // 2}.",
     )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the operating system refuses to safetensors, as its own error."""
+    try:
+        yield
+    except safetensors.SafetensorError as error:
+        if (number := re.search(r"\(os error (\d+)\)", str(error))) is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from dragoman.text.examples import Direction
 from dragoman.text.vocabulary import Vocabulary
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
+_NO_LANGUAGE = "no language tag, such as en or pt-BR"
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,19 @@ def import_model(
         raise ConfigError(f"{output}: exists already; name a directory that does not")
     for language in languages:
         if language is not None and not _LANGUAGE.fullmatch(language):
-            raise ConfigError(f"{language!r:.80} is no language tag, such as en or pt-BR")
+            raise ConfigError(f"{language!r:.80} is {_NO_LANGUAGE}")
     importer = importer_of(path) if toolkit is None else importer_from(toolkit)
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
     tell(f"reading {path} as a model of {importer.name}")
     found = importer.read(path, languages)
     config = _with_symbols(_with_direction(found.config), found.vocabularies.target)
+    for language, side in ((config.source_language, "from"), (config.target_language, "to")):
+        if not _LANGUAGE.fullmatch(language):
+            raise DataError(
+                f"{path}: by its files, a language is {language!r:.80}, which is {_NO_LANGUAGE}; "
+                f"name the right one with --{side}-language"
+            )
     _check_usable(config, path)
     weights = _checked(found, path)
     parameters = sum(tensor.numel() for tensor in weights.values())
