@@ -14,7 +14,7 @@ from tiny_model import save_tiny_adapter, save_tiny_model
 
 import dragoman
 from dragoman.core.config import parse
-from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError, SavedError, UsageError
 from dragoman.core.files import content_digest
 from dragoman.saved.model import WEIGHTS_FILE, load_model
 from dragoman.saved.system import TranslationSystem, read_system, write_system
@@ -278,3 +278,14 @@ def test_what_cannot_be_opened_is_refused(models: Models, tmp_path: Path) -> Non
         router(models, adapters={"ui": str(alien)})
     with pytest.raises(ConfigError, match=r"dragoman\.DomainRouter; name one adapter here"):
         dragoman.load(models["model"], adapters={"ui": str(models["ui"])})
+
+
+def test_an_installed_model_has_a_name_and_a_device_may_be_pytorchs(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(models["model"].parent))
+    device = torch.device("cpu")
+    with DomainRouter.load("model", device=device, adapters={"ui": str(models["ui"])}) as found:
+        assert best(found, ["<ui> a b c"]) == by_adapter(models, ["a b c"], "ui")
+    with pytest.raises(UsageError, match="expected the path of a model or run"):
+        DomainRouter.load(None, adapters={"ui": str(models["ui"])})  # type: ignore[arg-type]

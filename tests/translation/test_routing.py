@@ -310,3 +310,17 @@ def test_a_classifier_of_ones_own_decides(models: dict[str, Path], tmp_path: Pat
     assert "fr is no language of the identifier; it knows a, b, c" in one_error(unknown, 2)
     translator = call(*given[:-1], models["a"], *routes, stdin=b"a")
     assert "no classifier but a model of the family transformer" in one_error(translator, 2)
+
+
+def test_an_installed_model_has_a_name(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(models["x"].parent))
+    with pytest.raises(ConfigError, match="device"):
+        Router.load("x", device="nowhere", routes={"de": {"models": [str(models["a"])]}})
+    with pytest.raises(UsageError, match="give several one by one"):
+        Router.load([models["x"]])  # type: ignore[arg-type]
+    identifier = {"languages": ["de", "fr"]}
+    routes = {"de": {"models": [str(models["a"])]}}
+    with Router.load("x", device="cpu", routes=routes, identifier=identifier) as found:
+        assert found.translate_nbest([""])[0][0].text == ""

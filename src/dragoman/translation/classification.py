@@ -16,6 +16,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import pad_sources
 from dragoman.evaluation.languages import identified
 from dragoman.models.interface import TranslationModel
+from dragoman.saved.installed_models import found_model
 from dragoman.saved.model import load_for_search
 from dragoman.search import SearchConfig
 from dragoman.text.labels import labels_of
@@ -126,7 +127,7 @@ class Classifier:
         """Open a classifier; several make an ensemble.
 
         Args:
-            paths: directories of models, runs or checkpoints.
+            paths: directories of models, runs or checkpoints, or names of installed models.
             device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
 
         Raises:
@@ -137,7 +138,9 @@ class Classifier:
         if not paths:
             raise ConfigError("name at least one classifier to load")
         where = find_device(device)
-        first, *others = saved = [load_for_search(check_path(p), where, "float32") for p in paths]
+        first, *others = saved = [
+            load_for_search(found_model(check_path(p)), where, "float32") for p in paths
+        ]
         for one in saved:
             if not one.config.model.writes_labels:
                 raise ConfigError(

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.core.config import parse
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import merged
 from dragoman.saved.adapter import Adapter, read_adapter
@@ -20,6 +19,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.text.tags import TAG
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.dispatch import Dispatcher, translator_apart
+from dragoman.translation.opening import system_of
 from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
@@ -130,18 +130,20 @@ class DomainRouter(Dispatcher):
         return cls(translator, weights, adapters, named[-1][1:-1] if named else None)
 
     @classmethod
-    def load(cls, path: Path | str, **options: Any) -> DomainRouter:
+    def load(
+        cls, path: Path | str, *, device: torch.device | str | None = None, **options: Any
+    ) -> DomainRouter:
         """Open a system by its values, as :meth:`Translator.load` does.
 
         Args:
-            path: of the model.
+            path: of the model, or the name of an installed one.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: such as ``adapters={"ui": "runs/ui"}``.
 
         Raises:
             DragomanError: see :meth:`of`.
         """
-        values = {**options, "models": [str(path)]}
-        return cls.of(parse(TranslationSystem, values, "load options"))
+        return cls.of(system_of([path], device, options))
 
     def _translators(self) -> Iterator[Translator]:
         yield from (self._others, self._own)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from dragoman.core.arguments import check_path
 from dragoman.core.config import parse
 from dragoman.core.device import SearchPrecision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
@@ -22,6 +23,7 @@ from dragoman.saved.directions import (
     tags_for,
     telling_tags,
 )
+from dragoman.saved.installed_models import found_model
 from dragoman.saved.language_pieces import foreign_pieces
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -82,6 +84,30 @@ class OpenSystem:
     """Searches among the pieces of the shortlist, if the system has one."""
     foreign: tuple[int, ...] = ()
     """Pieces of other languages, which outputs may not contain."""
+
+
+def system_of(
+    paths: Sequence[Path | str], device: torch.device | str | None, options: Mapping[str, Any]
+) -> TranslationSystem:
+    """The system that a call describes, such as that of :func:`dragoman.load`.
+
+    Args:
+        paths: directories of models, runs or checkpoints, or names of installed models.
+        device: such as ``cpu`` or ``cuda:1``; None for a GPU if there is one.
+        options: other values of the system.
+
+    Raises:
+        ConfigError: no path, a device that does not exist, or another option that does not exist
+            or is out of range.
+        UsageError: a path or device of the wrong type.
+    """
+    if not paths:
+        raise ConfigError("name at least one model or run directory to load")
+    models = tuple(found_model(check_path(path)) for path in paths)
+    if "models" in options:
+        raise ConfigError("load options: models: give them one by one: load('one', 'two')")
+    where = None if device is None else str(find_device(device))
+    return parse(TranslationSystem, {**options, "models": models, "device": where}, "load options")
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:

@@ -8,13 +8,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.config import parse
+import torch
+
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
 from dragoman.translation.dispatch import Dispatcher, translator_apart
+from dragoman.translation.opening import system_of
 from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
@@ -76,19 +78,22 @@ class Router(Dispatcher):
         return cls(labeller, config, dict(zip(languages, routes, strict=True)), others)
 
     @classmethod
-    def load(cls, *paths: Path | str, **options: Any) -> Router:
+    def load(
+        cls, *paths: Path | str, device: torch.device | str | None = None, **options: Any
+    ) -> Router:
         """Open a system by its values, as :meth:`Translator.load` does.
 
         Args:
-            paths: models for lines in languages without a route; several form an ensemble.
+            paths: models for lines in languages without a route, or names of installed ones;
+                several form an ensemble.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: such as ``routes={"fr": {"models": ["models/fr-en"]}}`` and
                 ``identifier={"classifier": "runs/languages"}``.
 
         Raises:
             DragomanError: see :meth:`of`.
         """
-        values = {"source_language": "auto", **options, "models": [str(path) for path in paths]}
-        return cls.of(parse(TranslationSystem, values, "load options"))
+        return cls.of(system_of(paths, device, {"source_language": "auto", **options}))
 
     def _translators(self) -> Iterator[Translator]:
         yield from (self._others, *self._routes.values())

@@ -16,13 +16,10 @@ from typing import Any, get_args
 
 import torch
 
-from dragoman.core.arguments import check_function, check_path
-from dragoman.core.config import parse
-from dragoman.core.device import find_device
+from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.installed_models import found_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
@@ -43,6 +40,7 @@ from dragoman.translation.opening import (
     languages_of,
     open_legs,
     open_terms,
+    system_of,
 )
 from dragoman.translation.outputs import Attention, AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.pivot import PivotStream, check_ranks
@@ -152,14 +150,7 @@ class Translator:
                 exist or is out of range.
             UsageError: a path or device of the wrong type.
         """
-        if not paths:
-            raise ConfigError("name at least one model or run directory to load")
-        models = tuple(found_model(check_path(path)) for path in paths)
-        if "models" in options:
-            raise ConfigError("load options: models: give them one by one: load('one', 'two')")
-        where = None if device is None else str(find_device(device))
-        given = {**options, "models": models, "device": where}
-        return cls.of(parse(TranslationSystem, given, "load options"))
+        return cls.of(system_of(paths, device, options))
 
     @classmethod
     def of(cls, system: TranslationSystem, where: str = "search options") -> Translator:
