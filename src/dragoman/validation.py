@@ -382,7 +382,11 @@ def figures(report: Report) -> dict[str, float]:
 
 
 def write_scores(
-    run: Path, checkpoints: list[str], reports: dict[str, Report], share: float | None = None
+    run: Path,
+    checkpoints: list[str],
+    reports: dict[str, Report],
+    share: float | None = None,
+    card: str | None = None,
 ) -> None:
     """Write ``scores.json``: the checkpoints that make up the model, and a report for each set.
 
@@ -392,12 +396,14 @@ def write_scores(
         reports: by set.
         share: how far the model is from the first of two checkpoints to the second, if it is not
             their mean.
+        card: digest of the model card as it is written.
 
     Raises:
         StorageError: the disk refuses.
     """
-    made_of = {"checkpoints": checkpoints} | ({} if share is None else {"share": share})
-    write_json(run / SCORES_FILE, {**made_of, **reports})
+    told = {"checkpoints": checkpoints, "share": share, "card": card}
+    given = {name: value for name, value in told.items() if value is not None}
+    write_json(run / SCORES_FILE, {**given, **reports})
 
 
 def read_scores(run: Path) -> dict[str, Report]:
@@ -416,6 +422,15 @@ def read_share(run: Path) -> float | None:
         SavedError: the file is missing or damaged.
     """
     return _read(run).get("share")
+
+
+def read_card_digest(run: Path) -> str | None:
+    """The digest of a finished run's model card as it was written, if that was recorded.
+
+    Raises:
+        SavedError: the file is missing or damaged.
+    """
+    return _read(run).get("card")
 
 
 def _read(run: Path) -> dict[str, Any]:

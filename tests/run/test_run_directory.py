@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -190,3 +191,27 @@ class TestClaim:
             *(MARKER, "config.yaml", "checkpoints", "checkpoints/step-000002"),
             *("checkpoints/step-000002/state.json", "model"),
         }
+
+
+def test_another_thread_may_not_work_in_it(tmp_path: Path) -> None:
+    """It would train beside the first, into the same files."""
+    refused: list[BaseException] = []
+
+    def other() -> None:
+        try:
+            with claim(tmp_path):
+                pass
+        except SavedError as error:
+            refused.append(error)
+
+    def start_another() -> None:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+
+    with claim(tmp_path):
+        with claim(tmp_path):
+            start_another()
+        start_another()
+    start_another()
+    assert [f"process {os.getpid()}" in str(error) for error in refused] == [True, True]

@@ -187,3 +187,17 @@ def test_a_newest_checkpoint_that_lacks_a_file_is_not_passed_over(
     assert checkpoints(tmp_path)[-1] == newest
     with pytest.raises(SavedError, match=rf"{name}: .*delete step-000005 to resume"):
         read_checkpoint(newest)
+
+
+def test_one_that_was_translated_with_is_written_again(tmp_path: Path) -> None:
+    """CTranslate2's engine keeps its conversion there, which is of weights that are replaced."""
+    write(tmp_path, 3)
+    (path,) = checkpoints(tmp_path)
+    (path / "ctranslate2").mkdir()
+    (path / "ctranslate2" / "model.bin").touch()
+    write(tmp_path, 3)
+    assert sorted(one.name for one in path.iterdir()) == [
+        "model.safetensors",
+        "optimizer.safetensors",
+        "state.json",
+    ]

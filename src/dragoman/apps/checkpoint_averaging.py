@@ -19,6 +19,7 @@ from dragoman.saved.directions import check_same_languages
 from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import (
     CONFIG_FILE,
+    MODEL_DIRECTORY,
     WEIGHTS_FILE,
     SavedModel,
     average_weights,
@@ -29,8 +30,8 @@ from dragoman.saved.model import (
     save_model,
 )
 from dragoman.saved.model_card import TrainingFacts, TrainingText
-from dragoman.training.checkpoint import newest_checkpoints
-from dragoman.training.warm_start import differences_of_kind
+from dragoman.training.checkpoint import newest_checkpoints, read_progress
+from dragoman.training.warm_start import OF_TRAINING, differences_of_kind
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,8 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
         output: a directory that does not exist.
 
     Raises:
-        ConfigError: ``output`` exists, or a checkpoint or model is named twice.
+        ConfigError: ``output`` exists, a checkpoint or model is named twice, or a run watches
+            bounds, which hold for single checkpoints.
         SavedError: one is missing, damaged or of another configuration, vocabulary or languages;
             or another process is using the run that contains ``output``.
     """
@@ -86,6 +88,11 @@ def _mean(chosen: Sequence[Path]) -> dict[str, Tensor]:
 def _weights_of(path: Path, last: int) -> list[Path]:
     """The directories of weights that ``path`` refers to."""
     if found := newest_checkpoints(path, last):
+        if read_progress(found[-1]).watched is not None:
+            raise ConfigError(
+                f"{path}: training.bounds holds for single checkpoints of it, and a mean may be "
+                f"outside; name its {MODEL_DIRECTORY}, or checkpoints one by one"
+            )
         if len(found) < last:
             log.warning(
                 "%s: has %d checkpoints, and %d were to be averaged; training.keep_checkpoints "
@@ -127,6 +134,10 @@ def _facts(chosen: Sequence[Path]) -> TrainingFacts:
     return TrainingFacts(text=tuple(text))
 
 
+_READ = {"context", "term_annotation", "inline_tags", "translates"}
+"""Settings of a saved model, besides its sizes, that say what its sources and targets are."""
+
+
 def _check_alike(first: SavedModel, other: SavedModel) -> None:
     """Check that weights of the same names and shapes mean the same.
 
@@ -138,7 +149,11 @@ def _check_alike(first: SavedModel, other: SavedModel) -> None:
             f"{other.path}: its vocabulary is not that of {first.path}; average checkpoints of one "
             "run, or of runs with the same vocabulary"
         )
-    if found := list(differences_of_kind(other.config.model, first.config.model)):
+    free = OF_TRAINING - {"language_tags"}
+    found = list(differences_of_kind(other.config.model, first.config.model, free=free))
+    theirs, ours = (one.config.model_dump(include=_READ) for one in (other, first))
+    found += [f"another {name}" for name in ours if theirs[name] != ours[name]]
+    if found:
         raise SavedError(
             f"{other.path}: cannot be averaged with {first.path}: it is of another configuration: "
             f"{'; '.join(found)}"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from torch import Tensor
 
+from dragoman.core.errors import SavedError
+from dragoman.core.files import atomic_write
 from dragoman.data.counted_pieces import counted_pieces
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.evaluation.metrics import is_better
@@ -22,6 +26,7 @@ from dragoman.run.weight_interpolation import best_between, step_outside
 from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
 from dragoman.saved.language_pieces import write_pieces
 from dragoman.saved.model import (
+    CARD_FILE,
     CONFIDENCE_FILE,
     MODEL_DIRECTORY,
     PIECES_FILE,
@@ -31,8 +36,10 @@ from dragoman.saved.model import (
     average_weights,
     build_model,
     load_weights,
+    read_card,
     save_model,
 )
+from dragoman.saved.model_card import model_card
 from dragoman.saved.run_values import tags_learned
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies
@@ -51,10 +58,14 @@ from dragoman.validation import (
     Validation,
     figures,
     mean_figures,
+    read_card_digest,
     write_scores,
 )
 
 log = logging.getLogger(__name__)
+
+CHANGED_CARD = "model-card.before.md"
+"""A card that a person changed, in the run."""
 
 
 @dataclass(frozen=True)
@@ -118,21 +129,20 @@ def finish_run(
     if not world.is_leader:
         return reports
     _warn_of_a_bad_mean(config, run, made.checkpoints, reports)
-    write_scores(run, [path.name for path in made.checkpoints], reports, made.share)
     training, last = config.training, made.checkpoints[-1]
+    saved, weights = saved_config(config, vocabularies), merged(made.weights)
+    facts = training_facts(config, run, read_progress(last), reports, world)
+    card = model_card(saved, weights, {}, story_of(config), facts)
+    _keep_a_changed_card(run)
+    names = [path.name for path in made.checkpoints]
+    write_scores(run, names, reports, made.share, _digest(card))
     if training.adapter is not None and training.start_from is not None:
         of = training.start_from.digest or digest_of(training.start_from)
         write_adapter(run / ADAPTER_FILE, made.weights, of)
     kept = _made_for_the_last(run / MODEL_DIRECTORY)
     kept += _pieces(run, vocabularies) if config.training.objective.translates else []
     save_model(  # last: with it, the run is finished
-        run / MODEL_DIRECTORY,
-        saved_config(config, vocabularies),
-        vocabularies,
-        merged(made.weights),
-        origin=story_of(config),
-        facts=training_facts(config, run, read_progress(last), reports, world),
-        kept=kept,
+        run / MODEL_DIRECTORY, saved, vocabularies, weights, card=card, kept=kept
     )
     return reports
 
@@ -159,6 +169,24 @@ def _made(score: _Scorer) -> _Made:
         return made
     ends = [path_of(run, 0), path_of(run, newest)]
     return _Made(ends, between.weights, between.reports, between.share)
+
+
+def _keep_a_changed_card(run: Path) -> None:
+    """Copy a model card into the run that a person has changed, and that a new one replaces."""
+    card = read_card(run / MODEL_DIRECTORY)
+    with suppress(SavedError):
+        if card is not None and read_card_digest(run) not in {None, _digest(card)}:
+            with atomic_write(run / CHANGED_CARD) as stream:
+                stream.write(card)
+            log.warning(
+                "%s was changed by hand, and a new one replaces it; %s has what it was",
+                run / MODEL_DIRECTORY / CARD_FILE,
+                run / CHANGED_CARD,
+            )
+
+
+def _digest(card: str) -> str:
+    return hashlib.sha256(card.encode("utf-8", "replace")).hexdigest()
 
 
 def _made_for_the_last(model: Path) -> list[Path]:

@@ -7,6 +7,7 @@ Reading a run, for example to translate with its model, needs no lock.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,8 @@ from dragoman.training.checkpoint import checkpoints
 
 MARKER = ".dragoman"
 _SHAREABLE = frozenset([*FILE_NAMES, ORIGIN_FILE])
-_held: set[Path] = set()
+_held: dict[Path, int] = {}
+"""The thread that has claimed each run."""
 
 
 def is_run(directory: Path) -> bool:
@@ -87,25 +89,25 @@ def begin(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def claim(run: Path) -> Iterator[None]:
-    """Lock a run for this process, and clean up what a killed one left.
+    """Lock a run for this thread, and clean up what a killed process left.
 
-    A process that has claimed a run may claim it again.  Of processes that train together, the
+    A thread that has claimed a run may claim it again.  Of processes that train together, the
     first claims it for all; a claim by the others does nothing.
 
     Raises:
-        SavedError: another process is using it.
+        SavedError: another process or thread is using it.
         StorageError: the directory cannot be written.
     """
-    key = run.absolute()
-    if key in _held or os.environ.get("RANK", "0") != "0":
+    key, thread = run.absolute(), threading.get_ident()
+    if _held.get(key) == thread or os.environ.get("RANK", "0") != "0":
         yield
         return
     use = "this run; wait until it ends, or choose another directory with --run"
     with claimed(run / MARKER, use):
         for folder in (run, run / CHECKPOINTS_DIRECTORY, run / MODEL_DIRECTORY):
             sweep(folder)
-        _held.add(key)
+        _held[key] = thread
         try:
             yield
         finally:
-            _held.discard(key)
+            del _held[key]

@@ -20,14 +20,14 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_directory, remove_directory
-from dragoman.saved.model import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE
+from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY, WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.training.bounds import Watched
 from dragoman.training.optimizer import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
-_FILES = frozenset([WEIGHTS_FILE, MOMENTS_FILE, STATE_FILE])
+_FILES = frozenset([WEIGHTS_FILE, MOMENTS_FILE, STATE_FILE, CONVERTED_DIRECTORY])
 _NAME = re.compile(r"step-(\d+)")
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
@@ -239,8 +239,8 @@ def read_progress(path: Path) -> Progress:
 def chosen_checkpoints(run: Path, count: int, metric: str | None = None) -> list[Path]:
     """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
 
-    Where bounds are watched, the newest is the newest within them.  If the best is not known, as
-    after ``best_metric`` was changed, it is the newest.
+    Where bounds are watched, the newest is the newest within them, or the first if none is.  If the
+    best is not known, as after ``best_metric`` was changed, it is the newest.
 
     Args:
         run: the run.
@@ -258,7 +258,7 @@ def chosen_checkpoints(run: Path, count: int, metric: str | None = None) -> list
     if not count and best is not None and metric in {None, best.metric}:
         return [path_of(run, best.step)]
     if progress.watched is not None:
-        return [path_of(run, progress.watched.kept_step)]
+        return [path_of(run, progress.watched.kept_step or 0)]
     return newest_checkpoints(run, max(1, count))
 
 
@@ -292,7 +292,7 @@ def prune(run: Path, keep: int, progress: Progress) -> None:
     if progress.best is not None:
         spared.add(progress.best.step)
     if progress.watched is not None:
-        spared |= {0, progress.watched.kept_step}
+        spared |= {0, progress.watched.kept_step or 0}
     if progress.non_finite and (sound := checkpoint_to_return_to(run, progress)) is not None:
         spared.add(step_of(sound))
     for checkpoint in found:

@@ -30,7 +30,7 @@ from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, Vocabulary, Vocab
 _KEY = "training.start_from"
 _ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")
 # Settings that change how a model learns, but not what its weights mean.
-_OF_TRAINING = frozenset(
+OF_TRAINING = frozenset(
     [
         *("dropout", "attention_dropout", "feed_forward_dropout", "block_dropout"),
         *("initial_range", "mixture.importance_loss", "mixture.load_loss"),
@@ -213,7 +213,7 @@ def check_kind(
     Raises:
         ConfigError: they do not; the message names all differences.
     """
-    free = _OF_TRAINING | _OF_SIGHT
+    free = OF_TRAINING | _OF_SIGHT
     if differences := list(differences_of_kind(parent, model, config.parts, free)):
         remedy = f"set model as {described} says, or take fewer parts"
         if parent.family != model.family and model.components:
@@ -252,7 +252,7 @@ def differences_of_kind(
     parent: FamilyConfig,
     child: FamilyConfig,
     parts: Sequence[Part] = _ALL,
-    free: frozenset[str] = _OF_TRAINING,
+    free: frozenset[str] = OF_TRAINING,
 ) -> Iterator[str]:
     """Differences that affect weights of ``parts``, such as "d_model 512, here 256".
 

@@ -117,6 +117,21 @@ def test_prepare_then_train_with_one_that_is_done_twice(
     assert (run / "model" / WEIGHTS_FILE).is_file()
 
 
+def test_a_model_card_that_was_changed_is_kept(
+    trained: Path, dragoman: CommandLine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    card, before = run / "model" / "README.md", run / "model-card.before.md"
+    assert dragoman("resume", run, "--set", "search.beam=2").code == 0
+    assert not before.exists(), "nobody has changed it"
+    changed = card.read_text(encoding="utf-8") + "\nLicence of train.tsv: CC-BY-4.0\n"
+    card.write_text(changed, encoding="utf-8")
+    assert dragoman("resume", run, "--set", "search.beam=3").code == 0
+    assert before.read_text(encoding="utf-8") == changed
+    assert f"{card} was changed by hand, and a new one replaces it; {before} has" in caplog.text
+    assert "Licence of train.tsv" not in card.read_text(encoding="utf-8")
+
+
 def test_two_processes_on_one_run(
     trained: Path, config: Path, dragoman: CommandLine, tmp_path: Path
 ) -> None:
