@@ -202,5 +202,5 @@ def language_warnings(parts: Sequence[CorpusPart], *, refuse: bool) -> list[str]
                     f"{line} than {language}; correct the file or the languages (--source, "
                     "--target), or confirm with --any-language that they are right"
                 )
-            found.append(f"{line} than {language}; the model learns from them all the same")
+            found.append(f"{line} than {language}; they are used all the same")
     return found
