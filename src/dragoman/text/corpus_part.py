@@ -66,8 +66,9 @@ class CorpusPart(Config):
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
-    space in the original text and numbered from 0, source first. The symbols of [trees](parsing.md)
-    are linked to their words without a file."""
+    space in the original text and numbered from 0, source first; pairs with white space other than
+    spaces and tabs between words lose their links, since aligners count them differently. The
+    symbols of [trees](parsing.md) are linked to their words without a file."""
 
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
