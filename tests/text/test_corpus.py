@@ -142,7 +142,7 @@ class TestEvaluationSets:
         self, part: CorpusPart, kind: str, tmp_path: Path
     ) -> None:
         """Those that run once, and those that draw."""
-        values = {
+        values: dict[str, Any] = {
             "filter": {"max_words": 2},
             "inject_tags": {"segments": str(tmp_path / "s"), "share": 0.001},
         }
