@@ -57,6 +57,29 @@ def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
         read_experiment(configuration(corpus), settings)
 
 
+@pytest.mark.parametrize("normalization", ["nfkc", "nmt_nfkc_cf"])
+@pytest.mark.parametrize(
+    ("transform", "remedy"),
+    [
+        ("kind: terms, glossary: g.tsv", r"to identity, or share and term_share to 1$"),
+        ("kind: segment, segments: s.tsv", r"to identity$"),
+        ("kind: inject_tags, segments: s.tsv", r"to identity$"),
+    ],
+)
+def test_words_of_a_file_are_not_looked_for_in_folded_text(
+    corpus: Path, normalization: str, transform: str, remedy: str
+) -> None:
+    settings = [
+        f"data.train.0.transforms=[{{{transform}}}]",
+        f"vocabulary.normalization={normalization}",
+    ]
+    with pytest.raises(ConfigError, match=f"data.train.0.transforms: .* {remedy}"):
+        read_experiment(configuration(corpus), settings)
+    read_experiment(configuration(corpus), settings[:1])
+    settings[0] = "data.train.0.transforms=[{kind: terms, glossary: g.tsv, share: 1}]"
+    read_experiment(configuration(corpus), settings)
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

@@ -81,6 +81,43 @@ def message(values: dict[str, Any], kind: type[Config] = Run) -> str:
     return str(caught.value)
 
 
+class Numbers(Config):
+    whole: int = 1
+    maybe: float | None = None
+    several: tuple[Annotated[float, Field(ge=0)], ...] | None = None
+    by_step: float | dict[int, Annotated[float, Field(ge=0)]] = 1.0
+    either: bool | int = False
+    switch: bool = False
+    parts: tuple[Training, ...] = ()
+
+
+class TestTruthValues:
+    @pytest.mark.parametrize("value", [True, False])
+    def test_they_are_not_numbers_wherever_they_are(self, value: bool) -> None:
+        for values, key in (
+            ({"whole": value}, "whole"),
+            ({"maybe": value}, "maybe"),
+            ({"several": [1, value]}, "several.1"),
+            ({"by_step": value}, "by_step"),
+            ({"by_step": {1: value}}, "by_step.1"),
+            ({"by_step": {value: 1}}, "by_step"),
+            ({"parts": [{"steps": 2}, {"seed": value}]}, "parts.1.seed"),
+        ):
+            told = message(values, Numbers)
+            assert told.startswith("run.yaml: ")
+            assert f"{key}: Input should be a valid " in told
+            assert f"found '{str(value).lower()}'" in told
+
+    def test_they_stay_where_they_may_be(self) -> None:
+        found = parse(Numbers, {"either": True, "switch": True}, "run.yaml")
+        assert (found.either, found.switch) == (True, True)
+
+    def test_text_is_a_number_if_it_spells_one(self) -> None:
+        """YAML reads 1e-4 as text."""
+        found = parse(Numbers, {"whole": "12", "by_step": {"3": "1e-4"}}, "run.yaml")
+        assert (found.whole, found.by_step) == (12, {3: 1e-4})
+
+
 class TestParse:
     def test_values_are_typed_and_frozen(self) -> None:
         run = parse(Run, {"shape": {"family": "square", "side": 2}}, "run.yaml")

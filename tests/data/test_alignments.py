@@ -89,6 +89,27 @@ def test_rows_keep_the_links_of_their_lines(
     assert "1 pairs are trained on without their alignments" in caplog.text
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000", " \u00a0 "])
+@pytest.mark.parametrize("side", [0, 1])
+def test_links_are_left_out_where_aligners_count_words_differently(
+    space: str,
+    side: int,
+    tmp_path: Path,
+    vocabularies: Vocabularies,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The last word is number 1 for fast_align, or 3 where the space stands alone."""
+    texts = ["das haus läuft", "das haus läuft"]
+    texts[side] = f"das{space}haus läuft"
+    last = len([word for word in texts[side].split(" ") if word]) - 1
+    link = (last, 2) if side == 0 else (2, last)
+    part = write(tmp_path / "one", [(texts[0], texts[1], [link]), ("heute", "nie", [(0, 0)])])
+    with caplog.at_level(logging.WARNING):
+        _, links = prepared(tmp_path, [part], vocabularies)
+    assert rows_of(links) == [[], [(0, 0)]]
+    assert "1 pairs are trained on without their alignments" in caplog.text
+
+
 def test_a_part_without_links_is_not_held_in_memory(
     tmp_path: Path, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -201,9 +201,13 @@ def test_a_side_does_not_change_without_the_other(
 @pytest.mark.parametrize("room", [0, 1, 2, 100])
 @pytest.mark.parametrize("copied", [False, True])
 def test_a_pair_that_becomes_too_long_keeps_its_tag(
-    tmp_path: Path, vocabularies: Vocabularies, room: int, copied: bool
+    tmp_path: Path, room: int, copied: bool
 ) -> None:
     """Only what is drawn is given up; where the tag does not fit, the end of the source is."""
+    both_cases = [(f"{one} {one.upper()}", one) for one in WORDS]
+    vocabularies = train_vocabularies(
+        both_cases, VocabularyConfig(size=70, tags=("<2de>",)), seed=1
+    )
     (tmp_path / "a.tsv").write_text("en\tde\nbaum haus nie\tbaum haus nie\n", encoding="utf-8")
     (tmp_path / "b.de").write_text("baum haus nie\n", encoding="utf-8")
     pieces = vocabularies.source.encode("baum haus nie")
@@ -231,6 +235,20 @@ def test_a_pair_that_becomes_too_long_keeps_its_tag(
     else:
         assert source == [*[*tag, *pieces][:longest], EOS]
         assert target == [*pieces, EOS]
+
+
+@pytest.mark.parametrize("side", ["source", "target", "both"])
+def test_letters_that_the_vocabulary_lacks_do_not_become_unknown_pieces(
+    made: Made, vocabularies: Vocabularies, side: str
+) -> None:
+    upper = {"kind": "case", "to": "upper", "sides": side, "share": 0.999}
+    store, parts = made([{"kind": "tag", "share": 0.999}, upper])
+    batches = Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts)
+    seen = shown(batches.epoch(0))
+    assert len(seen) == 60
+    for row, source, target in seen:
+        assert source[-len(store.source(row)) - 1 :] == [*store.source(row).tolist(), EOS]
+        assert target == [*store.target(row).tolist(), EOS]
 
 
 def test_text_without_a_source_changes_too(tmp_path: Path, vocabularies: Vocabularies) -> None:

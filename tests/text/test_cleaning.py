@@ -229,6 +229,11 @@ class TestHeldOut:
         assert report.part("p").noted["held out, kept"].lines == [1]
         assert report.kept == 1
 
+    def test_a_duplicate_that_is_dropped_is_not_reported_as_kept(self) -> None:
+        report = self.run(CleaningConfig(keep_held_out=True), *[("A dog runs.", "x")] * 3)
+        assert report.part("p").noted["held out, kept"].lines == [1]
+        assert report.part("p").dropped["duplicate"].lines == [2, 3]
+
 
 class TestReport:
     def report(self) -> CleaningReport:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus import evaluation_examples, read_pairs
 from dragoman.text.corpus_part import CorpusPart, relocate_part
 from dragoman.text.formats import Pair
 from dragoman.text.public_corpora import corpora_folder
@@ -117,6 +117,41 @@ class TestTargetAlone:
             False,
             False,
         ]
+
+    @pytest.mark.parametrize("nothing", ["\x01", "\0 ", "\ufeff", "\u2581"])
+    def test_what_normalisation_removes_fills_nothing(self, nothing: str) -> None:
+        part = CorpusPart(source="a", target="b")
+        assert not part.fills(Pair(nothing, "b", 1))
+        assert not part.fills(Pair("a", nothing, 1))
+        assert part.fills(Pair(f"{nothing}a", f"{nothing}b", 1))
+        assert not CorpusPart(target="b").fills(Pair("", nothing, 1))
+
+
+class TestEvaluationSets:
+    @pytest.fixture
+    def part(self, tmp_path: Path) -> CorpusPart:
+        """One line, preceded by one of nothing but controls, in text that is not normalised."""
+        return plain(tmp_path, "\x01\na\u0308  b\x01\n".encode(), "\ufeffx\nu\u0308 \tv\n".encode())
+
+    def test_text_without_transforms_is_scored_as_it_is(self, part: CorpusPart) -> None:
+        (one,) = evaluation_examples(part)
+        assert (one.source, one.target, one.line) == ("a\u0308  b\x01", "u\u0308 \tv", 2)
+
+    @pytest.mark.parametrize("kind", ["filter", "inject_tags"])
+    def test_transforms_are_given_normalised_text(
+        self, part: CorpusPart, kind: str, tmp_path: Path
+    ) -> None:
+        """Those that run once, and those that draw."""
+        values: dict[str, Any] = {
+            "filter": {"max_words": 2},
+            "inject_tags": {"segments": str(tmp_path / "s"), "share": 0.001},
+        }
+        (tmp_path / "s").write_text("b\tv\n", encoding="utf-8")
+        changed = CorpusPart.model_validate(
+            {**part.model_dump(), "transforms": [{"kind": kind, **values[kind]}]}
+        )
+        (one,) = evaluation_examples(changed)
+        assert (one.source, one.target) == ("ä b", "ü v")
 
 
 class TestPart:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
 import os
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,42 @@ class TestArchives:
         path = tmp_path / f"text{suffix}"
         path.write_bytes(COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\n"))
         assert list(read_lines(path)) == ["a", "bc"]
+
+    def test_a_second_one_that_is_damaged_is_an_error(self, tmp_path: Path, suffix: str) -> None:
+        first, second = (COMPRESS[suffix](line * 50) for line in (b"a\n", b"b\n"))
+        path = tmp_path / f"text{suffix}"
+        for rest in (b"x", b"rubbish" * 9, b"\xff" + second[1:], second[:9], second[:-1]):
+            path.write_bytes(first + rest)
+            assert "the archive is truncated or corrupt" in fails(path)
+
+
+def test_xz_streams_may_have_zeros_between_and_behind(tmp_path: Path) -> None:
+    one, path = lzma.compress(b"a\n"), tmp_path / "text.xz"
+    for zeros in (b"\0" * 4, b"\0" * 5000):
+        path.write_bytes(one + zeros + one + zeros)
+        assert list(read_lines(path)) == ["a", "a"]
+
+
+def test_a_zstandard_file_may_have_a_large_window(tmp_path: Path) -> None:
+    wide = zstandard.ZstdCompressionParameters(window_log=30)
+    compressor = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    path = tmp_path / "text.zst"
+    path.write_bytes(compressor.compress(b"a\n") + compressor.flush())
+    assert zstandard.get_frame_parameters(path.read_bytes()).window_size == 2**30
+    assert list(read_lines(path)) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["bzip2", "ZIP"])
+def test_other_compressed_files_are_named(tmp_path: Path, name: str) -> None:
+    content = "grün\n".encode() * 50
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("text", content)
+    packed = {"bzip2": bz2.compress(content), "ZIP": archive.getvalue()}[name]
+    text = fails(write(tmp_path, packed))
+    assert f"a {name} " in text
+    assert "unpack it, or pack its text with gzip, xz or zstd" in text
+    assert "iconv" not in text
 
 
 @suffixes

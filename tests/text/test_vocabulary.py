@@ -235,10 +235,31 @@ class TestTraining:
         with pytest.raises(ConfigError, match="larger than the source text allows"):
             train_vocabularies(corpus(), config, seed=1)
 
+    def test_where_no_size_suits_both_sides_another_remedy_is_given(self) -> None:
+        """One side needs more pieces than the other's text allows."""
+        pairs = [("".join(map(chr, range(0x4E00, 0x4E00 + 60))), "a b")]
+        another = r"; if no size .* vocabulary.joint: true or another vocabulary.kind$"
+        for size, problem in (
+            (50, "too small for the characters of the source"),
+            (65, "larger than the target"),
+        ):
+            config = VocabularyConfig(kind="unigram", size=size, joint=False)
+            with pytest.raises(ConfigError, match=f"{problem}.*{another}"):
+                train_vocabularies(pairs, config, seed=1)
+        with pytest.raises(ConfigError, match=r"set it to \d+ or less$"):
+            train_vocabularies(pairs, VocabularyConfig(kind="unigram", size=900), seed=1)
+
     def test_normalization_folds_what_it_says(self) -> None:
         config = VocabularyConfig(size=80, normalization="nfkc_cf")
         vocabulary = train(config)
         assert vocabulary.decode(vocabulary.encode("Ｆｏｘ")) == "fox"
+
+    @pytest.mark.parametrize("kind", ["bpe", "unigram"])
+    def test_a_line_with_sentencepiece_s_reserved_character_is_learnt_from(self, kind: str) -> None:
+        lines = ["a b c abc ab bc", "a\u2585ß c ßab ß", "\u2585"]
+        config = VocabularyConfig(kind=kind, size=11)
+        vocabulary = train_vocabularies([(line, line) for line in lines], config, seed=1).source
+        assert UNK not in vocabulary.encode("aß")
 
     def test_a_very_long_line_is_learnt_from(self) -> None:
         line = " ".join(["unforgettable"] * 10_000)

@@ -37,8 +37,9 @@ One YAML file describes a run completely: `dragoman train FILE` carries it out, 
 FILE` checks it first. It only needs the keys that differ from their defaults. An unknown key or a
 value of the wrong type is an error that names the key, and all errors are reported at once;
 settings are checked against one another once each is valid by itself.
-Numbers must be finite, and whole numbers fit into 64 bits; YAML's anchors and merge keys work, up
-to 100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
+Numbers must be finite, and whole numbers fit into 64 bits; a number may be written as text, as YAML
+reads `1e-4`, and `true` and `false` are not numbers. YAML's anchors and merge keys work, up to
+100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
 named by `--set`, such as `--set training.start_from=runs/parent`, is relative to the current
 directory.
 

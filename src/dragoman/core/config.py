@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -82,6 +84,15 @@ class Config(BaseModel):
             del copied.__dict__[name]
         return copied
 
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_truth_values(cls, values: Any) -> Any:
+        """Pydantic would read true as 1 and false as 0; as text, no number accepts them."""
+        if not isinstance(values, dict):
+            return values
+        found = _number_fields(cls) & values.keys()
+        return values | {name: _spelt_out(values[name]) for name in found}
+
     @field_validator("*", mode="after")
     @classmethod
     def _fits_the_machine(cls, value: Any) -> Any:
@@ -98,6 +109,33 @@ class Config(BaseModel):
         if found:
             raise ValidationError.from_exception_data(type(self).__name__, found)
         return self
+
+
+@cache
+def _number_fields(kind: type[BaseModel]) -> frozenset[str]:
+    """The fields that hold numbers, possibly in lists or sections, and no truth values."""
+    types = {name: set(_types_in(field.annotation)) for name, field in kind.model_fields.items()}
+    return frozenset(
+        name for name, found in types.items() if found & {int, float} and bool not in found
+    )
+
+
+def _types_in(annotation: Any) -> Iterator[type]:
+    """The types that a type annotation mentions, through unions and lists."""
+    arguments = get_args(annotation)
+    if arguments:
+        yield from chain.from_iterable(map(_types_in, arguments))
+    elif isinstance(annotation, type):
+        yield annotation
+
+
+def _spelt_out(value: Any) -> Any:
+    """``value`` with text in place of truth values."""
+    if isinstance(value, dict):
+        return {_spelt_out(key): _spelt_out(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_spelt_out(one) for one in value]
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 class ComposedConfig(Config):

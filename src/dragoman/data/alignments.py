@@ -8,6 +8,7 @@ made, so that subword sampling may split words differently each time.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
@@ -55,9 +56,9 @@ class _Aligned(NamedTuple):
     """A cleaned pair with its links."""
 
     pair: Pair
-    source_words: int
-    """Words of the original line in the corpus, to which the links refer."""
-    target_words: int
+    source_words: int | None
+    """Words of the original line in the corpus, to which the links refer; see `_word_count`."""
+    target_words: int | None
     links: list[Link]
 
 
@@ -124,8 +125,8 @@ def prepare_alignments(
         write_manifest(unfinished, manifest)
     if left_out:
         log.warning(
-            "%d pairs are trained on without their alignments: normalisation splits or joins "
-            "their words",
+            "%d pairs are trained on without their alignments: white space other than spaces and "
+            "tabs is between their words, or normalisation splits or joins them",
             left_out,
         )
     return Store.open(directory)
@@ -166,7 +167,16 @@ def _aligned_pairs(
     )
     for pair in kept:
         ((raw, links),) = last
-        yield _Aligned(pair, len(raw.source.split()), len(raw.target.split()), links)
+        yield _Aligned(pair, _word_count(raw.source), _word_count(raw.target), links)
+
+
+def _word_count(text: str) -> int | None:
+    """How many words links of a text are counted in; None if that depends on the aligner.
+
+    fast_align splits at spaces and tabs alone, others also at a no-break space and the like.
+    """
+    words = text.split()
+    return len(words) if words == re.findall("[^ \t]+", text) else None
 
 
 def _joined(part: CorpusPart) -> Iterator[tuple[Pair, list[Link]]]:
@@ -184,8 +194,8 @@ def _joined(part: CorpusPart) -> Iterator[tuple[Pair, list[Link]]]:
                 "pair needs a line, which may be empty"
             )
         for place, (side, text) in enumerate((("source", pair.source), ("target", pair.target))):
-            words, linked = len(text.split()), max((link[place] for link in links), default=-1)
-            if linked >= words:
+            words, linked = _word_count(text), max((link[place] for link in links), default=-1)
+            if words is not None and linked >= words:
                 raise DataError(
                     f"{alignments}:{number}: {side} word {linked} is linked, but the {side} has "
                     f"{words} words, counted from 0 (line {pair.line} of {part.name}); align the "

@@ -114,9 +114,9 @@ class Rewriter:
 
         A side that holds an unknown piece, whose text is lost, keeps its words, and so does the
         other if both would change.  A pair that would have more pieces on a side than the
-        maximum, or none, is changed only by the transforms that draw nothing; if that does not fit
-        either, its words stay as stored, behind the tags of these transforms, and the end of the
-        source is cut off.
+        maximum, or none, or its first unknown piece, is changed only by the transforms that draw
+        nothing; if that does not fit either, its words stay as stored, behind the tags of these
+        transforms, and the end of the source is cut off.
 
         Args:
             rows: ``(rows,)``.
@@ -143,7 +143,10 @@ class Rewriter:
     def _fits(self, row: _Row, source: list[int], target: list[int]) -> bool:
         """Whether a changed pair may be trained on."""
         is_full = bool(target and (source or not row.after.source))
-        return is_full and max(len(source), len(target)) <= self._longest
+        # The vocabulary was trained on the stored text: changed text may have other characters.
+        changes = (row.source_ids, source), (row.target_ids, target)
+        is_known = all(UNK in stored or UNK not in ids for stored, ids in changes)
+        return is_full and is_known and max(len(source), len(target)) <= self._longest
 
     def _cut(self, row: _Row, source: list[int]) -> list[int]:
         """The stored words behind new tags, without what is too much at the end."""

@@ -75,6 +75,7 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     yield from _trees_without_symbols(run)
     yield from _unread_alignments(run)
     yield from _terms_in_two_ways(run)
+    yield from _files_that_match_nothing(run)
     yield from sending_problems(run)
     yield from layer_problems(run)
     yield from _tasks_that_do_not_fit(run)
@@ -318,6 +319,25 @@ def _terms_in_two_ways(run: RunDescription) -> Iterator[str]:
     if len(found) > 1:
         ways = ", ".join(f"{method} in {name}" for method, name in found.items())
         yield f"transforms: terms are annotated in two ways ({ways}); choose one method"
+
+
+def _files_that_match_nothing(run: RunDescription) -> Iterator[str]:
+    """Words of a file that are looked for in text that the vocabulary has folded.
+
+    What runs in each epoch reads the text from its pieces.
+    """
+    normalization = run.vocabulary.normalization
+    if normalization == "identity":
+        return
+    for name, part in run.parts():
+        for transform in part.epoch_transforms if is_train(name) else ():
+            if files := transform.files():
+                or_all = ", or share and term_share to 1" if transform.kind == "terms" else ""
+                yield (
+                    f"{name}.transforms: {transform.kind} runs in each epoch, on text that "
+                    f"vocabulary.normalization: {normalization} has changed, and may not find the "
+                    f"words of {files[0]} there; set vocabulary.normalization to identity{or_all}"
+                )
 
 
 def _uses_vocabulary_of_another(run: RunDescription) -> bool:

@@ -201,16 +201,16 @@ def _cleaned(
             if made is None:
                 report.drop(reason or "filtered", line)
                 continue
-            if held_out and not held_out.isdisjoint(_side_keys(source, target)):
-                if config.keep_held_out:
-                    report.note("held out, kept", line)
-                else:
-                    reason = "held out"
-            if reason is None and config.drop_duplicates and earlier.before(source, target):
+            is_held_out = bool(held_out) and not held_out.isdisjoint(_side_keys(source, target))
+            if is_held_out and not config.keep_held_out:
+                reason = "held out"
+            elif config.drop_duplicates and earlier.before(source, target):
                 reason = "duplicate"
             if reason is not None:
                 report.drop(reason, line)
                 continue
+            if is_held_out:
+                report.note("held out, kept", line)
             for before, text in ((raw.source, source), (raw.target, target)):
                 if before != text and _has_controls(before):
                     report.note("control characters removed", line)

@@ -16,6 +16,7 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.label_form import label_problem
+from dragoman.text.normalization import normalize
 from dragoman.text.part_problems import part_problems
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
@@ -25,6 +26,7 @@ from dragoman.text.transforms import (
     split_at_first_draw,
     transformed,
 )
+from dragoman.text.vocabulary import is_empty
 
 TRANSLATION = "translation"
 """The training task of parts that name no other."""
@@ -66,8 +68,9 @@ class CorpusPart(Config):
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
-    space in the original text and numbered from 0, source first. The symbols of [trees](parsing.md)
-    are linked to their words without a file."""
+    space in the original text and numbered from 0, source first; pairs with white space other than
+    spaces and tabs between words lose their links, since aligners count them differently. The
+    symbols of [trees](parsing.md) are linked to their words without a file."""
 
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
@@ -252,25 +255,28 @@ class CorpusPart(Config):
         return self.model_copy(update={"context": context})
 
     def example_maker(self) -> Callable[[Pair], Example | None]:
-        """Pairs to examples after the transforms that run once; None if one dropped it."""
+        """Pairs to examples after the transforms that run once; None if one dropped it.
+
+        All transforms are given normalised text.  Without any, the text stays as it is.
+        """
         transforms, rng = self.prepared_transforms, Random(0)
         direction, name = self._direction(()), self.name
         source_language, target_language = direction.source_language, direction.target_language
-        context = self.context
+        context, changes = self.context, bool(self.transforms)
 
         def example_of(pair: Pair) -> Example | None:
-            origin = Origin(name, pair.line)
-            example = Example(
-                pair.source, pair.target, source_language, target_language, self.tags, origin
-            )
+            origin, source, target = Origin(name, pair.line), pair.source, pair.target
+            if changes:  # that of a dev or test set is as it was read
+                source, target = normalize(source), normalize(target)
+            example = Example(source, target, source_language, target_language, self.tags, origin)
             made = transformed(example, transforms, rng) if transforms else example
             return made if made is None or context is None else context.around(made, pair.before)
 
         return example_of
 
     def fills(self, pair: Pair) -> bool:
-        """Whether every side that this part has is non-empty in ``pair``."""
-        return bool(pair.target.strip() and (pair.source.strip() or not self.has_source))
+        """Whether every side that this part has is non-empty in ``pair`` once it is normalised."""
+        return not (is_empty(pair.target) or (self.has_source and is_empty(pair.source)))
 
     @property
     def file_format(self) -> Format:

@@ -22,15 +22,18 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FEWEST_NULS = 4  # in every second byte of a line, from which that is no accident
 _CHUNK_BYTES = 2**17
-# Of a Zstandard file at once: 4 bytes of one may stand for 128 KiB, so that larger chunks could
-# fill the memory.
-_ZSTANDARD_BYTES = 2**10
+# Of an xz or Zstandard file at once: 4 bytes of one may stand for 128 KiB, so that larger chunks
+# could fill the memory.
+_COMPRESSED_BYTES = 2**10
+_LARGEST_WINDOW = 2**31  # bytes: what zstd --ultra --long=31 writes, and no file exceeds
 # A longer line is not text, and is rejected without being held in memory.
 _LONGEST_LINE = 2**26  # bytes
 
 # How compressed files begin.  None of this is valid UTF-8, so no text is mistaken for one.
 _SIGNS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _LONGEST_SIGN = max(map(len, _SIGNS.values()))
+# What is not decompressed.  Text may begin so, too: this only explains why a line is not UTF-8.
+_OTHER_SIGNS = {"a bzip2 file": b"BZh", "a ZIP archive": b"PK\x03\x04"}
 # Without name and timestamp, so that the same text is compressed to the same bytes.
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
@@ -177,9 +180,9 @@ def _decompressed(path: Path, file: io.BufferedReader) -> BinaryIO:
     if kind == ".gz":
         return cast(BinaryIO, gzip.GzipFile(fileobj=file))
     if kind == ".xz":
-        return cast(BinaryIO, lzma.LZMAFile(file))
+        return io.BufferedReader(_CompressedFile(file, _xz_stream, padding=b"\0"), _CHUNK_BYTES)
     if kind == ".zst":
-        return io.BufferedReader(_ZstandardFile(file), _CHUNK_BYTES)
+        return io.BufferedReader(_CompressedFile(file, _zstandard_frame), _CHUNK_BYTES)
     return file
 
 
@@ -191,6 +194,9 @@ def _is_skippable(start: bytes) -> bool:
 def _not_utf8(raw: bytes, name: str, number: int, position: int) -> str:
     if number == 1 and any(raw.startswith(sign) for sign in _SIGNS.values()):
         return f"{name}: compressed; decompress it on the way, with zcat, xzcat or zstdcat"
+    others = (kind for kind, sign in _OTHER_SIGNS.items() if number == 1 and raw.startswith(sign))
+    if (other := next(others, None)) is not None:
+        return f"{name}: {other}, not text; unpack it, or pack its text with gzip, xz or zstd"
     if number == 1 and raw.startswith(_UTF16_MARKS):
         encoding = "UTF-16"
     else:  # without a mark, what Windows calls Unicode
@@ -217,16 +223,30 @@ def _iconv(encoding: str) -> str:
     return f"iconv -f {encoding} -t UTF-8"
 
 
-class _ZstandardFile(io.RawIOBase):
-    """Decompressed bytes of a Zstandard file of one or more frames.
+def _xz_stream() -> Any:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
 
-    The package's own stream reader mistakes a truncated file for a short one.
+
+def _zstandard_frame() -> Any:
+    return zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
+
+
+class _CompressedFile(io.RawIOBase):
+    """Decompressed bytes of a file of one or more xz streams or Zstandard frames.
+
+    The stream readers of the two packages mistake some damaged files for short ones: Zstandard's
+    a truncated file, and xz's one whose second stream is damaged.
+
+    Args:
+        file: the compressed file.
+        start: makes a decompressor of one stream or frame.
+        padding: bytes that may be between streams, and behind the last.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._started = False  # whether the current frame has received any bytes
+    def __init__(self, file: BinaryIO, start: Callable[[], Any], padding: bytes = b"") -> None:
+        self._file, self._start, self._padding = file, start, padding
+        self._stream = start()
+        self._started = False  # whether the current stream has received any bytes
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -238,18 +258,24 @@ class _ZstandardFile(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready:
-            compressed = self._frame.unused_data if self._frame.eof else b""
-            if self._frame.eof:
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-                self._started = False
-            compressed = compressed or self._file.read(_ZSTANDARD_BYTES)
+            compressed = self._compressed()
             if not compressed:
                 if self._started:
-                    raise EOFError("Zstandard frame ends too early")
+                    raise EOFError("the compressed file ends too early")
                 return 0
             self._started = True
-            self._ready = memoryview(self._frame.decompress(compressed))
+            self._ready = memoryview(self._stream.decompress(compressed))
         taken = self._ready[: len(buffer)]
         self._ready = self._ready[len(taken) :]
         buffer[: len(taken)] = taken
         return len(taken)
+
+    def _compressed(self) -> bytes:
+        """The next bytes to decompress, the first of a new stream if one has ended."""
+        found = b""
+        if self._stream.eof:
+            found = self._stream.unused_data.lstrip(self._padding)
+            self._stream, self._started = self._start(), False
+        while not found and (read := self._file.read(_COMPRESSED_BYTES)):
+            found = read if self._started else read.lstrip(self._padding)
+        return found

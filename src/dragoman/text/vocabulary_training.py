@@ -40,6 +40,8 @@ _ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
 _EVERY_WORD: dict[str, Any] = {"use_all_vocab": True}
 _SMALLEST_COUNT = 100  # of a line where languages are balanced: within half a percent of its weight
 _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece drops longer lines silently
+# sentencepiece's trainer writes it for unknown characters, and drops lines that have it silently.
+_RESERVED = "\u2585"
 
 
 def train_vocabularies(
@@ -128,7 +130,8 @@ def train_vocabulary(
         ConfigError: the size does not fit the text.
         DataError: there is no text.
     """
-    text = [(line, count) for line, count in ((prepare_line(raw), n) for raw, n in lines) if line]
+    prepared = ((prepare_line(raw.replace(_RESERVED, " ")), count) for raw, count in lines)
+    text = [(line, count) for line, count in prepared if line]
     if not text:
         raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
     weighted = any(count > 1 for _, count in text)  # normalised text has no tab
@@ -164,13 +167,19 @@ def train_vocabulary(
 def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
     """Say what sentencepiece's message means for the configuration."""
     size = f"vocabulary.size {config.size}"
+    # The bounds of two sides may leave no size for both.
+    other = (
+        "; if no size suits both sides, set vocabulary.joint: true or another vocabulary.kind"
+        if side
+        else ""
+    )
     if found := re.search(r"too high.*<= (\d+)", str(error)):
         return ConfigError(
-            f"{size} is larger than the {side}text allows; set it to {found[1]} or less"
+            f"{size} is larger than the {side}text allows; set it to {found[1]} or less{other}"
         )
     if found := re.search(r"required_chars\. \d+ vs (\d+)", str(error)):
         return ConfigError(
             f"{size} is too small for the characters of the {side}text; set it to {found[1]} or "
-            "more, or lower vocabulary.character_coverage"
+            f"more, or lower vocabulary.character_coverage{other}"
         )
     return ConfigError(f"sentencepiece cannot train the {side}vocabulary: {error}")

@@ -68,11 +68,10 @@ class AnnotateTermsConfig(SharedTransform):
         """The example with its terms annotated."""
         if not self.draws(rng):
             return example
-        source = normalize(example.source)  # that of a dev or test set is as it was read
         matches = matches_in_both(example, self.glossary)
         if self.term_share < 1:
             matches = [match for match in matches if rng.random() < self.term_share]
-        return example._replace(source=annotated(source, matches, self.method))
+        return example._replace(source=annotated(example.source, matches, self.method))
 
 
 class WithTermsConfig(TransformConfig):
