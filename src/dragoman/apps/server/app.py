@@ -17,6 +17,7 @@ from starlette.types import Scope
 
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.outage import AWAY
+from dragoman.apps.server.parameters import keep_uploads_in_memory
 from dragoman.apps.server.premises import Door
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
@@ -82,6 +83,7 @@ def create_app(
     limits = limits or LimitsConfig()
     monitoring = monitoring or Monitoring()
     readiness = readiness or Readiness()
+    keep_uploads_in_memory()
     refuse = _wording(doors)
     _word_errors(app, refuse)
     turnstile = Turnstile(limits.connections, refuse, _UNBOUNDED, monitoring.count, readiness)
