@@ -24,7 +24,7 @@ from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.turnstile import Turnstile
-from dragoman.core.errors import SavedError, StorageError
+from dragoman.core.errors import DragomanError
 from dragoman.core.wording import shown
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
@@ -137,7 +137,7 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
     async def refused(request: Request, error: RefusedError) -> Response:
         return refuse(request.scope["path"], error, STATUS[error.kind])  # its URL may not be UTF-8
 
-    async def away(request: Request, error: StorageError | SavedError) -> Response:
+    async def away(request: Request, error: DragomanError) -> Response:
         # Its text has paths and addresses, which are for the log alone.
         log.error("the database does not answer: %s", error)
         text = "the database does not answer; try again later"
