@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
+from dragoman.apps.server.kept.failures import DamagedError, UnansweredError
 from dragoman.apps.server.premises import Door
-from dragoman.core.errors import SavedError, StorageError
 from dragoman.translation.service.interface import RefusedError
 
 
@@ -86,11 +86,11 @@ class PlainDoor:
 
         @router.get("/away")
         async def away() -> Response:
-            raise StorageError("/secret/server.sqlite: the disk is full")
+            raise UnansweredError("/secret/server.sqlite: the disk is full")
 
         @router.get("/damaged")
         async def damaged() -> Response:
-            raise SavedError("/secret/server.sqlite: damaged")
+            raise DamagedError("/secret/server.sqlite: damaged")
 
         @router.get("/refused")
         async def refused() -> Response:

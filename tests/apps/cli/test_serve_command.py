@@ -140,6 +140,27 @@ def test_check_opens_everything_and_ends(model: Path, tmp_path: Path) -> None:
     assert json.loads(outcome.out) == {"directions": [{"source": "en", "target": "de"}]}
 
 
+def test_a_database_of_the_file_that_is_not_used_is_told(
+    model: Path,
+    tmp_path: Path,
+    database: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    config = tmp_path / "server.yaml"
+    config.write_text(f"systems: [{model}]\ndatabase: other.sqlite\n")
+    check = ("serve", "--config", config, "--check")
+    assert call(*check).code == 0
+    said = "its database is not used, as DRAGOMAN_DATABASE names another one; remove one of them"
+    assert [one.getMessage() for one in caplog.records] == [f"{config}: {said}"]
+    assert database.exists() and not (tmp_path / "other.sqlite").exists()
+    caplog.clear()
+    call(*check, "--database", database)  # whoever types it knows
+    monkeypatch.setenv("DRAGOMAN_DATABASE", str(tmp_path / "other.sqlite"))
+    call(*check)
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -1,8 +1,9 @@
-"""All doors of a server at once, whose database is away."""
+"""All doors of a server at once: without their database, without room for temporary files."""
 
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -66,3 +67,23 @@ def test_what_needs_no_database_is_answered(address: str) -> None:
     body = {"q": "Hello.", **CORRECTION}
     answer = httpx.post(f"{address}/translate", json=body).json()
     assert answer["translatedText"] == "HELLO.de"
+
+
+def test_each_door_takes_large_files_without_room_for_temporary_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    config = ServerConfig(systems=(TranslationSystem(models=(Path("none"),)),))
+    file = {"file": ("a.txt", b"x" * 2_000_000)}
+    own: dict[str, Any] = {"data": {"source": "en", "target": "de"}, "files": file}
+    theirs: dict[str, Any] = {"data": {"source_lang": "EN", "target_lang": "DE"}, "files": file}
+    with (
+        ServerStore(str(tmp_path / "server.sqlite")) as store,
+        running(assemble(config, EchoService(), store)) as address,
+    ):
+        found = [
+            httpx.post(f"{address}/v1/documents", **own),
+            httpx.post(f"{address}/v2/document", headers=DEEPL, **theirs),
+            httpx.post(f"{address}/translate_file", timeout=30, **own),
+        ]
+    assert [one.status_code for one in found] == [202, 200, 200], [one.text for one in found]

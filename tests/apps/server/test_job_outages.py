@@ -12,9 +12,10 @@ import pytest
 from document_jobs import REQUEST, Progress, Work, ended, runner, upper
 
 from dragoman.apps.server import jobs
+from dragoman.apps.server.kept.failures import DamagedError, UnansweredError
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.core.errors import DataError, SavedError, StorageError
+from dragoman.core.errors import DataError, StorageError
 from dragoman.translation.service.interface import TextRequest
 
 pytestmark = pytest.mark.usefixtures("short_waits")
@@ -27,7 +28,7 @@ def test_files_outlast_a_database_that_is_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     translates(upper)
-    failures = [StorageError("the database is locked"), SavedError("/srv/x: damaged")]
+    failures = [UnansweredError("the database is locked"), DamagedError("/srv/x: damaged")]
     content = store.job_content
 
     def away(identifier: str) -> bytes:
@@ -49,6 +50,25 @@ def test_files_outlast_a_database_that_is_away(
     assert "Traceback" not in caplog.text
 
 
+def test_what_else_has_no_room_is_not_the_database(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
+    """A file that cannot be translated has failed; it does not wait for a database that is well."""
+
+    async def fail(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        raise StorageError("cannot write /tmp: the disk is full")
+
+    translates(fail)
+
+    async def main() -> None:
+        files = runner(store)
+        async with files.running():
+            found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
+        assert (found.state, found.message) == ("error", jobs.UNEXPECTED)
+
+    asyncio.run(asyncio.wait_for(main(), 10))
+
+
 class FullDisk:
     """Refuses what is written, and counts it, until it is freed."""
 
@@ -61,7 +81,7 @@ class FullDisk:
         def guarded(*arguments: Any, **named: Any) -> Any:
             if self.is_full:
                 self.refused += 1
-                raise StorageError("/srv/x: the disk is full; free some space") from OSError("x")
+                raise UnansweredError("/srv/x: the disk is full; free some space") from OSError("x")
             return write(*arguments, **named)
 
         return guarded
@@ -142,7 +162,7 @@ def test_a_file_that_cannot_be_given_back_is_not_one_whose_server_died(
 
     def away(identifier: str) -> bytes:
         if disk.is_full:
-            raise StorageError("/srv/x: the disk is full; free some space")
+            raise UnansweredError("/srv/x: the disk is full; free some space")
         return content(identifier)
 
     monkeypatch.setattr(store, "job_content", away)
@@ -183,7 +203,7 @@ def test_a_file_whose_reports_are_refused_is_not_begun_again(
 
     def refuse(identifier: str, done: int, texts: int) -> bool:
         refused.append(identifier)
-        raise StorageError("/srv/x: others have been writing for 10 seconds")
+        raise UnansweredError("/srv/x: others have been writing for 10 seconds")
 
     translates(work)
     monkeypatch.setattr(store, "report_job", refuse)

@@ -195,6 +195,34 @@ def test_a_file_waits_for_its_place_in_a_full_queue(
     asyncio.run(main())
 
 
+def test_a_file_that_another_loop_took_up_is_given_back(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
+    """The loop that put it back, as the service was busy, forgets it at once and not later."""
+    pause, tries = 0.2, []
+
+    async def busy_once(
+        name: str, content: bytes, request: TextRequest, progress: Progress
+    ) -> bytes:
+        tries.append(name)
+        if len(tries) == 1:
+            raise RefusedError("busy", "full", pause)
+        return await endless(name, content, request, progress)
+
+    translates(busy_once)
+
+    async def main() -> None:
+        files = runner(store, documents_at_once=2)
+        async with files.running():
+            job = await files.submit("a.txt", b"text", REQUEST)
+            await begun(store, job)
+            await asyncio.sleep(2 * pause)
+            assert len(tries) == 2
+        assert (await ended(store, job, "translating", "queued")).state == "queued"
+
+    asyncio.run(main())
+
+
 def test_a_busy_server_that_ends_takes_no_file_from_another(
     store: ServerStore, translates: Callable[[Work], None]
 ) -> None:

@@ -65,9 +65,11 @@ def test_workers_translate_with_each_system_and_as_many_batches_at_once() -> Non
     systems = [{"models": ["a"]}, {"models": ["b"], "workers": 3}]
     read = read_server(None, {"systems": systems, "workers": 2})
     assert [system.workers for system in read.systems] == [2, 3]
-    assert read.batching.batches_at_once == 2
+    assert read.batching.batches_at_once == 3
     read = read_server(None, {"systems": systems, "workers": 2}, ["batching.batches_at_once=5"])
     assert read.batching.batches_at_once == 5
+    assert read_server(None, {"systems": systems}).batching.batches_at_once == 3
+    assert read_server(None, {"systems": systems[:1]}).batching.batches_at_once == 1
     with pytest.raises(ConfigError, match="workers"):
         read_server(None, {"systems": systems, "workers": 0})
 

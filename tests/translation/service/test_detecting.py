@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from dragoman.core.errors import MissingExtraError
+from dragoman.core.errors import MissingExtraError, StorageError
 from dragoman.translation.service import detecting
 from dragoman.translation.service.detecting import LanguageDetector, likeliest_source
 from dragoman.translation.service.interface import Detection, RefusedError
@@ -67,6 +67,23 @@ def test_what_cannot_be_detected_is_refused() -> None:
     # A target that the detector does not know is not in its way.
     (found,) = LanguageDetector(["en"], ["xx"]).judge([GERMAN], "xx", ["en"])
     assert found == ("en", 1.0)
+
+
+def test_a_full_directory_for_temporary_files_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageError("cannot write /srv/tmp: the disk is full")
+
+    detector = LanguageDetector(["en"], ["de"])
+    with monkeypatch.context() as patch:
+        patch.setattr(detecting, "identified", full)
+        with pytest.raises(RefusedError, match="no room for temporary files; name that") as caught:
+            detector.judge([ENGLISH], "de", ["en"])
+    assert caught.value.kind == "unsupported" and "/srv" not in str(caught.value)
+    assert "/srv/tmp" in caplog.text
+    pytest.importorskip("py3langid")
+    assert detector.judge([ENGLISH], "de", ["en"])[0].language == "en"  # there is room again
 
 
 def test_whoever_asks_does_not_read_where_the_server_is_installed(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dragoman.apps.cli.options import MODEL, PATH, database_option, json_option
 from dragoman.apps.progress import is_quiet, tell
@@ -18,6 +19,8 @@ from dragoman.core.errors import MissingExtraError
 if TYPE_CHECKING:
     from dragoman.apps.server.server_config import ServerConfig
     from dragoman.translation.service.interface import Pairing
+
+log = logging.getLogger(__name__)
 
 _PACKAGES = {
     "alembic": "alembic",
@@ -142,7 +145,18 @@ def _configured(
     changes = {name: value for name, value in options.items() if value is not None}
     if models:
         changes["systems"] = [system_at(model) for model in models]
-    return read_server(file, changes, settings)
+    read = read_server(file, changes, settings)
+    source = click.get_current_context().get_parameter_source("database")
+    if file is not None and source is ParameterSource.ENVIRONMENT:
+        changes.pop("database")
+        if read_server(file, changes, settings).database not in (None, read.database):
+            # Neither is told, as a URL may have a password.
+            log.warning(
+                "%s: its database is not used, as DRAGOMAN_DATABASE names another one; remove one "
+                "of them",
+                file,
+            )
+    return read
 
 
 def _languages(directions: Sequence[Pairing]) -> str:

@@ -17,13 +17,14 @@ from starlette.types import Scope
 
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.outage import AWAY
+from dragoman.apps.server.parameters import keep_uploads_in_memory
 from dragoman.apps.server.premises import Door
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.turnstile import Turnstile
-from dragoman.core.errors import SavedError, StorageError
+from dragoman.core.errors import DragomanError
 from dragoman.core.wording import shown
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
@@ -82,6 +83,7 @@ def create_app(
     limits = limits or LimitsConfig()
     monitoring = monitoring or Monitoring()
     readiness = readiness or Readiness()
+    keep_uploads_in_memory()
     refuse = _wording(doors)
     _word_errors(app, refuse)
     turnstile = Turnstile(limits.connections, refuse, _UNBOUNDED, monitoring.count, readiness)
@@ -135,7 +137,7 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
     async def refused(request: Request, error: RefusedError) -> Response:
         return refuse(request.scope["path"], error, STATUS[error.kind])  # its URL may not be UTF-8
 
-    async def away(request: Request, error: StorageError | SavedError) -> Response:
+    async def away(request: Request, error: DragomanError) -> Response:
         # Its text has paths and addresses, which are for the log alone.
         log.error("the database does not answer: %s", error)
         text = "the database does not answer; try again later"

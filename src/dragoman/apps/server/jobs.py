@@ -186,7 +186,6 @@ class JobRunner:
                 job = await _to_the_end(self._claimed())
                 if job is not None:
                     await self._finish(job)
-                    self._at_work.discard(job.id)
             except Exception as error:
                 if isinstance(error, AWAY):
                     self._away.begin(error)
@@ -219,13 +218,19 @@ class JobRunner:
         return job
 
     async def _finish(self, job: DocumentJob) -> None:
+        """Translate a job; it is no longer at work as soon as the database knows its end.
+
+        Later would be too late, as another loop may have taken it up again by then.
+        """
         if job.abandoned >= _MOST_DEATHS:
             message = "the server ended several times while it translated the file"
             await self._kept(partial(self._fail, job, message))
             return
         try:
             file = await self._translated(job)
-            if file is not None:
+            if file is None:
+                self._at_work.discard(job.id)
+            else:
                 await self._kept(partial(self._keep, job, file))
             return
         except AWAY:  # of the database, whose path is nobody's business

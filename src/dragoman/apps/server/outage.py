@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from dragoman.core.errors import SavedError, StorageError
+from dragoman.apps.server.kept.failures import DamagedError, UnansweredError
 
-AWAY = (StorageError, SavedError)
-"""What a store raises whose database does not answer."""
+AWAY = (UnansweredError, DamagedError)
+"""What a store raises whose database does not answer; nothing else does."""
 
 
 class Outage:

@@ -104,6 +104,15 @@ class RequestParameters:
         return value
 
 
+def keep_uploads_in_memory() -> None:
+    """Have Starlette keep files of forms in memory, whichever door reads them.
+
+    It would write those of more than 1 MB to the directory for temporary files, which may be full;
+    and the whole body is in memory anyway, within the bounds of each request.
+    """
+    MultiPartParser.spool_max_size = 0  # for a SpooledTemporaryFile: any size
+
+
 def address_of(request: Request) -> str:
     """Where the client of a request is; empty if that is not known."""
     return request.client.host if request.client else ""

@@ -83,7 +83,8 @@ class ServerConfig(Config):
     whose threads mostly wait for one another, one process per core answers many clients faster. By
     default, the server's own process translates, one batch at a time with all cores."""
     batching: ServerBatchingConfig = ServerBatchingConfig()
-    """How requests share batches."""
+    """How requests share batches. By default, `batches_at_once` is the largest number of workers of
+    a system."""
     limits: LimitsConfig = LimitsConfig()
     """Limits on what clients may ask for."""
     database: str | None = None
@@ -182,12 +183,15 @@ def _is_path(database: str) -> bool:
 def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
     """The values with ``workers`` where it counts, unless other values are there."""
     workers, systems, batching = (values.get(one) for one in ("workers", "systems", "batching"))
-    if not isinstance(workers, int) or not isinstance(systems, list):
-        return values  # absent, or refused in a moment
-    filled = [{"workers": workers, **one} if isinstance(one, dict) else one for one in systems]
-    if batching is None or isinstance(batching, dict):
-        batching = {"batches_at_once": workers, **(batching or {})}
-    return {**values, "systems": filled, "batching": batching}
+    if not isinstance(systems, list):
+        return values  # refused in a moment
+    if isinstance(workers, int):
+        systems = [{"workers": workers, **one} if isinstance(one, dict) else one for one in systems]
+    numbers = [one.get("workers") for one in systems if isinstance(one, dict)]
+    known = [one for one in numbers if isinstance(one, int)]
+    if known and (batching is None or isinstance(batching, dict)):
+        values = {**values, "batching": {"batches_at_once": max(known), **(batching or {})}}
+    return {**values, "systems": systems}
 
 
 def system_at(path: Path) -> dict[str, Any]:

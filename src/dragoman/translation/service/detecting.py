@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.core.errors import ConfigError, MissingExtraError, StorageError
 from dragoman.evaluation.languages import identified
 from dragoman.translation.service.interface import Detection, RefusedError
 
@@ -55,8 +55,8 @@ class LanguageDetector:
         """The languages that each text may be in, the most probable first; none if it is empty.
 
         Raises:
-            RefusedError: ``unsupported``, if py3langid is not installed or knows no language that
-                is read.
+            RefusedError: ``unsupported``, if py3langid is not installed, has no room to unpack its
+                model, or knows no language that is read.
         """
         return [self._ranked(text, self._identifiable()) if text.strip() else [] for text in texts]
 
@@ -72,7 +72,8 @@ class LanguageDetector:
             sources: the languages that can be translated into that.
 
         Raises:
-            RefusedError: ``unsupported``, if py3langid is not installed or knows no source.
+            RefusedError: ``unsupported``, if py3langid is not installed, has no room to unpack its
+                model, or knows no source.
         """
         known = [one for one in self._identifiable() if one == target or one in sources]
         if known in ([], [target]):
@@ -103,6 +104,13 @@ class LanguageDetector:
                 except MissingExtraError as error:
                     log.warning("languages cannot be detected: %s", error)  # it has a path
                     text = "source: languages are not detected here; name that of the text"
+                    raise RefusedError("unsupported", text) from error
+                except StorageError as error:
+                    log.warning("languages cannot be detected: %s", error)  # it has a path
+                    text = (
+                        "source: languages cannot be detected now, as this server has no room for "
+                        "temporary files; name that of the text"
+                    )
                     raise RefusedError("unsupported", text) from error
                 known.append(language)
             if not self._sources.intersection(known):

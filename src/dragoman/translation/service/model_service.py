@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
@@ -30,6 +30,7 @@ from dragoman.translation.service.interface import (
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.own_thread import in_own_thread
+from dragoman.translation.service.recall import Recall, Remember
 from dragoman.translation.service.reloading import Reloader, identity, keep_looking
 from dragoman.translation.service.served_system import ServedSystem, translating_threads
 from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
@@ -44,9 +45,6 @@ from dragoman.translation.service.text_jobs import (
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
 
 Result = TypeVar("Result")
-
-Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
-"""From texts, their language and another one to those translations that are known."""
 
 _MOST_NBEST = 101
 """Translations of a sentence: a beam as wide takes that much longer."""
@@ -77,7 +75,7 @@ class ModelService:
         self._threads = translating_threads(self._batching)
         self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
         self._pivots = tuple(pivots)
-        self._remember, self._may_remember = remember, may_remember
+        self._recall = None if remember is None else Recall(remember, may_remember)
         self._reloaders: list[Reloader] = []
         self._looking: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -151,6 +149,8 @@ class ModelService:
             await asyncio.gather(self._looking, return_exceptions=True)
         await asyncio.gather(*(system.close() for system in self._systems), *self._closing)
         await asyncio.to_thread(self._threads.shutdown)
+        if self._recall is not None:
+            self._recall.close()
 
     async def __aenter__(self) -> ModelService:
         return self
@@ -273,7 +273,8 @@ class ModelService:
             jobs.append(TextJob(request, pair, detection))
         size = sum(len(job.request.text) + len(job.request.context) for job in jobs)
         await aside(size, lambda: _plan(jobs, table))
-        await self._recall(jobs)
+        if self._recall is not None:
+            await self._recall.answer(jobs)
         return jobs
 
     async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
@@ -288,30 +289,6 @@ class ModelService:
             for place, one in zip(mine, judged, strict=True):
                 found[place] = one
         return found
-
-    async def _recall(self, jobs: Sequence[TextJob]) -> None:
-        """Give texts and sentences the translations that are known for them."""
-        if self._remember is None:
-            return
-        by_pair: dict[Pairing, list[TextJob]] = {}
-        for job in jobs:
-            request = job.request
-            if request.memory and not request.prefix and job.pair.source != job.pair.target:
-                by_pair.setdefault(job.pair, []).append(job)
-        for pair, mine in by_pair.items():
-            if not self._may_remember(*pair):
-                continue
-            wholes = [job.request.text.strip() for job in mine]
-            texts = [*wholes, *(unit.source for job in mine for unit in job.units)]
-            asked = [text for text in dict.fromkeys(texts) if text]
-            known = await asyncio.to_thread(self._remember, asked, *pair)
-            for job, whole in zip(mine, wholes, strict=True):
-                if whole in known:
-                    job.answer_whole(Rendering(known[whole], from_memory=True))
-                    continue
-                for unit in job.units:
-                    if unit.source in known:
-                        unit.renderings = (Rendering(known[unit.source], from_memory=True),)
 
     async def _answer(self, given: Sequence[tuple[TextJob, Sequence[Unit]]]) -> None:
         """Translate sentences of some texts, all at once."""

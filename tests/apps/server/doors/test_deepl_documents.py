@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.apps.server.doors.deepl.deepl_documents import _Once
-from dragoman.core.errors import StorageError
+from dragoman.apps.server.kept.failures import UnansweredError
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_it_is_deleted_when_all_but_its_end_is_sent(
     def delete() -> None:
         happened.append("deleted")
         if fails:
-            raise StorageError("the disk is full")
+            raise UnansweredError("the disk is full")
 
     async def send(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.body":

@@ -15,6 +15,7 @@ from echo_service import EchoService
 
 from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.translation.service.interface import Pairing
 
 KEY = {"Authorization": "DeepL-Auth-Key any"}
 TEXT = {"text": ["Hello."], "target_lang": "DE"}
@@ -434,3 +435,20 @@ def test_requests_without_sense_count_too(tmp_path: Path, changes: dict[str, Any
             httpx.post(f"{server.address}/v2/translate", json={**TEXT, **changes}) for _ in range(2)
         )
     assert (first.status_code, second.status_code) == (400, 429)
+
+
+def test_formality_is_offered_where_every_source_has_it(tmp_path: Path) -> None:
+    class Partly(EchoService):
+        def tags(self, direction: Pairing) -> tuple[str, ...]:
+            return super().tags(direction) if direction.source == "en" else ()
+
+    sources: tuple[dict[str, str], ...] = ({}, {"source_lang": "FR"}, {"source_lang": "EN"})
+    body = {"text": ["Hello"], "target_lang": "DE", "formality": "more"}
+    with (
+        deepl_server(tmp_path, Partly(("en", "de"), ("fr", "de"))) as server,
+        httpx.Client(base_url=server.address, headers=KEY) as http,
+    ):
+        (listed,) = http.get("/v2/languages?type=target").json()
+        sent = [http.post("/v2/translate", json={**body, **source}) for source in sources]
+    assert not listed["supports_formality"]
+    assert [one.status_code for one in sent] == [400, 400, 200]

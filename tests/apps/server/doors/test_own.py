@@ -493,6 +493,12 @@ def test_a_glossary_is_kept_used_replaced_and_deleted(
     unknown = http.post("/v1/translate", json={**wanted, "source": None})
     assert "name that as source" in problem(unknown, 400, "invalid")
 
+    twice = {**body, "entries": {"house": "Haus", "house ": "Heim"}}
+    doubled = http.post("/v1/glossaries", json=twice)
+    assert "the term 'house' has two translations" in problem(doubled, 400, "invalid")
+    doubled = http.post("/v1/translate", json={**wanted, "glossary": twice["entries"]})
+    assert "the term 'house' has two translations" in problem(doubled, 400, "invalid")
+
     nameless = http.put(place, json={**body, "name": "\0", "entries": {"home": "Heim"}})
     assert "the name of the glossary is empty" in problem(nameless, 400, "invalid")
     assert ok(http.get(place)) == made  # nothing of it was done

@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from dragoman.apps.server.kept.failures import explained, unopened
-from dragoman.core.errors import ConfigError, MissingExtraError, SavedError, StorageError
+from dragoman.apps.server.kept.failures import UnansweredError, explained, unopened
+from dragoman.core.errors import ConfigError, MissingExtraError, SavedError
 from dragoman.core.files import make_directory, storage_errors, user_data_folder
 
 FILE_NAME = "server.sqlite"
@@ -183,7 +183,7 @@ class Database:
             found = None
         if found != self._file:
             happened = "was deleted" if found is None else "was replaced by another file"
-            raise StorageError(
+            raise UnansweredError(
                 f"{self.name}: {happened} while in use; stop all servers that use it, restore it "
                 "from a backup if it is not the right one, and start them again"
             )

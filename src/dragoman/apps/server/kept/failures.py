@@ -18,6 +18,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from dragoman.core.errors import DragomanError, SavedError, StorageError
 
+
+class UnansweredError(StorageError):
+    """A database that does not answer: full, locked, read-only, deleted or not to be reached."""
+
+
+class DamagedError(SavedError):
+    """A database whose file or tables are damaged."""
+
+
 _FULL = "the disk is full; free some space and repeat this"
 _READ_ONLY = "it is read-only; change its permissions or choose another database"
 _BUSY = "others have been writing for {seconds:g} seconds; repeat this later"
@@ -44,9 +53,9 @@ _POSTGRESQL = {
 _UNDEFINED = {"42P01", "42703"}  # a table, a column
 
 
-def unopened(name: str, reason: str) -> StorageError:
+def unopened(name: str, reason: str) -> UnansweredError:
     """The error of a database that cannot be opened."""
-    return StorageError(f"cannot open {name}: {reason}, or choose another database")
+    return UnansweredError(f"cannot open {name}: {reason}, or choose another database")
 
 
 def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> DragomanError | None:
@@ -58,7 +67,7 @@ def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> Dragoma
         busy_seconds: how long it has waited, if it has.
     """
     if isinstance(error, PoolTimeoutError):
-        return StorageError(f"{name}: all connections are in use; repeat this later")
+        return UnansweredError(f"{name}: all connections are in use; repeat this later")
     if not isinstance(error, DBAPIError) or isinstance(
         error, (IntegrityError, SqlDataError, NotSupportedError)
     ):
@@ -66,15 +75,17 @@ def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> Dragoma
     said = " ".join(str(error.orig).split())
     state = getattr(error.orig, "sqlstate", None)
     if (damage := _damage(said, state)) is not None:
-        return SavedError(f"{name}: {damage}; restore it from a backup, or choose another database")
+        return DamagedError(
+            f"{name}: {damage}; restore it from a backup, or choose another database"
+        )
     if state is not None:
         reason = _POSTGRESQL.get(state)
     else:
         reason = next((reason for part, reason in _SQLITE.items() if part in said), None)
     if reason is not None:
-        return StorageError(f"{name}: {reason.format(seconds=busy_seconds)}")
+        return UnansweredError(f"{name}: {reason.format(seconds=busy_seconds)}")
     if type(error.orig).__module__.startswith("psycopg") and _is_unreachable(error, state):
-        return StorageError(
+        return UnansweredError(
             f"{name}: cannot be reached: {said}; check that the server runs, and the URL"
         )
     return None

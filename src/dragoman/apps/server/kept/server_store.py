@@ -17,9 +17,10 @@ class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf
     Methods block; they may be called from any thread.  Doors call them with
     :func:`~dragoman.apps.server.threads.in_thread`.  Several processes may use one database.
 
-    Each method may raise a :class:`~dragoman.core.errors.StorageError` (the database is full,
-    locked, read-only or cannot be reached) or a :class:`~dragoman.core.errors.SavedError` (it is
-    damaged), which name the database and the remedy.
+    Each method may raise an :class:`~dragoman.apps.server.kept.failures.UnansweredError` (the
+    database is full, locked, read-only or cannot be reached) or a
+    :class:`~dragoman.apps.server.kept.failures.DamagedError`, which name the database and the
+    remedy.
 
     Args:
         database: a URL as SQLAlchemy writes it, of SQLite or PostgreSQL; or the path of an SQLite

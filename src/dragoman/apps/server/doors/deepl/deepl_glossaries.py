@@ -128,9 +128,9 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
         name, given = parameters.text("name"), _dictionaries(parameters)
         if len(given) > 1:
             raise invalid("At most one dictionary can be changed at once.")
-        changed = [await in_thread(_dictionary, premises, one) for one in given]
         name = None if name is None else _name(name)
         found = await shelf.one(identifier, key)
+        changed = [await in_thread(_dictionary, premises, one, found) for one in given]
         if changed:
             direction, entries = changed[0]
             found = await shelf.put(identifier, direction, entries, key, merge=True, name=name)
@@ -152,7 +152,8 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
     async def entries(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        direction = _asked_direction(premises, parameters)
+        glossary = await shelf.one(identifier, key)
+        direction = _asked_direction(premises, parameters, glossary)
         found = await shelf.entries(identifier, direction, key)
         source, target = direction
         answer = {
@@ -167,7 +168,8 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
     async def replace(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        direction, entries = await in_thread(_dictionary, premises, parameters)
+        glossary = await shelf.one(identifier, key)
+        direction, entries = await in_thread(_dictionary, premises, parameters, glossary)
         changed = await shelf.put(identifier, direction, entries, key, merge=False)
         dictionary = changed.dictionary(*direction)
         if dictionary is None:  # deleted at the same moment
@@ -178,7 +180,8 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
     async def delete_one(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        direction = _asked_direction(premises, parameters)
+        glossary = await shelf.one(identifier, key)
+        direction = _asked_direction(premises, parameters, glossary)
         await shelf.delete_dictionary(identifier, direction, key)
         return Response(status_code=204)
 
@@ -241,7 +244,6 @@ class _Shelf:
     async def delete_dictionary(
         self, identifier: str, direction: Direction, key: int | None
     ) -> None:
-        await self.one(identifier, key)
         if not await in_thread(self._store.delete_dictionary, identifier, *direction, key):
             raise _no_dictionary(direction)
 
@@ -276,12 +278,15 @@ def _dictionaries(parameters: DeepLParameters) -> list[DeepLParameters]:
 
 
 def _dictionary(
-    premises: Premises, parameters: DeepLParameters
+    premises: Premises, parameters: DeepLParameters, glossary: KeptGlossary | None = None
 ) -> tuple[Direction, tuple[Entry, ...]]:
-    """What a request says of one direction."""
-    direction = _asked_direction(premises, parameters)
+    """What a request says of one direction, which a glossary that exists may have already."""
+    direction = _asked_direction(premises, parameters, glossary)
     source, target = direction
-    if {"source_lang": source, "target_lang": target} not in glossary_pairs(premises.service):
+    is_kept = glossary is not None and glossary.dictionary(source, target) is not None
+    if not is_kept and {"source_lang": source, "target_lang": target} not in glossary_pairs(
+        premises.service
+    ):
         raise invalid(
             f"Unsupported glossary source and target language pair: {source} to {target}. "
             "/v2/glossary-language-pairs lists those that are."
@@ -290,8 +295,20 @@ def _dictionary(
     return direction, read_entries(parameters.required("entries"), kind, source, target)
 
 
-def _asked_direction(premises: Premises, parameters: DeepLParameters) -> Direction:
+def _asked_direction(
+    premises: Premises, parameters: DeepLParameters, glossary: KeptGlossary | None = None
+) -> Direction:
+    """The direction that a request names.
+
+    Args:
+        premises: whose service has the languages.
+        parameters: with the codes.
+        glossary: one that exists.  A dictionary of just these codes goes first: kept through our
+            own door, it may be of a region, and is listed as such.
+    """
     source, target = parameters.required("source_lang"), parameters.required("target_lang")
+    if glossary is not None and (kept := glossary.dictionary(source, target)) is not None:
+        return _direction(kept)
     return glossary_direction(premises.service, source, target)
 
 

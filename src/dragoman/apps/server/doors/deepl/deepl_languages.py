@@ -63,8 +63,9 @@ def listed_targets(service: TranslationService) -> list[dict[str, object]]:
     for one in service.directions():
         into.setdefault(one.target, []).append(one)
     # A variant that is trained by itself may be listed for its language too.
+    # Text may come without its source, so formality is offered where every direction has it.
     listed = {
-        code: any(has_formality(service, one) for one in directions)
+        code: all(has_formality(service, one) for one in directions)
         for language, directions in sorted(into.items())
         for code in target_codes(language)
     }

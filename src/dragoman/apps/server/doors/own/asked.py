@@ -25,6 +25,7 @@ from pydantic import (
 from dragoman.apps.server.parameters import half_character
 from dragoman.apps.server.server_config import MOST_ITEMS
 from dragoman.core.config import Config
+from dragoman.core.wording import shown
 from dragoman.documents.content import ContentFormat
 from dragoman.text.glossary import Glossary
 from dragoman.text.sentences import SplitMode
@@ -99,6 +100,19 @@ def _as_terms(value: Any) -> Any:
         raise ValueError(f"it begins like a JSON object, but is none: {error}") from None
 
 
+def _each_once(value: Any) -> Any:
+    """Refuse terms that differ in the white space around them alone, but not in translation."""
+    found: dict[str, Any] = {}
+    for term, translation in value.items() if isinstance(value, dict) else ():
+        if not isinstance(term, str):
+            continue  # refused in a moment
+        if found.setdefault(term.strip(), translation) != translation:
+            raise ValueError(
+                f"the term {shown(term.strip())} has two translations; send one of them"
+            )
+    return value
+
+
 def _any(terms: tuple[str, ...]) -> tuple[str, ...]:
     if not terms:
         raise ValueError("there is no translation in the list")
@@ -137,7 +151,13 @@ Terms = Annotated[
     _ONE_OR_SEVERAL,
 ]
 TermsOrName = Annotated[
-    Annotated[dict[Term, Terms], Field(max_length=_ENTRIES), _in_bounds(_ENTRIES), Tag("terms")]
+    Annotated[
+        dict[Term, Terms],
+        Field(max_length=_ENTRIES),
+        BeforeValidator(_each_once),
+        _in_bounds(_ENTRIES),
+        Tag("terms"),
+    ]
     | Annotated[Name, Tag("name")],
     Discriminator(lambda value: "name" if isinstance(value, str) else "terms"),
 ]
@@ -292,7 +312,10 @@ class GlossaryBody(Body):
     target: Code
     """Language of their translations."""
     entries: Annotated[
-        dict[Term, Term], Field(min_length=1, max_length=_ENTRIES), _in_bounds(_ENTRIES)
+        dict[Term, Term],
+        Field(min_length=1, max_length=_ENTRIES),
+        BeforeValidator(_each_once),
+        _in_bounds(_ENTRIES),
     ]
     """Terms and their translations, such as `{"house": "Haus"}`."""
 

@@ -1,0 +1,61 @@
+"""Translations that are known already, which are given instead of new ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from dragoman.translation.service.interface import Pairing, Rendering
+from dragoman.translation.service.text_jobs import TextJob
+
+Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
+"""From texts, their language and another one to those translations that are known."""
+
+_AT_ONCE = 8
+"""Look-ups at the same time."""
+
+
+class Recall:
+    """Looks up known translations, in threads of its own.
+
+    A database that hangs then keeps only those waiting who ask it, and none of the other work
+    beside the event loop, such as the detection of languages.
+
+    Args:
+        remember: looks up; it may block.
+        may_remember: from a language and another one to whether it is worth asking; never blocks.
+    """
+
+    def __init__(self, remember: Remember, may_remember: Callable[[str, str], bool]) -> None:
+        self._remember, self._may_remember = remember, may_remember
+        self._threads = ThreadPoolExecutor(_AT_ONCE, "remembering")
+
+    def close(self) -> None:
+        """Take no further look-ups; those that hang are not waited for."""
+        self._threads.shutdown(wait=False)
+
+    async def answer(self, jobs: Sequence[TextJob]) -> None:
+        """Give texts and sentences the translations that are known for them."""
+        by_pair: dict[Pairing, list[TextJob]] = {}
+        for job in jobs:
+            request = job.request
+            if request.memory and not request.prefix and job.pair.source != job.pair.target:
+                by_pair.setdefault(job.pair, []).append(job)
+        for pair, mine in by_pair.items():
+            if self._may_remember(*pair):
+                await self._answer(pair, mine)
+
+    async def _answer(self, pair: Pairing, jobs: Sequence[TextJob]) -> None:
+        wholes = [job.request.text.strip() for job in jobs]
+        texts = [*wholes, *(unit.source for job in jobs for unit in job.units)]
+        asked = [text for text in dict.fromkeys(texts) if text]
+        loop = asyncio.get_running_loop()
+        known = await loop.run_in_executor(self._threads, self._remember, asked, *pair)
+        for job, whole in zip(jobs, wholes, strict=True):
+            if whole in known:
+                job.answer_whole(Rendering(known[whole], from_memory=True))
+                continue
+            for unit in job.units:
+                if unit.source in known:
+                    unit.renderings = (Rendering(known[unit.source], from_memory=True),)
