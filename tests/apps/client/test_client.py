@@ -9,6 +9,8 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 from door_server import DoorServer, own_server
@@ -301,7 +303,10 @@ def test_it_is_asked_until_the_time_is_up() -> None:
         assert asked == [3]
 
 
-@pytest.mark.parametrize("content", ["<html>Hello</html>", "[]", "{}", '{"translations": [{}]}'])
+@pytest.mark.parametrize(
+    "content",
+    ["<html>Hello</html>", "[]", "{}", '{"translations": [{}]}', '{"translations": []}'],
+)
 def test_another_server_is_recognised(content: str) -> None:
     with (
         answering(lambda number: PlainTextResponse(content)) as (address, _),
@@ -309,6 +314,64 @@ def test_another_server_is_recognised(content: str) -> None:
     ):
         translated(address)
     assert caught.value.kind == "foreign"
+
+
+def test_an_answer_to_one_text_of_two_is_none() -> None:
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            await client.translate(["a", "b"], target="de", source="en")
+
+    with (
+        answering(lambda number: PlainTextResponse(TRANSLATED)) as (address, _),
+        pytest.raises(ServiceError, match="1 answers to 2 texts") as caught,
+    ):
+        asyncio.run(call(address))
+    assert caught.value.kind == "foreign"
+
+
+def test_what_a_proxy_garbled_is_no_answer() -> None:
+    async def stream(address: str) -> None:
+        async with Client(address) as client:
+            async for _ in client.stream("a", target="de"):
+                pass
+
+    headers = {"Content-Encoding": "gzip"}
+    with answering(lambda number: PlainTextResponse("none", headers=headers)) as (address, asked):
+        for call in (lambda: translated(address), lambda: asyncio.run(stream(address))):
+            with pytest.raises(ServiceError, match="this is no server of Dragoman") as caught:
+                call()
+            assert caught.value.kind == "foreign"
+        assert asked == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ALL_PROXY", "socks5://127.0.0.1:9"), ("HTTP_PROXY", "foo://x")]
+)
+def test_a_proxy_that_cannot_be_used_is_told(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match="the proxy that the environment names"):
+        Client("http://localhost:5000")
+
+
+@pytest.mark.parametrize("values", [{"timeout": "5"}, {"timeout": True}, {"key": 5}])
+def test_arguments_of_the_wrong_type(values: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(values))}: expected a"):
+        Client("http://localhost:5000", **values)
+
+
+def test_a_glossary_may_be_any_mapping(server: DoorServer) -> None:
+    glossary = MappingProxyType({"house": "Haus"})
+
+    async def call() -> None:
+        async with Client(server.address) as client:
+            await client.translate("A house.", target="de", source="en", glossary=glossary)
+
+    asyncio.run(call())
+    given = server.service.calls[-1][0].glossary
+    assert given is not None and [term.source for term in given.terms] == ["house"]
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,24 @@ def test_a_file_that_a_server_may_have_taken_is_not_sent_twice(page: Page, site:
     assert sent == ["POST"]
 
 
+def test_a_file_whose_connection_broke_is_not_sent_twice(page: Page, site: Site) -> None:
+    """It may have arrived."""
+    sent: list[str] = []
+
+    def broken(route: Route) -> None:
+        sent.append(route.request.method)
+        route.abort("connectionreset")
+
+    page.clock.install()
+    page.route("**/v1/documents", broken)
+    visit(page, site)
+    page.get_by_role("tab", name="Files").click()
+    upload(page, "letter.txt")
+    expect(page.get_by_role("listitem")).to_contain_text("The server cannot be reached.")
+    page.clock.fast_forward(60_000)
+    assert sent == ["POST"]
+
+
 def test_a_file_for_which_no_characters_are_left_is_given_up(page: Page, site: Site) -> None:
     body = '{"error": {"kind": "quota_exceeded", "message": "no characters are left"}}'
     page.route("**/v1/documents", lambda route: route.fulfill(status=429, body=body))

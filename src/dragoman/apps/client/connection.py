@@ -17,6 +17,7 @@ from dragoman.core.errors import (
     ServiceError,
     UsageError,
 )
+from dragoman.core.wording import shown
 
 if TYPE_CHECKING:
     import httpx
@@ -48,8 +49,10 @@ class Connection:
         timeout: seconds that a request may take, with all its repetitions.
 
     Raises:
-        ConfigError: the address is none of http or https, or the time is not positive.
+        ConfigError: the address is none of http or https, the time is not positive, or the proxy
+            of the environment cannot be used.
         MissingExtraError: httpx is not installed.
+        UsageError: a key or time of the wrong type.
     """
 
     def __init__(self, url: str, key: str | None, timeout: float) -> None:
@@ -57,6 +60,10 @@ class Connection:
             import httpx
         except ImportError as error:
             raise MissingExtraError.of("httpx", "httpx") from error
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            raise UsageError(f"timeout: expected a number of seconds, found {shown(timeout)}")
+        if not isinstance(key, (str, type(None))):
+            raise UsageError(f"key: expected a string, found {shown(key)}")
         if not timeout > 0:
             raise ConfigError(f"timeout: expected a number of seconds above 0, found {timeout!r}")
         try:
@@ -72,10 +79,17 @@ class Connection:
             headers["Authorization"] = f"Bearer {key}"
         # Reading all certificates takes 30 ms, and no redirection is followed to where they count.
         verify = address.scheme == "https"
-        self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
+        try:
+            self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
+        except (ImportError, ValueError) as error:  # what a SOCKS proxy needs, another kind
+            raise ConfigError(
+                f"the proxy that the environment names, such as in ALL_PROXY, cannot be used: "
+                f"{error}; correct or unset it"
+            ) from error
         self.url, self._timeout = url.rstrip("/"), timeout
         self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
         self._cut = httpx.RemoteProtocolError, httpx.ReadError
+        self._garbled = httpx.DecodingError
         self._unsent = httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout
 
     async def close(self) -> None:
@@ -108,6 +122,8 @@ class Connection:
                 yield line
         except self._cut as error:
             raise cut_off(self.url) from error
+        except self._garbled as error:
+            raise foreign_answer(self.url, error) from error
         except self._broken as error:
             raise self._failure(error) from error
 
@@ -148,6 +164,8 @@ class Connection:
             await asyncio.wait_for(response.aread(), left)
         except asyncio.TimeoutError as error:
             return None, self._failure(error), False
+        except self._garbled as error:
+            return None, foreign_answer(self.url, error), False
         except self._broken as error:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
         refusal = _refusal(response, self.url)

@@ -148,8 +148,8 @@ class TextCalls(Calls):
         """
         single = isinstance(text, str)
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
-        common = {"target": target, "source": source, "nbest": nbest, **options}
-        found = await self._in_parts(texts, lambda part: self._translated({**common, "text": part}))
+        common = {"target": target, "source": source, "nbest": nbest, **_sendable(options)}
+        found = await self._in_parts(texts, lambda part: self._translated(part, common))
         return found[0] if single else found
 
     async def stream(
@@ -173,7 +173,7 @@ class TextCalls(Calls):
         Raises:
             ServiceError: as there; also in the middle: ``cut_off``, if the connection ends early.
         """
-        body = {"target": target, "source": source, "nbest": nbest, **options}
+        body = {"target": target, "source": source, "nbest": nbest, **_sendable(options)}
         sending = Sending(
             "POST",
             "/v1/stream",
@@ -237,17 +237,38 @@ class TextCalls(Calls):
                 Sending("POST", "/v1/detect", {"json": {"text": texts}}),
                 lambda answer: [
                     [one for one in map(detection_of, each) if one is not None]
-                    for each in answer["detections"]
+                    for each in _one_each(answer["detections"], texts)
                 ],
             )
 
-    async def _translated(self, body: Mapping[str, Any]) -> list[TranslatedText]:
+    async def _translated(
+        self, texts: list[str], common: Mapping[str, Any]
+    ) -> list[TranslatedText]:
         """Translations of some texts, when it is their turn."""
         async with self._slots:
             return await self._asked(
-                Sending("POST", "/v1/translate", {"json": body}),
-                lambda answer: list(map(text_of, answer["translations"])),
+                Sending("POST", "/v1/translate", {"json": {**common, "text": texts}}),
+                lambda answer: list(map(text_of, _one_each(answer["translations"], texts))),
             )
+
+
+def _one_each(found: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
+    """What is found for some texts, if it is one thing for each.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if len(found) != len(texts):
+        raise ValueError(f"{len(found)} answers to {len(texts)} texts")
+    return found
+
+
+def _sendable(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON can have them: a mapping need not be a dictionary."""
+    plain = dict(options)
+    if isinstance(glossary := plain.get("glossary"), Mapping):
+        plain["glossary"] = dict(glossary)
+    return plain
 
 
 def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:

@@ -7,6 +7,7 @@ import gzip
 import json
 import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -618,6 +619,26 @@ def test_the_description_is_complete(http: httpx.Client) -> None:
             assert "422" not in operation["responses"]
             assert {"400", "403", "413", "429", "503"} <= operation["responses"].keys()
     assert "must be used" in schemas["TranslateBody"]["properties"]["glossary"]["description"]
+
+
+def test_the_page_says_what_a_file_needs(http: httpx.Client, server: DoorServer) -> None:
+    def written(command: str) -> str:
+        return escape(command.replace("URL", f"{server.address}/v1/documents"))
+
+    page = http.get("/v1/docs").text
+    assert written("curl -X POST URL \\\n  -F target=TARGET \\\n  -F file=@FILE") in page
+    secret = "-H 'Document-Secret: SECRET'"
+    for path in ("URL/IDENTIFIER", "URL/IDENTIFIER/result"):
+        assert written(f"curl {path} \\\n  {secret}") in page
+    assert escape("-H 'Authorization") not in page, "no key is needed"
+
+
+def test_where_a_key_is_needed_the_page_says_so(tmp_path: Path) -> None:
+    with own_server(tmp_path, require_key=True) as server:
+        page = httpx.get(f"{server.address}/v1/docs").text
+    key = escape("-H 'Authorization: Bearer KEY'")
+    assert f"{server.address}/v1/languages \\\n  {key}</pre>" in page
+    assert f"{server.address}/v1/health</pre>" in page
 
 
 def test_the_page_shows_every_request_and_asks_for_nothing_elsewhere(

@@ -71,7 +71,9 @@ async function patiently(ask, row, signal, { once = false } = {}) {
     try {
       return await ask();
     } catch (error) {
-      if (signal.aborted || !error.retryAfter || (once && error.kind === "timed_out")) throw error;
+      // A connection that breaks may break after the server has the file.
+      const mayBeDone = once && (error.kind === "timed_out" || (error.kind === "offline" && navigator.onLine));
+      if (signal.aborted || !error.retryAfter || mayBeDone) throw error;
       row.say(error.kind === "offline" ? "No connection; trying again…" : "The server is busy; waiting…");
       await sleep(error.retryAfter * 1000, signal);
     }

@@ -69,12 +69,12 @@ def _section(
     parts = [f"<h2><code>{_name(method, path)}</code></h2>", _prose(operation["description"])]
     if found := operation.get("parameters"):
         parts.append("<h3>Parameters</h3>" + _rows(map(_parameter, found)))
-    example = None
+    given = _given(operation)
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
         schema = _followed(content["schema"], schemas)
-        example = next(iter(schema.get("examples", [])), None)
+        given += _body(media, schema)
         parts.append(f"<h3>Body</h3><p><code>{escape(media)}</code></p>" + _fields(schema))
-    parts.append(f"<h3>Example</h3><pre>{escape(_curl(method, path, example, address))}</pre>")
+    parts.append(f"<h3>Example</h3><pre>{escape(_curl(method, path, given, address))}</pre>")
     answers = ((code, one) for code, one in operation["responses"].items() if code < "3")
     for code, answer in answers:
         kinds = [_type(one["schema"]) for one in answer.get("content", {}).values() if one]
@@ -149,14 +149,37 @@ def _followed(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
     return schemas[name] if name else schema
 
 
-def _curl(method: str, path: str, example: object, address: str) -> str:
-    """A command that sends the request."""
+def _curl(method: str, path: str, given: Sequence[str], address: str) -> str:
+    """A command that sends the request; what is in capitals is to be replaced."""
     words: Sequence[str] = [] if method == "GET" else ["-X", method]
-    command = " ".join(["curl", *words, address.rstrip("/") + path])
+    named = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), path)
+    command = " ".join(["curl", *words, address.rstrip("/") + named])
+    return " \\\n  ".join([command, *given])
+
+
+def _given(operation: Schema) -> list[str]:
+    """Options of curl for the headers that a request must have, and for a key if it must."""
+    needs_key = {} not in operation.get("security", [{}])
+    found = ["-H 'Authorization: Bearer KEY'"] if needs_key else []
+    for one in operation.get("parameters", []):
+        if one["in"] == "header" and one.get("required"):
+            found.append(f"-H '{one['name']}: {one['name'].rpartition('-')[2].upper()}'")
+    return found
+
+
+def _body(media: str, schema: Schema) -> list[str]:
+    """Options of curl for the body of a request."""
+    if media == "multipart/form-data":
+        fields = [(name, schema["properties"][name]) for name in schema["required"]]
+        return [
+            f"-F {name}={'@' if 'contentMediaType' in field else ''}{name.upper()}"
+            for name, field in fields
+        ]
+    example = next(iter(schema.get("examples", [])), None)
     if example is None:
-        return command
+        return []
     body = json.dumps(example, ensure_ascii=False)
-    return f"{command} \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'"
+    return ["-H 'Content-Type: application/json'", f"-d '{body}'"]
 
 
 def _prose(text: str) -> str:
