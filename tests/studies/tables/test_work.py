@@ -190,7 +190,7 @@ def test_a_stage_that_somebody_else_makes_is_left_to_them(copied: tuple[Path, Pa
         assert work.busy["averaged.news"] == "one"
         assert not work.problems
     with claim(output / "one"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.run.run_directory._held", set())  # as in another process
+        patch.setattr("dragoman.run.run_directory._held", {})  # as in another process
         with pytest.raises(BusyPlaceError), place.held(STAGES, "one"):
             pass
 
