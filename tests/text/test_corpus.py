@@ -156,6 +156,20 @@ class TestEvaluationSets:
 
 class TestPart:
     @pytest.mark.parametrize(
+        "values",
+        [
+            {"path": "", "source": "en", "target": "de"},
+            {"path": "a.tsv", "source": "en", "target": ""},
+            {"source": "", "target": "a.de"},
+            {"source": "a.en", "target": "a.de", "alignments": ""},
+        ],
+    )
+    def test_an_empty_name_is_no_name_of_a_folder(self, values: dict[str, str]) -> None:
+        (name,) = (key for key, value in values.items() if not value)
+        with pytest.raises(ValueError, match=f"{name} is empty; name it, or leave it out"):
+            CorpusPart(**relocate_part(values, Path("/corpora")))
+
+    @pytest.mark.parametrize(
         ("path", "kind"),
         [
             ("a.tsv", "tsv"),

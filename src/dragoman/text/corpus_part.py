@@ -334,7 +334,8 @@ def relocate_part(values: Any, folder: Path) -> Any:
         return values
     keys = ["source", "target"] if values.get("path") is None else ["path"]
     keys.append("alignments")
-    files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
+    given = {key: values.get(key) for key in keys}
+    files = {key: name for key, name in given.items() if isinstance(name, str) and name}
     values = values | {key: str(located(name, folder)) for key, name in files.items()}
     if isinstance(values.get("transforms"), list):
         values["transforms"] = [_relocate_transform(one, folder) for one in values["transforms"]]

@@ -20,6 +20,10 @@ _BESIDE_CONTEXT = {"filter", "tag"}
 
 def part_problems(part: CorpusPart) -> Iterator[str]:
     """A format that is unknown or does not fit the other keys, and the rest that does not."""
+    for name in ("path", "source", "target", "alignments"):
+        if getattr(part, name) == "":
+            yield f"{name} is empty; name it, or leave it out"
+            return
     try:
         form = part.file_format
     except ValueError as error:
