@@ -147,7 +147,7 @@ class AdaptationReport:
                 "--ratio or a wider --may-lose"
             )
         return (
-            "more in-domain pairs, more training.max_steps or a higher "
+            "more in-domain pairs, a larger training.max_steps or a higher "
             "training.schedule.peak_learning_rate"
         )
 
