@@ -214,6 +214,15 @@ def translated(address: str, timeout: float = 60) -> str:
     return asyncio.run(call())
 
 
+def streamed(address: str) -> None:
+    async def call() -> None:
+        async with Client(address) as client:
+            async for _ in client.stream("a", target="de"):
+                pass
+
+    asyncio.run(call())
+
+
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
@@ -330,14 +339,9 @@ def test_an_answer_to_one_text_of_two_is_none() -> None:
 
 
 def test_what_a_proxy_garbled_is_no_answer() -> None:
-    async def stream(address: str) -> None:
-        async with Client(address) as client:
-            async for _ in client.stream("a", target="de"):
-                pass
-
     headers = {"Content-Encoding": "gzip"}
     with answering(lambda number: PlainTextResponse("none", headers=headers)) as (address, asked):
-        for call in (lambda: translated(address), lambda: asyncio.run(stream(address))):
+        for call in (lambda: translated(address), lambda: streamed(address)):
             with pytest.raises(ServiceError, match="this is no server of Dragoman") as caught:
                 call()
             assert caught.value.kind == "foreign"
@@ -397,16 +401,11 @@ def test_a_stream_that_is_cut_off(breaks: bool) -> None:
         if breaks:
             raise RuntimeError("the server ends")
 
-    async def call(address: str) -> None:
-        async with Client(address) as client:
-            async for _ in client.stream("a", target="de"):
-                pass
-
     with (
         answering(lambda number: StreamingResponse(lines())) as (address, _),
         pytest.raises(ServiceError, match="ended before the text was translated") as caught,
     ):
-        asyncio.run(call(address))
+        streamed(address)
     assert caught.value.kind == "cut_off"
 
 
@@ -414,16 +413,11 @@ def test_a_stream_that_is_cut_off(breaks: bool) -> None:
     "line", ["<html>", "[]", "{}", '{"kind": "sentence"}', '{"kind": "error", "error": "no"}']
 )
 def test_a_stream_of_another_server_is_recognised(line: str) -> None:
-    async def call(address: str) -> None:
-        async with Client(address) as client:
-            async for _ in client.stream("a", target="de"):
-                pass
-
     with (
         answering(lambda number: PlainTextResponse(line)) as (address, _),
         pytest.raises(ServiceError, match="this is no server of Dragoman") as caught,
     ):
-        asyncio.run(call(address))
+        streamed(address)
     assert caught.value.kind == "foreign"
 
 
@@ -431,16 +425,11 @@ def test_an_error_within_a_stream() -> None:
     error = {"kind": "timed_out", "message": "the time is up", "retry_after": 3}
     content = json.dumps({"kind": "start"}) + "\n" + json.dumps({"kind": "error", "error": error})
 
-    async def call(address: str) -> None:
-        async with Client(address) as client:
-            async for _ in client.stream("a", target="de"):
-                pass
-
     with (
         answering(lambda number: PlainTextResponse(content)) as (address, _),
         pytest.raises(ServiceError, match="the time is up") as caught,
     ):
-        asyncio.run(call(address))
+        streamed(address)
     assert (caught.value.kind, caught.value.retry_after) == ("timed_out", 3)
 
 
