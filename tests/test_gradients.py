@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.func import functional_call
 
 from dragoman.models.layers.softmax import _ShortSoftmax
-from dragoman.training.objectives import cross_entropy as objective_module
+from dragoman.training.objectives import chunks
 from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
+from dragoman.training.objectives.r_drop import symmetric_divergence
 from dragoman.training.steady_products import SteadyLinear
 
 SOURCE = Path(__file__).parents[1] / "src" / "dragoman"
@@ -27,6 +28,12 @@ def cross_entropy(smoothing: float) -> Case:
     logits = torch.randn(4, 5, dtype=torch.float64, generator=generator, requires_grad=True)
     gold = torch.tensor([1, 4, 0, 4])
     return lambda scores: -1.7 * smoothed_cross_entropy(scores, gold, smoothing)[0], (logits,)
+
+
+def divergence() -> Case:
+    generator = torch.Generator().manual_seed(6)
+    logits = torch.randn(4, 2, 5, dtype=torch.float64, generator=generator, requires_grad=True)
+    return lambda scores: -1.7 * symmetric_divergence(scores), (logits,)
 
 
 def softmax(*shape: int) -> Case:
@@ -60,6 +67,7 @@ CASES: dict[str, list[Case]] = {
     "training/objectives/cross_entropy.py: _SmoothedCrossEntropy": [
         cross_entropy(s) for s in (0.0, 0.1, 1.0)
     ],
+    "training/objectives/r_drop.py: _SymmetricDivergence": [divergence()],
     "training/steady_products.py: _SteadyProduct": [
         steady_product(2, 3, 5, bias=True),
         steady_product(17, 2, bias=False),
@@ -86,6 +94,6 @@ def test_none_is_left_out() -> None:
 def test_gradients_are_the_numerical_ones(
     name: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(objective_module, "CACHED_SCORES", 5 * rows_at_once)
+    monkeypatch.setattr(chunks, "CACHED_SCORES", 5 * rows_at_once)
     for function, inputs in CASES[name]:
         assert torch.autograd.gradcheck(function, inputs)

@@ -16,7 +16,7 @@ from dragoman.data.batches import make_batch
 from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import PAD
-from dragoman.training.objectives import CrossEntropy, chunks, cross_entropy
+from dragoman.training.objectives import CrossEntropy, chunks
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
 
@@ -63,7 +63,7 @@ def test_chunks_change_nothing(
     expected = torch.autograd.grad(whole, parameters)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_SCORES", chunk * vocabulary)
-        patch.setattr(cross_entropy, "CACHED_SCORES", cached * vocabulary)
+        patch.setattr(chunks, "CACHED_SCORES", cached * vocabulary)
         found = chunked_backward(
             first(x),
             projecting(projection),

@@ -32,6 +32,19 @@ def test_the_divergence_is_pytorchs_both_ways(positions: int, vocabulary: int) -
     torch.testing.assert_close(symmetric_divergence(logits), both / 2)
 
 
+def test_the_divergence_of_bfloat16_is_summed_in_float32() -> None:
+    torch.manual_seed(3)
+    logits = torch.randn(300, 2, 50).bfloat16().requires_grad_()
+    exact = logits.detach().double().requires_grad_()
+    p, q = exact.log_softmax(-1).unbind(1)
+    expected = ((p.exp() - q.exp()) * (p - q)).sum() / 2  # the sum of both directions
+    found = symmetric_divergence(logits)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=0)
+    found.backward()
+    expected.backward()
+    torch.testing.assert_close(logits.grad, exact.grad.bfloat16(), rtol=1e-2, atol=1e-6)
+
+
 def test_without_dropout_the_passes_agree_and_it_is_cross_entropy() -> None:
     model = build(TransformerConfig(**SIZES, dropout=0.0)).train()
     plain = CrossEntropy(0.1).backward(model, BATCH)

@@ -25,8 +25,7 @@ from dragoman.core.device import (
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
-from dragoman.training.objectives.chunks import CHUNK_SCORES
-from dragoman.training.objectives.cross_entropy import CACHED_SCORES
+from dragoman.training.objectives.chunks import CACHED_SCORES, CHUNK_SCORES
 
 _MEASURED_TOKENS = 1024
 _LIBRARIES = 400e6  # bytes taken by PyTorch itself

@@ -16,6 +16,8 @@ CHUNK_SCORES = 1 << 23
 GPU_CHUNK_SCORES = 1 << 27
 """Scores held at once on a GPU, where each chunk costs a dozen kernel launches; not tuned on one
 yet."""
+CACHED_SCORES = 1 << 20
+"""Scores turned into probabilities at once: few enough for a CPU's cache."""
 
 
 def read_target(model: TranslationModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -89,3 +91,13 @@ def _chunks(leaf: Tensor, model: TranslationModel) -> list[slice]:
     at_once = CHUNK_SCORES if leaf.device.type == "cpu" else GPU_CHUNK_SCORES
     size = max(1, at_once // scores_of_one)
     return [slice(start, start + size) for start in range(0, len(leaf), size)]
+
+
+def cached_parts(scores: Tensor) -> list[slice]:
+    """Slices of the positions whose scores, ``(positions, ..., vocabulary)``, a CPU's cache holds.
+
+    On a GPU, a single slice.
+    """
+    at_once = CACHED_SCORES if scores.device.type == "cpu" else scores.numel()
+    rows = max(1, at_once // scores.shape[1:].numel())
+    return [slice(start, start + rows) for start in range(0, len(scores), rows)]

@@ -17,12 +17,8 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.training.objectives.chunks import chunked_backward, read_target
+from dragoman.training.objectives.chunks import cached_parts, chunked_backward, read_target
 from dragoman.training.objectives.interface import ObjectiveConfig
-
-CACHED_SCORES = 1 << 20
-"""Scores (positions times vocabulary) turned into probabilities at once: few enough for a CPU's
-cache."""
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -34,11 +30,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         accurate = torch.promote_types(logits.dtype, torch.float32)
         vocabulary = logits.shape[-1]
-        at_once = CACHED_SCORES if logits.device.type == "cpu" else logits.numel()
         gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else None  # type: ignore[attr-defined]
         nll = uniform = logits.new_zeros((), dtype=accurate)
-        for start in range(0, len(logits), rows := max(1, at_once // vocabulary)):
-            part = slice(start, start + rows)
+        for part in cached_parts(logits):
             scores = logits[part].to(accurate)  # (rows, vocabulary)
             index = gold[part].unsqueeze(-1)  # (rows, 1)
             p = scores.softmax(-1)

@@ -11,17 +11,18 @@ in their program, both passes are one pass over the batch and its copy, with lab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.training.objectives.chunks import chunked_backward, read_target
+from dragoman.training.objectives.chunks import cached_parts, chunked_backward, read_target
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
 from dragoman.training.objectives.interface import ObjectiveConfig
 
@@ -84,10 +85,42 @@ def symmetric_divergence(logits: Tensor) -> Tensor:
     Args:
         logits: ``(positions, 2, vocabulary)``, any float type; summed in float32 or better.
     """
-    accurate = torch.promote_types(logits.dtype, torch.float32)
-    first, second = logits.log_softmax(-1, dtype=accurate).unbind(1)  # (positions, vocabulary)
-    # Both divergences at once: sum p1 (log p1 - log p2) + p2 (log p2 - log p1).
-    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
+    apply: Callable[[Tensor], Tensor] = _SymmetricDivergence.apply
+    return apply(logits)
+
+
+class _SymmetricDivergence(torch.autograd.Function):
+    """The divergence of a chunk; its gradient is computed along with it.
+
+    With ``d = log p1 - log p2``, the divergence is half of ``sum (p1 - p2) d``, and its gradient at
+    the logits of the two passes half of ``p1 (d - sum p1 d) + p1 - p2`` and of
+    ``-p2 (d - sum p2 d) - p1 + p2``.
+    """
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, logits: Tensor) -> Tensor:
+        accurate = torch.promote_types(logits.dtype, torch.float32)
+        gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else None  # type: ignore[attr-defined]
+        halves = logits.new_tensor([[0.5], [-0.5]], dtype=accurate)  # (passes, 1)
+        divergence = logits.new_zeros((), dtype=accurate)
+        for part in cached_parts(logits):
+            log_p = logits[part].log_softmax(-1, dtype=accurate)  # (rows, passes, vocabulary)
+            apart = (log_p[:, 0] - log_p[:, 1]).unsqueeze(1)  # d: (rows, 1, vocabulary)
+            p = log_p.exp_()
+            difference = (p[:, 0] - p[:, 1]).unsqueeze(1)
+            divergence = divergence + torch.linalg.vecdot(difference, apart).sum() / 2
+            if gradient is not None:
+                centred = apart - p @ apart.mT  # (rows, passes, vocabulary)
+                gradient[part] = centred.mul_(p).add_(difference).mul_(halves)
+        if gradient is not None:
+            ctx.save_for_backward(gradient)
+        return divergence
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, upstream: Tensor) -> Tensor:
+        (gradient,) = ctx.saved_tensors  # type: ignore[attr-defined]
+        return gradient * upstream
 
 
 def _twice(batch: Batch) -> Batch:
