@@ -12,6 +12,7 @@ import yaml
 from command_line import CommandLine, experiment, one_error, part, write_experiment
 from tiny_model import TINY_LM, save_tiny_model
 
+from dragoman.apps.runs import CommandLineHost
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
@@ -390,6 +391,14 @@ class TestAPart:
 
 
 class TestAStudent:
+    def test_has_weights_that_its_run_can_be_read_with(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        config = recipe({**part("train"), "weight": 0.5})
+        distillation = Distillation(config, system, tmp_path / "run", references=1e-6)
+        with pytest.raises(ConfigError, match=r"data.train.1.weight: .*found 5e-07"):
+            distillation.carry_out(CommandLineHost())
+        assert not (tmp_path / "run").exists()
+
     def test_must_translate(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
         alone = {"path": "train.tsv", "target": "de"}

@@ -22,7 +22,7 @@ from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.core.wording import in_shell
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
-from dragoman.recipe import ExperimentConfig
+from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
@@ -92,8 +92,8 @@ class Distillation:
             DragomanError: the errors of translation and training.
         """
         check(self.student, self.teacher)
+        config = self.recipe()
         with begin(self.run):
-            config = self.recipe()
             experiment = self._begun(config)  # refused before hours of translation
             corpora = self._translated(host)
             experiment = experiment or Experiment.create(config, self.run)
@@ -133,7 +133,11 @@ class Distillation:
         return self.run / SYNTHETIC_DIRECTORY / f"train-{number}"
 
     def recipe(self) -> ExperimentConfig:
-        """The student's recipe with the teacher's translations as its training text."""
+        """The student's recipe with the teacher's translations as its training text.
+
+        Raises:
+            ConfigError: these do not fit it, such as a weight that is out of range.
+        """
         train: list[CorpusPart] = []
         for number, part in enumerate(self.student.data.train):
             if not part.has_source:
@@ -144,8 +148,7 @@ class Distillation:
             if self.references is not None:
                 weight = part.weight * self.references
                 train.append(part.model_copy(update={"weight": weight}))
-        data = self.student.data.model_copy(update={"train": tuple(train)})
-        return self.student.model_copy(update={"data": data})
+        return with_train_parts(self.student, train, "the recipe with translations")
 
     def _begun(self, config: ExperimentConfig) -> Experiment | None:
         """The student's run as it was begun; None if it was not, or is still being translated."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.recipe import ExperimentConfig
+from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import parent_of
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
@@ -47,15 +45,13 @@ def with_synthetic(
         tags=shared_tags(real),
         transforms=(*shared_case(real), *settings.transforms()),
     )
-    train = tuple(
+    train = (
         part.model_copy(update={"weight": part.weight * settings.upsample})
         if part.has_source
         else part
         for part in recipe.data.train
     )
-    data = recipe.data.model_copy(update={"train": (*train, synthetic)})
-    values = {**json.loads(recipe.model_dump_json()), "data": json.loads(data.model_dump_json())}
-    return parse(ExperimentConfig, values, "the recipe with synthetic pairs")
+    return with_train_parts(recipe, (*train, synthetic), "the recipe with synthetic pairs")
 
 
 def check_tags_known(recipe: ExperimentConfig) -> None:
