@@ -414,6 +414,13 @@ class TestAStudent:
         with pytest.raises(ConfigError, match="the student is a classifier"):
             check(ExperimentConfig.model_validate(whole), system)
 
+    def test_cannot_be_a_masked_language_model(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        training = experiment()["training"] | {"objective": {"kind": "masked_lm"}}
+        config = recipe(part("train"), training=training, evaluation={"metrics": []})
+        with pytest.raises(ConfigError, match="masked_lm trains no translator"):
+            check(config, system)
+
     def test_cannot_learn_alignments(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
         values = experiment()["training"] | {"objective": {"kind": "guided_alignment"}}

@@ -188,6 +188,11 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
             "the student is a classifier, which writes labels; a teacher's translations are for a "
             "model that translates"
         )
+    if not student.training.objective.translates:
+        raise ConfigError(
+            f"training.objective: {student.training.objective.kind} trains no translator; a "
+            "teacher's translations are for a model that translates"
+        )
     if student.training.objective.reads_alignments:
         raise ConfigError(
             f"training.objective: {student.training.objective.kind} needs word alignments, which "
