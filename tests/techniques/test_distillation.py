@@ -414,6 +414,28 @@ class TestAStudent:
         with pytest.raises(ConfigError, match="the student is a classifier"):
             check(ExperimentConfig.model_validate(whole), system)
 
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"training": {"start_from": "other"}}, "other is another kind of model: .*d_model 8"),
+            ({"vocabulary": {"of": "other"}}, "its vocabulary, which is kept, has no tag <ui>"),
+        ],
+        ids=["start_from", "vocabulary"],
+    )
+    def test_must_be_able_to_begin_before_a_line_is_translated(
+        self, values: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        system = TranslationSystem(models=(save_tiny_model(Path("teacher")),))
+        save_tiny_model(Path("other"), seed=2)
+        training = experiment()["training"] | values.get("training", {})
+        vocabulary = values.get("vocabulary", {})
+        tagged = {**part("train"), "tags": ["<ui>"]}
+        config = recipe(tagged, training=training, vocabulary=vocabulary)
+        with pytest.raises(ConfigError, match=message):
+            Distillation(config, system, Path("run")).carry_out(CommandLineHost())
+        assert not Path("run", "synthetic").exists()
+
     def test_cannot_be_a_masked_language_model(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
         training = experiment()["training"] | {"objective": {"kind": "masked_lm"}}

@@ -20,10 +20,11 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.core.wording import in_shell
+from dragoman.data.vocabularies import check_tags
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, with_train_parts
-from dragoman.run.parents import completed
+from dragoman.run.parents import check_parents, completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
 from dragoman.saved.model import (
@@ -151,8 +152,15 @@ class Distillation:
         return with_train_parts(self.student, train, "the recipe with translations")
 
     def _begun(self, config: ExperimentConfig) -> Experiment | None:
-        """The student's run as it was begun; None if it was not, or is still being translated."""
+        """The student's run as it was begun; None if it was not, or is still being translated.
+
+        Raises:
+            ConfigError: it was begun with other settings; or what training is to begin with does
+                not fit.
+            DragomanError: something that training begins with is missing or damaged.
+        """
         if not (self.run / CONFIG_FILE).is_file():
+            _check_begins(config)
             return None
         experiment = Experiment.open(self.run)
         found = experiment.config
@@ -164,6 +172,18 @@ class Distillation:
                 "--run"
             )
         return experiment
+
+
+def _check_begins(config: ExperimentConfig) -> None:
+    """Check that training can begin with the models and the vocabulary that a recipe names.
+
+    Raises:
+        ConfigError: one does not fit, or a vocabulary that is kept lacks a tag.
+        DragomanError: one is missing or damaged.
+    """
+    parent = check_parents(completed(config))
+    tagged = {**config.parts_by_key(), **config.general_text()}
+    check_tags(config.full_vocabulary(), parent, tagged)
 
 
 def _counting(host: Host, what: str, start: int, total: int) -> AbstractContextManager[Any]:

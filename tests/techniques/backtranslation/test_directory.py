@@ -71,3 +71,17 @@ def test_a_reverse_recipe_that_reads_context_is_refused_before_it_is_trained(
         opened(tmp_path / "work", forward, given),
     ):
         pass
+
+
+def test_a_model_to_start_from_must_fit_before_a_line_is_translated(tmp_path: Path) -> None:
+    back = Direction(source_language="de", target_language="en")
+    values = experiment()
+    del values["vocabulary"]
+    values["training"]["start_from"] = str(save_tiny_model(tmp_path / "other"))
+    reverse = save_tiny_model(tmp_path / "reverse", directions=(back,))
+    given = {"monolingual": tmp_path / "mono.de", "reverse_model": reverse}
+    with (
+        pytest.raises(ConfigError, match=r"other is another kind of model: .*d_model 8"),
+        opened(tmp_path / "work", ExperimentConfig.model_validate(values), given),
+    ):
+        pass

@@ -22,7 +22,7 @@ from dragoman.core.recipe_library import found_recipe
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
-from dragoman.techniques.backtranslation.parts import check_tags_known, with_synthetic
+from dragoman.techniques.backtranslation.parts import check_begins, with_synthetic
 from dragoman.techniques.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
 from dragoman.text.examples import Direction
 
@@ -167,7 +167,7 @@ def _check_learners(plan: BackTranslationPlan) -> None:
     if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
         learners.append(plan.reverse_recipe)
     for one in learners:
-        check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
+        check_begins(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
 
 
 def _check_context(recipe: ExperimentConfig, what: str) -> None:
