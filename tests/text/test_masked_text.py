@@ -170,6 +170,14 @@ def test_characters_of_text_without_spaces() -> None:
     assert targets == {"a", joined}
 
 
+def test_a_symbol_is_one_character() -> None:
+    """Noise may have written it; a part of it would be learned as text."""
+    hide, rng = MaskSpansConfig(unit="characters", masked=0.5), Random(7)
+    for _ in range(50):
+        made = hide(example("日<mask>本 <t1>語"), rng).source
+        assert set(made.replace("<mask>", "").replace("<t1>", "")) <= set("日本語 "), made
+
+
 def test_a_share_of_sentences_stays_whole() -> None:
     hide, rng = MaskSpansConfig(share=0.25, masked=1.0), Random(6)
     changed = sum(hide(example("a b c"), rng).source != "a b c" for _ in range(4000))
