@@ -196,6 +196,14 @@ def mono(*transforms: dict[str, Any], file: str = "a.de") -> CorpusPart:
     [
         ([{"kind": "mask_spans"}], "mask_spans changes a source, and there is none yet"),
         ([{"kind": "mask_fragment"}], "mask_fragment masks text that is its own source; put copy"),
+        (
+            [*COPIED, {"kind": "noise"}, {"kind": "mask_fragment"}],
+            "what noise did to it is lost; put noise after it",
+        ),
+        (
+            [{"kind": "dummy_source"}, {"kind": "mask_spans"}],
+            "mask_spans comes after dummy_source, which has no words",
+        ),
         ([*COPIED, {"kind": "mask_spans", "masked": 0}], "masked: .*greater than 0"),
         ([*COPIED, {"kind": "mask_spans", "mask_symbol": "mask"}], "a tag looks like"),
         ([*COPIED, {"kind": "mask_fragment", "mean_length": 2}], "mean_length"),
