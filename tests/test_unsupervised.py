@@ -343,6 +343,18 @@ def test_a_task_may_have_an_objective_of_its_own(corpus: Path, tmp_path: Path) -
     assert not (whole.source == hidden).any()
 
 
+def test_text_that_is_only_read_needs_no_tag_of_its_language() -> None:
+    """Beside pairs without tags: nothing is written in the language that is hidden."""
+    values = experiment()
+    read = {"target": "mono.en", "target_language": "en", "transforms": [COPY], "task": "reading"}
+    values["data"]["train"].append(read)
+    values["training"]["tasks"] = {"reading": {"objective": HIDING}}
+    ExperimentConfig.model_validate(values)
+    values["training"]["tasks"] = {"reading": {"weight": 0.5}}
+    with pytest.raises(ValueError, match="nothing shows the model which is wanted"):
+        ExperimentConfig.model_validate(values)
+
+
 def test_the_objective_of_a_task_must_fit_the_model(corpus: Path) -> None:
     tasks = {"denoising": {"objective": HIDING}, "back_translation": {}}
     config = configured(corpus, parts(), training={"tasks": tasks})

@@ -12,6 +12,7 @@ import yaml
 from command_line import CommandLine, experiment, one_error, part, write_experiment
 from tiny_model import TINY_LM, save_tiny_model
 
+from dragoman.apps.runs import CommandLineHost
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
@@ -390,6 +391,14 @@ class TestAPart:
 
 
 class TestAStudent:
+    def test_has_weights_that_its_run_can_be_read_with(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        config = recipe({**part("train"), "weight": 0.5})
+        distillation = Distillation(config, system, tmp_path / "run", references=1e-6)
+        with pytest.raises(ConfigError, match=r"data.train.1.weight: .*found 5e-07"):
+            distillation.carry_out(CommandLineHost())
+        assert not (tmp_path / "run").exists()
+
     def test_must_translate(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
         alone = {"path": "train.tsv", "target": "de"}
@@ -404,6 +413,35 @@ class TestAStudent:
         whole["training"] = whole["training"] | {"best_metric": "loss"}
         with pytest.raises(ConfigError, match="the student is a classifier"):
             check(ExperimentConfig.model_validate(whole), system)
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"training": {"start_from": "other"}}, "other is another kind of model: .*d_model 8"),
+            ({"vocabulary": {"of": "other"}}, "its vocabulary, which is kept, has no tag <ui>"),
+        ],
+        ids=["start_from", "vocabulary"],
+    )
+    def test_must_be_able_to_begin_before_a_line_is_translated(
+        self, values: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        system = TranslationSystem(models=(save_tiny_model(Path("teacher")),))
+        save_tiny_model(Path("other"), seed=2)
+        training = experiment()["training"] | values.get("training", {})
+        vocabulary = values.get("vocabulary", {})
+        tagged = {**part("train"), "tags": ["<ui>"]}
+        config = recipe(tagged, training=training, vocabulary=vocabulary)
+        with pytest.raises(ConfigError, match=message):
+            Distillation(config, system, Path("run")).carry_out(CommandLineHost())
+        assert not Path("run", "synthetic").exists()
+
+    def test_cannot_be_a_masked_language_model(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        training = experiment()["training"] | {"objective": {"kind": "masked_lm"}}
+        config = recipe(part("train"), training=training, evaluation={"metrics": []})
+        with pytest.raises(ConfigError, match="masked_lm trains no translator"):
+            check(config, system)
 
     def test_cannot_learn_alignments(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))

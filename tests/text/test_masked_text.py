@@ -170,6 +170,14 @@ def test_characters_of_text_without_spaces() -> None:
     assert targets == {"a", joined}
 
 
+def test_a_symbol_is_one_character() -> None:
+    """Noise may have written it; a part of it would be learned as text."""
+    hide, rng = MaskSpansConfig(unit="characters", masked=0.5), Random(7)
+    for _ in range(50):
+        made = hide(example("日<mask>本 <t1>語"), rng).source
+        assert set(made.replace("<mask>", "").replace("<t1>", "")) <= set("日本語 "), made
+
+
 def test_a_share_of_sentences_stays_whole() -> None:
     hide, rng = MaskSpansConfig(share=0.25, masked=1.0), Random(6)
     changed = sum(hide(example("a b c"), rng).source != "a b c" for _ in range(4000))
@@ -188,6 +196,14 @@ def mono(*transforms: dict[str, Any], file: str = "a.de") -> CorpusPart:
     [
         ([{"kind": "mask_spans"}], "mask_spans changes a source, and there is none yet"),
         ([{"kind": "mask_fragment"}], "mask_fragment masks text that is its own source; put copy"),
+        (
+            [*COPIED, {"kind": "noise"}, {"kind": "mask_fragment"}],
+            "what noise did to it is lost; put noise after it",
+        ),
+        (
+            [{"kind": "dummy_source"}, {"kind": "mask_spans"}],
+            "mask_spans comes after dummy_source, which has no words",
+        ),
         ([*COPIED, {"kind": "mask_spans", "masked": 0}], "masked: .*greater than 0"),
         ([*COPIED, {"kind": "mask_spans", "mask_symbol": "mask"}], "a tag looks like"),
         ([*COPIED, {"kind": "mask_fragment", "mean_length": 2}], "mean_length"),

@@ -8,6 +8,7 @@ from dragoman.recipe.reading import (
     read_values,
     relocate_glossary,
     relocated,
+    with_train_parts,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "read_values",
     "relocate_glossary",
     "relocated",
+    "with_train_parts",
 ]

@@ -224,6 +224,7 @@ def _language_agreement(run: RunDescription) -> LanguageAgreement:
         run.model.reads_source and run.training.objective.translates,
         _uses_vocabulary_of_another(run),
         run.general_text(),
+        [key for key, part in train.items() if not _objective_of(run, part.task)[1].translates],
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dragoman.core.recipe_library import found_recipe
 from dragoman.core.wording import listed
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription, has_sets_by_name
-from dragoman.text.corpus_part import relocate_part
+from dragoman.text.corpus_part import CorpusPart, relocate_part
 from dragoman.text.public_corpora import located
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE
 from dragoman.training.named_models import component_paths, relocate_models
@@ -73,6 +74,24 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
     values = _with_implied_vocabulary(relocate_models(override(whole, list(settings)), Path.cwd()))
     return relocated(values, Path(os.path.realpath(path)).parent)
+
+
+def with_train_parts(
+    config: ExperimentConfig, parts: Iterable[CorpusPart], what: str
+) -> ExperimentConfig:
+    """The description of a run that learns from other text, checked like any other.
+
+    Args:
+        config: of the run.
+        parts: what it learns from instead.
+        what: the new description, for errors.
+
+    Raises:
+        ConfigError: a part is wrong, or does not fit the rest.
+    """
+    values = json.loads(config.model_dump_json())
+    values["data"]["train"] = [json.loads(part.model_dump_json()) for part in parts]
+    return parse(ExperimentConfig, values, what)
 
 
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:

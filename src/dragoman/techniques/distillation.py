@@ -20,10 +20,11 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.core.wording import in_shell
+from dragoman.data.vocabularies import check_tags
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
-from dragoman.recipe import ExperimentConfig
-from dragoman.run.parents import completed
+from dragoman.recipe import ExperimentConfig, with_train_parts
+from dragoman.run.parents import check_parents, completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
 from dragoman.saved.model import (
@@ -92,8 +93,8 @@ class Distillation:
             DragomanError: the errors of translation and training.
         """
         check(self.student, self.teacher)
+        config = self.recipe()
         with begin(self.run):
-            config = self.recipe()
             experiment = self._begun(config)  # refused before hours of translation
             corpora = self._translated(host)
             experiment = experiment or Experiment.create(config, self.run)
@@ -133,7 +134,11 @@ class Distillation:
         return self.run / SYNTHETIC_DIRECTORY / f"train-{number}"
 
     def recipe(self) -> ExperimentConfig:
-        """The student's recipe with the teacher's translations as its training text."""
+        """The student's recipe with the teacher's translations as its training text.
+
+        Raises:
+            ConfigError: these do not fit it, such as a weight that is out of range.
+        """
         train: list[CorpusPart] = []
         for number, part in enumerate(self.student.data.train):
             if not part.has_source:
@@ -144,12 +149,18 @@ class Distillation:
             if self.references is not None:
                 weight = part.weight * self.references
                 train.append(part.model_copy(update={"weight": weight}))
-        data = self.student.data.model_copy(update={"train": tuple(train)})
-        return self.student.model_copy(update={"data": data})
+        return with_train_parts(self.student, train, "the recipe with translations")
 
     def _begun(self, config: ExperimentConfig) -> Experiment | None:
-        """The student's run as it was begun; None if it was not, or is still being translated."""
+        """The student's run as it was begun; None if it was not, or is still being translated.
+
+        Raises:
+            ConfigError: it was begun with other settings; or what training is to begin with does
+                not fit.
+            DragomanError: something that training begins with is missing or damaged.
+        """
         if not (self.run / CONFIG_FILE).is_file():
+            _check_begins(config)
             return None
         experiment = Experiment.open(self.run)
         found = experiment.config
@@ -161,6 +172,18 @@ class Distillation:
                 "--run"
             )
         return experiment
+
+
+def _check_begins(config: ExperimentConfig) -> None:
+    """Check that training can begin with the models and the vocabulary that a recipe names.
+
+    Raises:
+        ConfigError: one does not fit, or a vocabulary that is kept lacks a tag.
+        DragomanError: one is missing or damaged.
+    """
+    parent = check_parents(completed(config))
+    tagged = {**config.parts_by_key(), **config.general_text()}
+    check_tags(config.full_vocabulary(), parent, tagged)
 
 
 def _counting(host: Host, what: str, start: int, total: int) -> AbstractContextManager[Any]:
@@ -184,6 +207,11 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
         raise ConfigError(
             "the student is a classifier, which writes labels; a teacher's translations are for a "
             "model that translates"
+        )
+    if not student.training.objective.translates:
+        raise ConfigError(
+            f"training.objective: {student.training.objective.kind} trains no translator; a "
+            "teacher's translations are for a model that translates"
         )
     if student.training.objective.reads_alignments:
         raise ConfigError(

@@ -29,6 +29,13 @@ class LanguageAgreement:
     """Whether another model's vocabulary is used, which may know further tags and languages."""
     general: Mapping[str, CorpusPart] = field(default_factory=dict)
     """Text that is only measured, by configuration key."""
+    unwritten: Collection[str] = ()
+    """Keys of the training text of which a model only learns to read."""
+
+    @property
+    def _written(self) -> list[CorpusPart]:
+        """The training text whose targets the model learns to write."""
+        return [part for key, part in self.train.items() if key not in self.unwritten]
 
     def problems(self) -> Iterator[str]:
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
@@ -80,7 +87,7 @@ class LanguageAgreement:
 
     def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
         """A set in a language that its tags do not ask for, where there are several."""
-        train = list(self.train.values())
+        train = self._written
         languages = dict.fromkeys(one.direction.target_language for one in train)
         target = part.direction.target_language
         if len(languages) == 1 or not self.reads_source:
@@ -102,7 +109,7 @@ class LanguageAgreement:
     def _targets_without_tag(self) -> Iterator[str]:
         """Sources translated into several languages with the same tags."""
         targets: dict[tuple[str, tuple[str, ...]], set[str]] = {}
-        for part in self.train.values():
+        for part in self._written:
             one = part.direction
             told = targets.setdefault((one.source_language, one.tags), set())
             told.add(one.target_language)

@@ -14,6 +14,8 @@ _WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}
 """Transforms that need no source."""
 _WITHOUT_WORDS = {"case", "filter", "tag"}
 """Transforms that need no words of the source, so that these may be made later."""
+_OF_WORDS = {"mask_spans", "noise"}
+"""Transforms that change nothing but words of the source."""
 _BESIDE_CONTEXT = {"filter", "tag"}
 """Transforms that leave the words of a sentence as they are."""
 
@@ -94,6 +96,8 @@ def _alone(part: CorpusPart) -> str:
 def _transform_problems(part: CorpusPart) -> Iterator[str]:
     """Transforms that do not fit the text or one another."""
     has_source, draws, is_copied, later = part.has_source, False, False, False
+    changed: str | None = None
+    is_dummy = False
     for transform in part.transforms:
         kind = transform.kind
         if transform.makes_source and has_source:
@@ -109,6 +113,15 @@ def _transform_problems(part: CorpusPart) -> Iterator[str]:
             yield f"transforms: {kind} changes a source, and there is none yet"
         if transform.needs_copy and not is_copied:
             yield f"transforms: {kind} masks text that is its own source; put copy before it"
+        if transform.needs_copy and changed:
+            yield (
+                f"transforms: {kind} makes the source of the target again, and what {changed} did "
+                f"to it is lost; put {changed} after it"
+            )
+        if kind in _OF_WORDS and is_dummy:
+            yield f"transforms: {kind} comes after dummy_source, which has no words; leave it out"
+        changed = kind if kind in _OF_WORDS else changed
+        is_dummy = is_dummy or kind == "dummy_source"
         is_copied = is_copied or kind == "copy"
         draws = draws or transform.is_random
         if draws and transform.can_drop:

@@ -214,6 +214,13 @@ def test_a_language_model_has_no_opposite_direction(values: dict[str, Any]) -> N
         direction_of(recipe(values))
 
 
+def test_a_masked_language_model_has_no_opposite_direction(values: dict[str, Any]) -> None:
+    values["evaluation"] = {"metrics": []}
+    values["training"]["objective"] = {"kind": "masked_lm"}
+    with pytest.raises(ConfigError, match="masked_lm trains no translator"):
+        direction_of(recipe(values))
+
+
 def test_a_model_composed_of_others_is_not_turned_round(values: dict[str, Any]) -> None:
     translation = {"family": "transformer", **values["model"]}
     values["model"] = {

@@ -42,6 +42,7 @@ def test_the_divergence_of_bfloat16_is_summed_in_float32() -> None:
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=0)
     found.backward()
     expected.backward()
+    assert exact.grad is not None
     torch.testing.assert_close(logits.grad, exact.grad.bfloat16(), rtol=1e-2, atol=1e-6)
 
 

@@ -22,7 +22,7 @@ from dragoman.core.recipe_library import found_recipe
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
-from dragoman.techniques.backtranslation.parts import check_tags_known, with_synthetic
+from dragoman.techniques.backtranslation.parts import check_begins, with_synthetic
 from dragoman.techniques.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
 from dragoman.text.examples import Direction
 
@@ -158,19 +158,28 @@ def _with_given(
 def _check_learners(plan: BackTranslationPlan) -> None:
     """Check before any work that all models can make synthetic pairs, and learn from them."""
     learners = [plan.recipe]
+    _check_context(plan.recipe, "data.context")
     if plan.settings.rounds > 1:
         _check_searches(plan.recipe, "the recipe")
     if plan.reverse_recipe is not None:
         _check_searches(plan.reverse_recipe, "the reverse recipe")
+        _check_context(plan.reverse_recipe, "the reverse recipe's data.context")
     if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
         learners.append(plan.reverse_recipe)
     for one in learners:
-        if one.data.context is not None:
-            raise ConfigError(
-                "data.context: synthetic pairs are single lines, apart from their documents; "
-                "remove it"
-            )
-        check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
+        check_begins(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
+
+
+def _check_context(recipe: ExperimentConfig, what: str) -> None:
+    """Check that a model reads single lines.
+
+    Raises:
+        ConfigError: it reads documents.
+    """
+    if recipe.data.context is not None:
+        raise ConfigError(
+            f"{what}: synthetic pairs are single lines, apart from their documents; remove it"
+        )
 
 
 def _check_searches(recipe: ExperimentConfig, what: str) -> None:
@@ -219,14 +228,14 @@ def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
 
 
 def check_reverse_model(path: Path, direction: Direction) -> None:
-    """Refuse a model that does not translate in the opposite direction.
+    """Refuse a model that does not translate single lines in the opposite direction.
 
     Args:
         path: a finished run or model.
         direction: that of the recipe.
 
     Raises:
-        ConfigError: it has other directions, or samples.
+        ConfigError: it has other directions, samples or reads context.
         SavedError: it is missing, unfinished or damaged.
     """
     config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
@@ -239,6 +248,13 @@ def check_reverse_model(path: Path, direction: Direction) -> None:
         raise ConfigError(
             f"--reverse {path}: translates {kind}; back-translation for {direction.name} needs "
             f"{'-'.join(wanted)} (source_language and target_language of a recipe name them)"
+        )
+    if not config.translates:
+        raise ConfigError(f"--reverse {path}: a masked language model; give one that translates")
+    if config.context is not None:
+        raise ConfigError(
+            f"--reverse {path}: it reads context, and back-translation is of single lines; give a "
+            "model that reads lines alone"
         )
     if any(config.search.get(name) is not None for name in ("sampling", "mbr")):
         raise ConfigError(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.recipe import ExperimentConfig
-from dragoman.run.parents import parent_of
+from dragoman.recipe import ExperimentConfig, with_train_parts
+from dragoman.run.parents import check_parents, completed
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
@@ -47,25 +45,23 @@ def with_synthetic(
         tags=shared_tags(real),
         transforms=(*shared_case(real), *settings.transforms()),
     )
-    train = tuple(
+    train = (
         part.model_copy(update={"weight": part.weight * settings.upsample})
         if part.has_source
         else part
         for part in recipe.data.train
     )
-    data = recipe.data.model_copy(update={"train": (*train, synthetic)})
-    values = {**json.loads(recipe.model_dump_json()), "data": json.loads(data.model_dump_json())}
-    return parse(ExperimentConfig, values, "the recipe with synthetic pairs")
+    return with_train_parts(recipe, (*train, synthetic), "the recipe with synthetic pairs")
 
 
-def check_tags_known(recipe: ExperimentConfig) -> None:
-    """Check that a vocabulary which is taken from another run has the tags of all training parts.
+def check_begins(recipe: ExperimentConfig) -> None:
+    """Check that training can begin with the models that a recipe names, if it names any.
 
     Raises:
-        ConfigError: it lacks one.
-        SavedError: that run is missing or damaged.
+        ConfigError: one does not fit, or its vocabulary, which is kept, lacks a tag.
+        SavedError: one is missing or damaged.
     """
-    parent = parent_of(recipe)
+    parent = check_parents(completed(recipe))
     if parent is None or parent.extended:
         return
     source = parent.vocabularies.source

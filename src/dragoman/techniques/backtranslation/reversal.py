@@ -38,6 +38,11 @@ def direction_of(config: ExperimentConfig) -> Direction:
         raise ConfigError(
             "a classifier has no opposite direction; give the recipe of a translation model"
         )
+    if not config.training.objective.translates:
+        raise ConfigError(
+            f"training.objective: {config.training.objective.kind} trains no translator; give the "
+            "recipe of a translation model"
+        )
     found = {
         (one.source_language, one.target_language): None
         for one in (part.direction for part in real_parts(config))

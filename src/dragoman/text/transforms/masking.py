@@ -9,6 +9,7 @@ section 3.2.  Both papers mask pieces of a vocabulary; here words are masked, or
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from abc import ABC
 from collections.abc import Iterator, Sequence
@@ -19,11 +20,12 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.text.examples import Direction, Example
-from dragoman.text.tags import check_tags
+from dragoman.text.tags import TAG, check_tags
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
 MASK = "<mask>"
 """The symbol that takes the place of masked text, unless a configuration names another."""
+_CHARACTER = re.compile(f"{TAG.pattern}|.", re.DOTALL)
 
 
 class _MaskingConfig(Config, ABC):
@@ -153,14 +155,15 @@ def _rounded(wanted: float, rng: Random) -> int:
 def _characters(text: str) -> list[str]:
     """The characters of a text, each with the space before it and the marks that combine with it.
 
-    Without their marks, these could combine with the end of a mask symbol.
+    Without their marks, these could combine with the end of a mask symbol.  A symbol such as
+    ``<mask>`` is one character: its parts mean nothing.
     """
     found: list[str] = []
     space = ""
-    for character in text:
+    for character in _CHARACTER.findall(text):
         if character.isspace():
             space = character
-        elif found and not space and unicodedata.category(character).startswith("M"):
+        elif found and not space and unicodedata.category(character[0]).startswith("M"):
             found[-1] += character
         else:
             found.append(space + character)
