@@ -72,7 +72,7 @@ def classify(
     keep_texts(inputs, {"output": output})
     classifier = _labeller(models, options["languages"], options["device"])
     lines, interactive = lines_of(inputs)
-    with shown_progress(output, interactive) as progress:
+    with shown_progress(output, interactive, "labelling") as progress:
         refused: list[str] = []
         sources = Remembered(lines)
         found = classifier.stream(

@@ -434,11 +434,11 @@ def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
 
 @contextmanager
 def shown_progress(
-    output: Path | None, interactive: bool
+    output: Path | None, interactive: bool, what: str = "translating"
 ) -> Iterator[Callable[[int], None] | None]:
-    """A counter of translated lines, unless the user sees them appear."""
+    """A counter of the lines that are done, unless the user sees them appear."""
     if interactive or (output is None and sys.stdout.isatty()):
         yield None
         return
-    with counting("translating", "lines") as count:
+    with counting(what, "lines") as count:
         yield count
