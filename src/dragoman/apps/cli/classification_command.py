@@ -101,6 +101,8 @@ def _labeller(models: tuple[Path, ...], languages: str | None, device: str | Non
 
     if (languages is None) == (not models):
         raise click.UsageError("name a MODEL, or languages with --py3langid")
+    if languages is not None and device is not None:
+        raise click.UsageError("--device is of a MODEL; leave it out with --py3langid")
     if languages is None:
         return Classifier.load(*models, device=device)
     names = [name.strip() for name in languages.split(",") if name.strip()]
