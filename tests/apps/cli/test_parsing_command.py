@@ -161,6 +161,18 @@ def test_trees_are_scored_as_by_evalb(tmp_path: Path) -> None:
     assert call("evaluate", parsed, treebank, "--evalb").out == printed.out
     again = json.loads(call("evaluate", parsed, treebank, *metrics, "--json").out)["scores"]
     assert [one["value"] for one in again] == [one["value"] for one in scores]
+    # Blank lines between the trees, for which a parser writes blank lines, are no sentences.
+    treebank.write_text(f"\n{treebank.read_text()}")
+    (tmp_path / "blank").write_text(f"\n{parsed.read_text()}")
+    blank = json.loads(call("evaluate", tmp_path / "blank", treebank, *metrics, "--json").out)
+    assert [one["value"] for one in blank["scores"]] == [one["value"] for one in scores]
+    values["summaries"]["All"] |= {"sentences": 3, "missing": 1}
+    table = json.loads(call("evaluate", tmp_path / "blank", treebank, "--evalb", "--json").out)
+    assert table["summaries"]["All"] == values["summaries"]["All"]
+    (tmp_path / "blank").write_text(f"(NP (NN a))\n{parsed.read_text()}")
+    for options in (["--evalb"], metrics):
+        refused = call("evaluate", tmp_path / "blank", treebank, *options)
+        assert "no tree" in one_error(refused, 3)
     several = call("evaluate", parsed, gold, gold, "--evalb")
     assert "one REFERENCE" in one_error(several, 2)
     text = tmp_path / "text"
