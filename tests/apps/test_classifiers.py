@@ -118,6 +118,11 @@ def test_scores_of_its_labels(run: Path, tmp_path: Path, dragoman: CommandLine) 
     assert [one["value"] for one in found["scores"]] == pytest.approx([200 / 3, 500 / 9])
 
 
+def test_a_device_is_of_a_model(dragoman: CommandLine) -> None:
+    outcome = dragoman("classify", "--py3langid", "de,en", "--device", "cpu", stdin=b"Haus\n")
+    assert "--device is of a MODEL" in one_error(outcome, 2)
+
+
 def test_it_does_not_translate_and_a_translator_does_not_classify(
     run: Path, dragoman: CommandLine
 ) -> None:

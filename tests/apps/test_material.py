@@ -26,6 +26,8 @@ def folder(tmp_path: Path) -> Path:
         "noise.tsv": "number\ten\torigin\tko\n1\ta\tx\tc\n",
         "a.jsonl": '{"translation": {"en": "a", "de": "b"}}\n',
         "a.po": PO,
+        "a.trees": "(S (NN a))\n",
+        "named.tsv": "of people\tof_models\tof_both\na\tb\tc\n",
         "a.xlf": XLIFF,
         "train.en": "a\n",
         "train.de": "b\n",
@@ -105,6 +107,8 @@ def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
     [
         (["many.tsv"], {}, "it has id, en, de, ko; .* --source en --target de"),
         (["many.tsv"], {"source": "ko"}, "--source ko --target en"),
+        (["a.trees"], {}, "it has words, .* such as --source words --target brackets"),
+        (["named.tsv"], {}, "--source 'of people' --target of_models"),
         (["two.tsv"], {"source": "german", "target": "german"}, "both 'german'"),
         (["text.txt"], {}, "--format"),
         (["terms.CSV"], {}, r"terms\.CSV: spreadsheets and CSV are not read; .* \(\.tsv\)"),

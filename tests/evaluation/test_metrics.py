@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.evaluation.metrics import (
+    Confidence,
     EvaluationConfig,
     exact_match,
     is_better,
@@ -159,6 +160,21 @@ def test_the_signature_names_the_tokenizer_and_the_word_order() -> None:
     assert "tok:char" in bleu_score.signature
     assert chrf_score.name == "chrF2++"
     assert "nw:2" in chrf_score.signature
+
+
+def test_a_score_of_zero_has_an_interval_too() -> None:
+    config = EvaluationConfig(metrics=("degenerate", "accuracy"), confidence_samples=10)
+    scores = score_corpus(["one", "two"], [["1", "2"]], config)
+    assert [one.value for one in scores] == [0, 0]
+    assert [one.confidence for one in scores] == [Confidence(0.0, 0.0)] * 2
+
+
+def test_a_single_resample_which_has_no_interval_is_refused() -> None:
+    with pytest.raises(ConfigError, match="one resample has no interval; take more"):
+        parse(EvaluationConfig, {"confidence_samples": 1}, "evaluate")
+    config = parse(EvaluationConfig, {"metrics": ["chrf"], "confidence_samples": 2}, "evaluate")
+    (score,) = score_corpus(["a b"], [["a c"]], config)
+    assert score.confidence is not None
 
 
 def test_confidence_interval_holds_the_score_and_narrows_with_more_text() -> None:

@@ -23,6 +23,7 @@ from dragoman.text.penn_tokenizer import penn_words
         ("“We’re done”—he said...", "`` We 're done '' -- he said ..."),
         ("the players' 12:30 game: 50% off!", "the players ' 12:30 game : 50 % off !"),
         ("I'm gonna win; they've lost.", "I 'm gon na win ; they 've lost ."),
+        ("'Tis more'n that, d'ye see? 'Twas.", "'T is more 'n that , d' ye see ? 'T was ."),
         ('He said "no".', "He said `` no '' ."),
         ("", ""),
     ],

@@ -112,6 +112,23 @@ def test_prefixes_and_numbers_follow_their_lines(translators: dict[str, Translat
         assert one.text == own.text
 
 
+def test_weights_of_an_ensemble_are_not_those_of_the_models_of_a_route() -> None:
+    ensemble = {"models": ["a", "b"], "weights": [0.7, 0.3], "ensemble": "log-linear"}
+    routes = {"fr": {"models": ["c"]}, "cs": {"models": ["d", "e"]}, "it": {"prefix": "x"}}
+    values = {**ensemble, "source_language": "auto", "routes": routes}
+    system = parse(TranslationSystem, values, "system")
+    found = {name: system.route(name) for name in routes}
+    assert {name: one.weights for name, one in found.items()} == {
+        "fr": None,
+        "cs": None,
+        "it": (0.7, 0.3),
+    }
+    kinds = [one.ensemble for one in found.values()]
+    assert kinds == ["linear", "log-linear", "log-linear"]
+    with pytest.raises(ConfigError, match="models"):
+        parse(TranslationSystem, {**values, "routes": {"fr": {"models": 3}}}, "system")
+
+
 def test_wrong_arguments_are_refused_at_once(translators: dict[str, Translator]) -> None:
     router = routed(translators)
     with pytest.raises(UsageError, match="progress"):

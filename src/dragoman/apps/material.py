@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.wording import named, shown
+from dragoman.core.wording import in_shell, named, shown
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
 from dragoman.text.language_codes import is_language_tag
@@ -24,6 +24,7 @@ _NO_SPREADSHEETS = (
 )
 _LINES = {".txt"}  # of documents, those that are nothing but lines
 _ARABIC = ".arb"  # of strings of a program, and of Standard Arabic
+_SHORT = 40  # characters of a name in an example
 _SIDES = {"source", "target", "src", "tgt", "trg"}  # columns that are called after no language
 
 
@@ -275,13 +276,14 @@ def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, st
         if len(candidates) == wanted:
             left = iter(candidates)
             return choice.source or next(left), choice.target or next(left)
+    others = [name for name in open_names if name not in languages and len(name) <= _SHORT]
     raise ConfigError(
         f"{path}: it has {named(offered) or 'no text'}; say which are source and target, "
-        f"{_example(languages, choice)}"
+        f"{_example([*languages, *others], choice)}"
     )
 
 
-def _example(languages: Sequence[str], choice: Choice) -> str:
-    left = iter([*languages, "en", "de"])
-    source, target = (name or next(left) for name in (choice.source, choice.target))
+def _example(likely: Sequence[str], choice: Choice) -> str:
+    left = iter([*likely, "en", "de"])
+    source, target = (in_shell(name or next(left)) for name in (choice.source, choice.target))
     return f"such as --source {source} --target {target}"

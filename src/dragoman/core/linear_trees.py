@@ -16,6 +16,7 @@ WORD = "XX"
 """The symbol of a word whose tag is left out."""
 
 _CLOSING = re.compile(r"\)[^()\s]+")
+_SYMBOL = re.compile(r"[()]?[^()\s]+")
 
 
 def opened(symbol: str) -> str | None:
@@ -49,11 +50,15 @@ def tree_of(sequence: Sequence[str], words: Sequence[str]) -> Tree:
 
     Raises:
         TreeError: the brackets do not balance or are too deep, a constituent is empty, there is
-            not one root, or the symbols are not of as many words.
+            not one root, the symbols are not of as many words, or one has a bracket within, so that
+            the tree could not be read again.
     """
     stack: list[tuple[str, list[Tree | Leaf]]] = [(TOP, [])]
     left = iter(words)
     for place, symbol in enumerate(sequence, 1):
+        if not _SYMBOL.fullmatch(symbol):
+            problem = "is neither a tag nor a bracket with a label"
+            raise TreeError(f"symbol {place}, {symbol}, {problem}", (1, place))
         if (label := opened(symbol)) is not None:
             if len(stack) == DEEPEST:  # with a bracket around all, and none around a word
                 problem = f"over {DEEPEST} brackets in one another; not a sentence"

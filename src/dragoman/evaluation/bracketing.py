@@ -14,12 +14,11 @@ if the tags of the two disagree on that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from dragoman.core.constituency import Leaf, Tree, TreeError, cleaned
-from dragoman.core.errors import DataError
 from dragoman.core.linear_trees import read_either
 
 Status = Literal["valid", "malformed", "missing"]
@@ -94,20 +93,27 @@ def compare(hypothesis: str, reference: str, parameters: Parameters = COLLINS) -
     return compare_with(hypothesis, read_reference(reference), parameters)
 
 
-def read_reference(reference: str) -> Tree:
-    """A tree to compare with.
+def read_reference(reference: str) -> Tree | None:
+    """A tree to compare with; None for a blank line, and for a tree of empty elements.
 
     Raises:
         TreeError: it is none.
     """
-    found = cleaned(read_either(reference))
-    if found is None:
-        raise TreeError("a tree of empty elements")
-    return found
+    return cleaned(read_either(reference)) if reference.strip() else None
 
 
-def compare_with(hypothesis: str, gold: Tree, parameters: Parameters = COLLINS) -> TreeComparison:
-    """:func:`compare` with a reference that was read."""
+def compare_with(
+    hypothesis: str, gold: Tree | None, parameters: Parameters = COLLINS
+) -> TreeComparison:
+    """:func:`compare` with a reference that was read; without one there is nothing to compare.
+
+    Raises:
+        TreeError: there is a hypothesis without a reference.
+    """
+    if gold is None:
+        if hypothesis.strip():
+            raise TreeError("there is no tree, or one of empty elements")
+        return TreeComparison(0, 0, status="missing")
     leaves = list(gold.leaves())
     counts = [leaf.tag not in parameters.deleted for leaf in leaves]
     expected = Counter(_brackets(gold, counts, parameters))
@@ -165,21 +171,3 @@ def _brackets(tree: Tree, counts: Sequence[bool], parameters: Parameters) -> Ite
         return end, below
 
     yield from within(tree, 0)[1]
-
-
-def read_references(references: Iterable[str]) -> list[Tree]:
-    """Trees to compare with.
-
-    Raises:
-        DataError: one is none; the message names its line.
-    """
-    found = []
-    for number, reference in enumerate(references, 1):
-        try:
-            found.append(read_reference(reference))
-        except TreeError as error:
-            raise DataError(
-                f"references: line {number} is no tree to score against ({error}): "
-                f"{reference[:60]!r}"
-            ) from error
-    return found

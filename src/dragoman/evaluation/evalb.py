@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dragoman.core.constituency import TreeError
+from dragoman.core.errors import DataError
 from dragoman.evaluation.bracketing import (
     COLLINS,
     Parameters,
     TreeComparison,
     compare_with,
-    read_references,
+    read_reference,
 )
 from dragoman.evaluation.metrics import check_parallel
 
@@ -89,14 +91,23 @@ class Summary:
 def compare_all(
     hypotheses: Sequence[str], references: Sequence[str], parameters: Parameters = COLLINS
 ) -> list[TreeComparison]:
-    """Compare trees one by one.
+    """Compare trees one by one; where both sides are blank, the sentence is missing.
 
     Raises:
-        DataError: there are no lines, their numbers differ, or a reference is no tree.
+        DataError: there are no lines, their numbers differ, or a reference is no tree; the message
+            names its line.
     """
     check_parallel(hypotheses, [references])
-    pairs = zip(hypotheses, read_references(references), strict=True)
-    return [compare_with(hypothesis, gold, parameters) for hypothesis, gold in pairs]
+    found = []
+    for number, (one, reference) in enumerate(zip(hypotheses, references, strict=True), 1):
+        try:
+            found.append(compare_with(one, read_reference(reference), parameters))
+        except TreeError as error:
+            raise DataError(
+                f"references: line {number} is no tree to score against ({error}): "
+                f"{reference[:60]!r}"
+            ) from error
+    return found
 
 
 def summaries(found: Sequence[TreeComparison]) -> dict[str, Summary]:

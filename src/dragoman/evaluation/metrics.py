@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -129,6 +129,11 @@ class EvaluationConfig(Config):
     confidence_samples: int = Field(default=0, ge=0, le=100_000)
     """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""
 
+    def conflicts(self) -> Iterator[str]:
+        """A single resample, which has no interval."""
+        if self.confidence_samples == 1:
+            yield "confidence_samples: one resample has no interval; take more, such as 1000, or 0"
+
 
 @dataclass(frozen=True)
 class SourceSide:
@@ -220,8 +225,9 @@ def score_corpus(
         # It takes a signature apart at ":" and "|", which the name of a glossary may have.
         details = json.loads(found.format(width=6, is_json=True, signature="nrefs:1"))
         confidence = None
-        if "confidence_mean" in details:
-            confidence = Confidence(details["confidence_mean"], details["confidence_var"])
+        if config.confidence_samples > 1:  # there, an interval is left out if its mean is zero
+            mean, margin = (details.get(f"confidence_{one}", 0.0) for one in ("mean", "var"))
+            confidence = Confidence(mean, margin)
         scores.append(Score(found.name, float(found.score), signature, confidence))
     return scores
 

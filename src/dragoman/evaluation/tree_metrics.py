@@ -52,7 +52,7 @@ def tree_metric(name: TreeMetricName) -> Metric:
     """A metric of trees, in brackets or as sequences of symbols; each has one reference.
 
     Its value is a percentage over all sentences: those without a well-formed tree count as trees
-    without constituents.
+    without constituents.  What is blank on both sides is no sentence.
 
     Raises:
         DataError: on scoring: a reference is no tree, or there are several for a sentence.
@@ -66,6 +66,12 @@ def tree_metric(name: TreeMetricName) -> Metric:
             super().__init__(args)
             self.update("parameters", COLLINS.name)
 
+    def no_tree(error: TreeError, reference: str) -> DataError:
+        return DataError(
+            f"{name}: a reference is no tree ({error}): {reference[:60]!r}; score text by another "
+            "metric"
+        )
+
     class TreeMetric(Metric):
         """Counts constituents, words and sentences."""
 
@@ -78,17 +84,20 @@ def tree_metric(name: TreeMetricName) -> Metric:
             if len(refs) != 1:
                 raise DataError(f"{name}: a tree is scored against one reference, not {len(refs)}")
             try:
-                return {"gold": read_reference(refs[0])}
+                return {"gold": read_reference(refs[0]), "reference": refs[0]}
             except TreeError as error:
-                raise DataError(
-                    f"{name}: a reference is no tree ({error}): {refs[0][:60]!r}; score text by "
-                    "another metric"
-                ) from error
+                raise no_tree(error, refs[0]) from error
 
         def _compute_segment_statistics(
             self, hypothesis: str, ref_kwargs: dict[str, Any]
         ) -> list[int]:
-            one = compare_with(hypothesis, ref_kwargs["gold"])
+            gold = ref_kwargs["gold"]
+            try:
+                one = compare_with(hypothesis, gold)
+            except TreeError as error:
+                raise no_tree(error, ref_kwargs["reference"]) from error
+            if gold is None:
+                return [0] * len(_COUNTS)
             counts = (one.gold, one.test, one.matched, one.words, one.tags)
             return [*counts, int(one.complete), int(one.status != "valid"), 1]
 

@@ -250,8 +250,12 @@ class TranslationSystem(Config):
         values = {**self.model_dump(exclude_defaults=True), **self.routes[language]}
         for name in common:
             values.pop(name, None)
-        if "models" in self.routes[language] and "adapter" not in self.routes[language]:
-            values.pop("adapter", None)  # of another model
+        own = self.routes[language]
+        if "models" in own:  # to which nothing belongs that is of others
+            several = isinstance(own["models"], (list, tuple)) and len(own["models"]) > 1
+            for name in ("adapter", "weights", *(() if several else ("ensemble",))):
+                if name not in own:
+                    values.pop(name, None)
         values["source_language"] = language
         return parse(TranslationSystem, values, f"routes.{language}")
 

@@ -1,9 +1,9 @@
 """English text to words as the Penn Treebank has them, for parsers that learned from it.
 
 The rules are those of the treebank's own script (Robert MacIntyre 1995, "tokenizer.sed"): commas,
-brackets and quotation marks are words, and so are ``'s``, ``n't`` and the halves of "cannot"; a
-full stop is one only at the end of the sentence.  Opening quotation marks are written ``, closing
-ones '', and brackets as trees have them.
+brackets and quotation marks are words, and so are ``'s``, ``n't`` and the halves of "cannot" and
+"'tis"; a full stop is one only at the end of the sentence.  Opening quotation marks are written ``,
+closing ones '', and brackets as trees have them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ _RULES = [
         (r"(?i)\b(gon|wan)(na)\b", r"\1 \2"),
         (r"(?i)\b(gim|lem)(me)\b", r"\1 \2"),
         (r"(?i)\b(got)(ta)\b", r"\1 \2"),
+        (r"(?i)\b(d')(ye)\b", r"\1 \2"),
+        (r"(?i)\b(more)('n)\b", r"\1 \2"),
+        (r"(?i)(?<!\S)('t)(is|was)\b", r"\1 \2"),
     )
 ]
 

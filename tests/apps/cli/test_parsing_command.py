@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +16,7 @@ from command_line import call, one_error
 from parser_model import save_parser
 from tiny_model import save_tiny_model
 
+from dragoman.apps.cli import translation_commands
 from dragoman.core.constituency import read_tree
 
 SENTENCES = "The dog barks .\n\nA ( big ) cat\n"
@@ -42,6 +46,36 @@ def test_files_tokenised_and_several_trees(parser: Path, tmp_path: Path) -> None
         assert (number, float(score) < 0) == ("1", True)
         assert read_tree(tree).words == ["He", "said", "``", "dogs", "bark", ".", "''"]
     assert len(output.read_text().splitlines()) == 2
+
+
+def test_the_best_tree_alone_is_numbered_if_asked_for(parser: Path) -> None:
+    plain = call("parse", parser, stdin=b"The dog\n").out
+    number, _, tree = call("parse", parser, "--nbest", 1, stdin=b"The dog\n").out.split("\t")
+    assert (number, tree) == ("1", plain)
+
+
+def test_no_bar_is_drawn_between_trees_that_are_seen(
+    parser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+
+    @contextmanager
+    def counting(what: str, unit: str) -> Iterator[Callable[[int], None]]:
+        counted.append(what)
+        yield lambda done: None
+
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(translation_commands, "counting", counting)
+    (tmp_path / "in").write_text("The dog\n")
+    trees = call("parse", parser, tmp_path / "in").out
+    assert counted == ["parsing"]
+    with monkeypatch.context() as patch:
+        patch.setattr(io, "TextIOWrapper", Terminal)
+        assert call("parse", parser, tmp_path / "in").out == trees
+    assert counted == ["parsing"]
 
 
 def test_values_for_scripts(parser: Path) -> None:
@@ -127,6 +161,18 @@ def test_trees_are_scored_as_by_evalb(tmp_path: Path) -> None:
     assert call("evaluate", parsed, treebank, "--evalb").out == printed.out
     again = json.loads(call("evaluate", parsed, treebank, *metrics, "--json").out)["scores"]
     assert [one["value"] for one in again] == [one["value"] for one in scores]
+    # Blank lines between the trees, for which a parser writes blank lines, are no sentences.
+    treebank.write_text(f"\n{treebank.read_text()}")
+    (tmp_path / "blank").write_text(f"\n{parsed.read_text()}")
+    blank = json.loads(call("evaluate", tmp_path / "blank", treebank, *metrics, "--json").out)
+    assert [one["value"] for one in blank["scores"]] == [one["value"] for one in scores]
+    values["summaries"]["All"] |= {"sentences": 3, "missing": 1}
+    table = json.loads(call("evaluate", tmp_path / "blank", treebank, "--evalb", "--json").out)
+    assert table["summaries"]["All"] == values["summaries"]["All"]
+    (tmp_path / "blank").write_text(f"(NP (NN a))\n{parsed.read_text()}")
+    for options in (["--evalb"], metrics):
+        refused = call("evaluate", tmp_path / "blank", treebank, *options)
+        assert "no tree" in one_error(refused, 3)
     several = call("evaluate", parsed, gold, gold, "--evalb")
     assert "one REFERENCE" in one_error(several, 2)
     text = tmp_path / "text"

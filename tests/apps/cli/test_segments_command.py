@@ -52,6 +52,17 @@ def test_segments_are_written_that_a_transform_reads(
     assert " " not in "".join(line.split("\t")[0] for line in output.read_text("utf-8").split("\n"))
 
 
+def test_a_dash_is_standard_output_which_has_no_room_for_counts(
+    config: Path, tmp_path: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = dragoman("segments", config, "--output", "-")
+    assert printed.out.startswith("source\ttarget\n") and not Path("-").exists()
+    assert dragoman("segments", config).out == printed.out
+    refused = one_error(dragoman("segments", config, "--json"), 2)
+    assert "name a file for them by --output" in refused
+
+
 def test_no_input_is_overwritten(config: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     assert len(before) == 3

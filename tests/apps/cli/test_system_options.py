@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from command_line import LINES, CommandLine, one_error
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_classifier, save_tiny_model
 
 from dragoman import load
 from dragoman.models.families.transformer_lm import TransformerLMConfig
@@ -179,6 +179,23 @@ class TestPivot:
         assert system.search == {"beam": 3}
         again = dragoman("translate", "--system", file, stdin=b"a b\nc\n")
         assert again.out == found.out
+
+    def test_the_second_model_and_those_of_routes_may_be_installed_ones(
+        self,
+        legs: Path,
+        dragoman: CommandLine,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("DRAGOMAN_MODELS", str(legs))
+        monkeypatch.chdir(tmp_path)
+        save_tiny_classifier(legs / "languages", ["de", "fr"])
+        for options in (
+            ("--via", "target", "--then", "onward"),
+            ("--from", "auto", "--identify", "languages", "--route", "fr=other"),
+        ):
+            found = dragoman("translate", "into", *options, stdin=b"a b\n")
+            assert found.code == 0, found.err
 
     def test_the_text_in_between_is_in_json_alone(self, legs: Path, dragoman: CommandLine) -> None:
         path = (legs / "into", "--via", "target", "--then", legs / "onward", "--nbest", 2)

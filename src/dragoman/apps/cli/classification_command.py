@@ -72,7 +72,7 @@ def classify(
     keep_texts(inputs, {"output": output})
     classifier = _labeller(models, options["languages"], options["device"])
     lines, interactive = lines_of(inputs)
-    with shown_progress(output, interactive) as progress:
+    with shown_progress(output, interactive, "labelling") as progress:
         refused: list[str] = []
         sources = Remembered(lines)
         found = classifier.stream(
@@ -101,6 +101,8 @@ def _labeller(models: tuple[Path, ...], languages: str | None, device: str | Non
 
     if (languages is None) == (not models):
         raise click.UsageError("name a MODEL, or languages with --py3langid")
+    if languages is not None and device is not None:
+        raise click.UsageError("--device is of a MODEL; leave it out with --py3langid")
     if languages is None:
         return Classifier.load(*models, device=device)
     names = [name.strip() for name in languages.split(",") if name.strip()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,7 @@ import click
 
 from dragoman.apps.cli.options import MODEL, OUTPUT, PATH, device_option, json_option
 from dragoman.apps.cli.translated_lines import write_lines
-from dragoman.apps.cli.translation_commands import input_lines, keep_texts
-from dragoman.apps.progress import counting
+from dragoman.apps.cli.translation_commands import keep_texts, lines_of, shown_progress
 from dragoman.apps.results import to_json
 from dragoman.core.errors import DataError
 
@@ -85,17 +83,17 @@ def parse(
     search = {"grammar": "trees", "beam": options["beam"], "nbest": options["nbest"]}
     given = {name: value for name, value in search.items() if value is not None}
     system = TranslationSystem(models=(model,), search=given, device=options["device"])
+    lines, interactive = lines_of(inputs)
     with Translator.of(system) as translator:
         check_parser(translator, model)
         refused, drawn = _Refused(), _Drawn(picture)
-        several = translator.search.nbest > 1
-        interactive = file is None and sys.stdin.isatty()
-        with counting("parsing", "lines") as count:
+        several = bool(options["nbest"]) or translator.search.nbest > 1
+        with shown_progress(output, interactive, "parsing") as progress:
             found = parse_lines(
                 translator,
-                input_lines(inputs),
+                lines,
                 tokenize=options["tokenize"],
-                progress=None if interactive else count,
+                progress=progress,
                 buffer_lines=1 if interactive else None,
             )
             parsed = drawn.watch(refused.watch(found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
-    PATH,
+    OUTPUT,
     Number,
     check_no_input,
     config_argument,
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @click.command()
 @config_argument
 @click.option(
-    "--output", metavar="FILE", type=PATH, required=True, help="File to write the segments to."
+    "--output",
+    metavar="FILE",
+    type=OUTPUT,
+    help="Write the segments to FILE instead of standard output.",
 )
 @set_option
 @click.option(
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
 @json_option
 def segments(
     config: Path,
-    output: Path,
+    output: Path | None,
     settings: tuple[str, ...],
     as_json: bool,
     **limits: Any,
@@ -68,7 +71,7 @@ def segments(
 
     Words are aligned by an aligner that learns from that text alone.  FILE is a table of sources
     and targets, the most frequent first; check it, and name it in a transform of a training part:
-    {kind: segment, segments: FILE}.
+    {kind: segment, segments: FILE}.  --json counts them, and needs a FILE for the segments.
 
     \b
     Example:
@@ -80,10 +83,13 @@ def segments(
     from dragoman.text.segments import SegmentLimits, extract_segments, segment_lines
     from dragoman.text.word_alignment import ROUNDS
 
+    if as_json and output is None:
+        raise click.UsageError("--json counts the segments; name a file for them by --output")
     described = read_experiment(config, settings)
     parts = _parts(described, config)
     texts = [*(part for _, part in described.parts()), *described.data.held_out]
-    check_no_input(output, [config, *(file for part in texts for file in part.files())])
+    if output is not None:
+        check_no_input(output, [config, *(file for part in texts for file in part.files())])
     corpus = read_words(_pairs(described, parts), str(config))
     with counting("aligning", "rounds", 2 * ROUNDS) as progress:
         aligned = aligned_alone(corpus, progress)
@@ -101,7 +107,8 @@ def segments(
         )
     write_lines(output, segment_lines(found))
     left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
-    tell(f"{len(found):,} segments from {len(corpus.lines):,} pairs{left_out}: {output}")
+    place = "" if output is None else f": {output}"
+    tell(f"{len(found):,} segments from {len(corpus.lines):,} pairs{left_out}{place}")
     if as_json:
         print_json(
             {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
+    MODEL,
     PATH,
     Number,
     check_description,
@@ -17,6 +18,7 @@ from dragoman.apps.cli.options import (
 )
 from dragoman.apps.cli.search_checks import check_mbr, draws, saved_search, unread
 from dragoman.core.errors import ConfigError
+from dragoman.saved.installed_models import found_model
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
@@ -99,7 +101,7 @@ _options = (
         "--identify",
         "identifier",
         metavar="MODEL",
-        type=PATH,
+        type=MODEL,
         help="With --from auto: classifier that identifies languages.  [default: py3langid]",
     ),
     click.option(
@@ -112,7 +114,7 @@ _options = (
         "--then",
         "onward",
         metavar="MODEL",
-        type=PATH,
+        type=MODEL,
         multiple=True,
         help="With --via: model that translates from that language; several form an ensemble.  "
         "[default: MODEL]",
@@ -399,11 +401,12 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
             raise click.UsageError(f"--route {text!r}: write it like de=models/de-en")
         if language in routes:
             raise click.UsageError(f"--route {text!r}: {language} has a route already; name one")
+        models = [str(found_model(Path(model)))]
         if pivot is None or language == pivot.get("language"):
-            routes[language] = {"models": [model], **({} if pivot is None else {"pivot": None})}
+            routes[language] = {"models": models, **({} if pivot is None else {"pivot": None})}
         else:
             shared = {name: value for name, value in pivot.items() if name != "weights"}
-            routes[language] = {"pivot": {**shared, "models": [model]}}
+            routes[language] = {"pivot": {**shared, "models": models}}
     return routes
 
 

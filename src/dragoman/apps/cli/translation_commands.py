@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -237,13 +237,14 @@ def translate(
     lines, interactive = lines_of(inputs)
     with open_translator(models, options, search, places) as translator:
         at_once = 1 if interactive and not options["buffer_lines"] else None
-        linked = Remembered(lines)
+        wanted: Iterable[str] = lines
         links = None
         if (path := options["alignment"]) is not None:
+            wanted = linked = Remembered(wanted)
             links = AlignmentOutput(path, translator, linked)
-        refused, sources = Refusals(), Remembered(lines if links is None else linked)
+        refused, sources = Refusals(), Remembered(wanted)
         with shown_progress(output, interactive) as progress:
-            wanted = sources if as_json or links is not None else lines
+            wanted = sources if as_json else wanted
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
             translated = warned_of_faults(flags.watch(refused.watch(found)))
             if links is not None:
@@ -434,11 +435,11 @@ def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
 
 @contextmanager
 def shown_progress(
-    output: Path | None, interactive: bool
+    output: Path | None, interactive: bool, what: str = "translating"
 ) -> Iterator[Callable[[int], None] | None]:
-    """A counter of translated lines, unless the user sees them appear."""
+    """A counter of the lines that are done, unless the user sees them appear."""
     if interactive or (output is None and sys.stdout.isatty()):
         yield None
         return
-    with counting("translating", "lines") as count:
+    with counting(what, "lines") as count:
         yield count
