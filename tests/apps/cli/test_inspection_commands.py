@@ -503,13 +503,14 @@ def test_a_training_of_many_days(patient: Patient) -> None:
         f"{pair[0]}\t{pair[1]}\n"
         for pair in zip(patient.lines("train.en"), patient.lines("train.de"), strict=True)
     )
-    patient.write("two words.tsv", table)
-    part = {"path": "two words.tsv", "source": "en", "target": "de"}
+    patient.write("two words.txt", table)
+    part = {"path": "two words.txt", "format": "tsv", "source": "en", "target": "de"}
     patient.values["data"]["train"] = [part]
     steps = ("--set", "training.max_steps=10000000000", "--set", "training.patience=5")
     found = patient.findings("warning", 0, *steps)
-    path = re.escape(str(patient.folder / "two words.tsv"))
-    assert re.search(rf"days .*dragoman init '{path}' --source en --target de --minutes", found)
+    path = re.escape(str(patient.folder / "two words.txt"))
+    command = f"dragoman init '{path}' --source en --target de --format tsv --minutes"
+    assert re.search(rf"days .*{command}", found)
 
 
 @pytest.fixture
