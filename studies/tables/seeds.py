@@ -47,7 +47,7 @@ def _stages(name: str, stage: Any, seeded: Mapping[str, Sequence[int]]) -> list[
         one = {key: _of_seed(value, seed, seeded) for key, value in stage.items() if key != "seeds"}
         if isinstance(needs := one.get("needs"), list):
             one["needs"] = [
-                f"{need}-{seed}" if seed in seeded.get(need, ()) else need for need in needs
+                f"{need}-{seed}" if seed in _known(need, seeded) else need for need in needs
             ]
         if "train" in one and isinstance(settings := one.get("settings", {}), dict):
             one["settings"] = {**settings, "seed": seed}
@@ -65,7 +65,7 @@ def _section(section: Any, seeded: Mapping[str, Sequence[int]]) -> Any:
         for seed in by_row[name]:
             one = {key: _of_seed(value, seed, seeded) for key, value in row.items()}
             del one["seeds"]
-            if seeds := by_row.get(baseline):
+            if seeds := _known(baseline, by_row):
                 one["baseline"] = f"{baseline if seed in seeds else name}-{seed}"
             found.append((f"{name}-{seed}", {**one, "group": name}))
         if not by_row[name]:
@@ -76,7 +76,7 @@ def _section(section: Any, seeded: Mapping[str, Sequence[int]]) -> Any:
 def _with_one_baseline(values: Any, by_row: Mapping[str, Sequence[int]]) -> Any:
     """A section, or a row without seeds: its baseline is the first of several seeds."""
     baseline = values.get("baseline") if isinstance(values, dict) else None
-    seeds = by_row.get(baseline) if isinstance(baseline, str) else None
+    seeds = _known(baseline, by_row)
     return {**values, "baseline": f"{baseline}-{seeds[0]}"} if seeds else values
 
 
@@ -91,6 +91,11 @@ def _named(kind: str, found: Iterable[tuple[Any, Any]]) -> Values:
             )
         named[name] = one
     return named
+
+
+def _known(name: Any, seeded: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    """The seeds of what a name names; none if it is no name."""
+    return seeded.get(name, ()) if isinstance(name, str) else ()
 
 
 def _seeds(value: Any) -> list[int]:

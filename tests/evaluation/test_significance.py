@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
-from dragoman.core.errors import DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import (
     HIGHER_IS_BETTER,
     EvaluationConfig,
@@ -220,3 +220,30 @@ def test_real_systems_are_told_apart_in_both_directions() -> None:
     assert down.is_significant()
     (same,) = compare_systems(weak, {"weak": weak}, references, metrics, TESTS[0])
     assert same.p_value == 1
+
+
+@both_tests
+def test_the_seed_of_the_environment_may_be_zero(
+    config: SignificanceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", "0")
+    references = corpus(30, 1)
+    output, other = (corrupted(references, 0.2, seed) for seed in (2, 3))
+    first, *repeated = (
+        compare_systems(output, {"other": other}, [references], BLEU, config) for _ in range(3)
+    )
+    assert "seed:0" in first[0].signature
+    assert repeated == [first, first]
+
+
+@pytest.mark.parametrize("seed", ["abc", "-3", "1.5", ""])
+def test_a_seed_that_is_none_is_refused_wherever_something_is_drawn(
+    seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    with pytest.raises(ConfigError, match="SACREBLEU_SEED"):
+        compare_systems(["a b"], {"other": ["a"]}, [["a b"]], BLEU)
+    drawing = BLEU.model_copy(update={"confidence_samples": 10})
+    with pytest.raises(ConfigError, match="SACREBLEU_SEED"):
+        score_corpus(["a b"], [["a b"]], drawing)
+    assert score_corpus(["a b"], [["a b"]], BLEU), "nothing is drawn"

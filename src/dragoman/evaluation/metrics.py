@@ -27,6 +27,7 @@ from dragoman.evaluation.languages import (
     wrong_language_metric,
 )
 from dragoman.evaluation.line_shares import line_share_metric
+from dragoman.evaluation.resampling import resampling_seed
 from dragoman.evaluation.tag_metrics import tag_metric
 from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 
@@ -206,13 +207,15 @@ def score_corpus(
 
     Raises:
         DataError: there are no hypotheses or references, or their numbers differ.
-        ConfigError: wrong_language lacks the language, or its identifier does not know it; or a
-            metric lacks sources or glossary.
+        ConfigError: wrong_language lacks the language, or its identifier does not know it; a
+            metric lacks sources or glossary; or intervals are wanted and SACREBLEU_SEED is no seed.
         MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
             not installed.
     """
     config = config or EvaluationConfig()
     check_parallel(hypotheses, references)
+    if config.confidence_samples:
+        resampling_seed()
     scores = []
     for name in config.metrics:
         metric = build_metric(name, config, source)

@@ -14,8 +14,9 @@ part of the signature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -31,12 +32,12 @@ from dragoman.evaluation.metrics import (
     check_parallel,
     compared_with,
 )
+from dragoman.evaluation.resampling import SEED, resampling_seed
 
 if TYPE_CHECKING:
     from sacrebleu.significance import Result
 
 
-_SEED = 12345
 _ROUNDING = 1e-9
 """Scores that differ by less are equal: sums of the same numbers in another order."""
 
@@ -111,6 +112,7 @@ def compare_systems(
 
     Raises:
         DataError: lines are missing or their numbers differ, or there is nothing to compare.
+        ConfigError: SACREBLEU_SEED is no seed.
         MissingExtraError: the tokenizer for Japanese or Korean is not installed.
     """
     from sacrebleu.significance import PairedTest
@@ -123,6 +125,7 @@ def compare_systems(
     for name, hypotheses in systems.items():
         check_parallel(hypotheses, references, name)
 
+    seed = resampling_seed()
     signatures: dict[str, Any] = {}
     results: dict[str, Any] = {}
     titles: dict[str, str] = {}  # what sacrebleu calls each metric
@@ -139,8 +142,8 @@ def compare_systems(
             test_type="bs" if config.test == "bootstrap" else "ar",
             n_samples=config.samples,
         )
-        if config.test == "randomization":
-            test._fn = _randomised
+        run = _randomised if config.test == "randomization" else test._fn
+        test._fn = partial(_with_seed, run, seed)
         found = test()
         signatures |= found[0]
         results |= found[1]
@@ -159,6 +162,11 @@ def compare_systems(
         for row, system in enumerate(systems, start=1)
         for title in [titles[name] for name in metrics]
     ]
+
+
+def _with_seed(run: Callable[..., Any], seed: int | None, *given: Any) -> Any:
+    """Run a test with this seed: the last of what sacrebleu gives, which takes 0 for none."""
+    return run(*given[:-1], seed)
 
 
 def _least_p(baseline: Sequence[str], system: Sequence[str]) -> float:
@@ -246,7 +254,7 @@ def difference_interval(
         np.array(measure._extract_corpus_statistics(lines, compared), dtype=float)
         for lines in (baseline, system)
     ]
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     differences = []
     for _ in range(samples):
         drawn = rng.integers(len(system), size=len(system))

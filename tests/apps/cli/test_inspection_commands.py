@@ -280,6 +280,38 @@ def test_empty_lines_of_a_dev_set(patient: Patient) -> None:
     assert "1 pairs have an empty side (first: line 1)" in found
 
 
+def test_a_limit_that_drops_all_pairs(patient: Patient) -> None:
+    """Training has nothing to learn from then."""
+    found = patient.findings("error", 3, "--set", "data.max_pieces=1")
+    assert "all pairs exceed data.max_pieces 1" in found
+
+
+@pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
+def test_the_glossary_of_a_score_is_read(content: bytes | None, patient: Patient) -> None:
+    if content is not None:
+        patient.write("terms.tsv", content)
+    patient.values["evaluation"] = {"metrics": ["bleu", "terms"], "glossary": "terms.tsv"}
+    errors = patient.findings("error", 3).splitlines()
+    assert [line.split()[1] for line in errors] == ["dev:", "test:"]
+    assert all("terms.tsv" in line for line in errors)
+
+
+def test_scores_of_trees_need_trees(patient: Patient) -> None:
+    patient.values["evaluation"] = {"metrics": ["bracketing_f1"]}
+    errors = patient.findings("error", 3).splitlines()
+    assert [line.split()[1] for line in errors] == ["dev:", "test:"]
+    assert all("line 1 is no tree" in line for line in errors)
+
+
+def test_a_file_that_only_training_reads(patient: Patient) -> None:
+    """A transform that draws is not applied before."""
+    terms = {"kind": "terms", "glossary": "terms.tsv"}
+    patient.values["data"]["train"][0]["transforms"] = [terms]
+    assert "terms.tsv" in patient.findings("error", 3)
+    patient.write("terms.tsv", "en\tde\nhouse\tHaus\n")
+    assert patient.findings("error", 0) == ""
+
+
 def test_swapped_sides(patient: Patient) -> None:
     dev = patient.values["data"]["dev"]
     dev["source"], dev["target"] = dev["target"], dev["source"]
@@ -471,13 +503,14 @@ def test_a_training_of_many_days(patient: Patient) -> None:
         f"{pair[0]}\t{pair[1]}\n"
         for pair in zip(patient.lines("train.en"), patient.lines("train.de"), strict=True)
     )
-    patient.write("two words.tsv", table)
-    part = {"path": "two words.tsv", "source": "en", "target": "de"}
+    patient.write("two words.txt", table)
+    part = {"path": "two words.txt", "format": "tsv", "source": "en", "target": "de"}
     patient.values["data"]["train"] = [part]
     steps = ("--set", "training.max_steps=10000000000", "--set", "training.patience=5")
     found = patient.findings("warning", 0, *steps)
-    path = re.escape(str(patient.folder / "two words.tsv"))
-    assert re.search(rf"days .*dragoman init '{path}' --source en --target de --minutes", found)
+    path = re.escape(str(patient.folder / "two words.txt"))
+    command = f"dragoman init '{path}' --source en --target de --format tsv --minutes"
+    assert re.search(rf"days .*{command}", found)
 
 
 @pytest.fixture

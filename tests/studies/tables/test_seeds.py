@@ -115,6 +115,22 @@ def test_what_is_no_table_at_all_is_refused_as_ever(tmp_path: Path) -> None:
             read(tmp_path, {**values(), name: wrong})
 
 
+@pytest.mark.parametrize("wrong", [["plain"], {"plain": 1}], ids=["list", "section"])
+def test_a_name_that_is_none_is_told_by_its_key(wrong: object, tmp_path: Path) -> None:
+    content = values()
+    content["stages"]["mean"]["needs"] = [wrong]
+    with pytest.raises(ConfigError, match=r"stages\.mean-1\.needs"):
+        read(tmp_path, content)
+    content = values()
+    content["sections"][0]["baseline"] = wrong
+    with pytest.raises(ConfigError, match=r"sections\.0\.baseline"):
+        read(tmp_path, content)
+    content = values()
+    content["sections"][0]["rows"]["some"]["baseline"] = wrong
+    with pytest.raises(ConfigError, match=r"rows\.some-1\.baseline"):
+        read(tmp_path, content)
+
+
 def line(row: str, value: float, difference: float | None, **more: Any) -> Line:
     """A line of the group that its name begins with, if that ends in a number."""
     group, _, seed = row.rpartition("-")

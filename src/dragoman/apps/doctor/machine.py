@@ -87,6 +87,7 @@ def _init_command(config: ExperimentConfig) -> str:
     named = {"--source": part.source, "--target": part.target}
     if not part.file_format.names_sides:
         named = {"--source": config.source_language, "--target": config.target_language}
+    named["--format"] = part.format
     options = [f"{name} {shlex.quote(value)}" for name, value in named.items() if value]
     return " ".join(["dragoman init", *files, *options])
 

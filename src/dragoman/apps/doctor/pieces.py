@@ -135,7 +135,11 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
         )
     limit = config.data.max_pieces
     longest = np.maximum(lengths["source"], lengths["target"])
-    if (share := float((longest > limit).mean())) > 0:
+    if (share := float((longest > limit).mean())) == 1 and texts.kept <= SAMPLE_PAIRS:
+        yield error(
+            "lengths", f"all pairs exceed data.max_pieces {limit} and are dropped; raise it"
+        )
+    elif share > 0:
         finding = warning if share > 0.01 else ok
         yield finding(
             "lengths", f"{share:.2%} of the pairs exceed data.max_pieces {limit} and are dropped"

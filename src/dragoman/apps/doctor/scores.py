@@ -1,4 +1,4 @@
-"""Checks of the scores: whether they can be computed here, and are meaningful."""
+"""Checks of the scores: whether they can be computed here and of these sets, and are meaningful."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from collections.abc import Iterator
 
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.apps.doctor.text_checks import Texts
-from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError
+from dragoman.evaluation.bracketing import read_references
 from dragoman.evaluation.metrics import check_installed, installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
+from dragoman.evaluation.tree_metrics import TREE_METRICS
 from dragoman.recipe import ExperimentConfig
+from dragoman.text.corpus import evaluation_pairs
 from dragoman.text.scripts import script_shares
+from dragoman.text.term_rate import counters
 
 _BY_SPACES = {"13a", "intl"}
 
 
 def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check that packages for scores are installed, and that BLEU finds words in the target."""
+    """Check that scores have what they need, and that BLEU finds words in the target."""
     try:
         for evaluation in config.evaluations():
             check_installed(evaluation)
     except (ConfigError, MissingExtraError) as problem:
         yield error("evaluation", str(problem))
+    yield from _check_references(config, texts)
     tokenizer = config.evaluation.bleu_tokenize
     if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:
         return
@@ -39,3 +44,19 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
         f"script, so it is low even for good translations; set evaluation.bleu_tokenize: "
         f"{best}{others}",
     )
+
+
+def _check_references(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Check that the glossary of a score can be read, and that those of trees find trees."""
+    metrics, glossary = config.evaluation.metrics, config.evaluation.glossary
+    scores_trees = not set(TREE_METRICS).isdisjoint(metrics)
+    for name, part in {**config.dev_sets(), **config.test_sets()}.items():
+        if not (part.gives_source and texts.evaluation.get(name)):
+            continue  # what cannot be read was reported; without a source nothing is translated
+        direction = part.direction
+        try:
+            counters(glossary, (direction.source_language, direction.target_language))
+            if scores_trees:
+                read_references(pair.target for pair in evaluation_pairs(part.scored()))
+        except DataError as problem:
+            yield error(name, str(problem))

@@ -9,6 +9,7 @@ from statistics import StatisticsError, correlation
 
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.core.errors import DataError
+from dragoman.data.origin import describe
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import clean_part
 from dragoman.text.cleaning_report import CleaningReport
@@ -126,6 +127,8 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
         try:
             for pair in clean_part(part, config.cleaning, report, held_out=held_out):
                 sample.add((pair, part.weight))
+            # Those that draw are applied in training only.
+            describe(file for transform in part.transforms for file in transform.files())
         except DataError as problem:
             yield error("train", str(problem))
     texts.sample, texts.kept = sample.items, sample.seen
