@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.apps.doctor.text_checks import Texts
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
-from dragoman.evaluation.bracketing import read_references
+from dragoman.evaluation.evalb import compare_all
 from dragoman.evaluation.metrics import check_installed, installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.evaluation.tree_metrics import TREE_METRICS
@@ -57,6 +57,7 @@ def _check_references(config: ExperimentConfig, texts: Texts) -> Iterator[Findin
         try:
             counters(glossary, (direction.source_language, direction.target_language))
             if scores_trees:
-                read_references(pair.target for pair in evaluation_pairs(part.scored()))
+                references = [pair.target for pair in evaluation_pairs(part.scored())]
+                compare_all([""] * len(references), references)
         except DataError as problem:
             yield error(name, str(problem))
