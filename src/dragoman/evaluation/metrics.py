@@ -27,7 +27,7 @@ from dragoman.evaluation.languages import (
     wrong_language_metric,
 )
 from dragoman.evaluation.line_shares import line_share_metric
-from dragoman.evaluation.resampling import resampling_seed
+from dragoman.evaluation.resampling_seed import resampling_seed
 from dragoman.evaluation.tag_metrics import tag_metric
 from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 

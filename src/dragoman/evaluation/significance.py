@@ -32,7 +32,7 @@ from dragoman.evaluation.metrics import (
     check_parallel,
     compared_with,
 )
-from dragoman.evaluation.resampling import SEED, resampling_seed
+from dragoman.evaluation.resampling_seed import SEED, resampling_seed
 
 if TYPE_CHECKING:
     from sacrebleu.significance import Result
