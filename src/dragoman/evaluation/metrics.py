@@ -215,7 +215,7 @@ def score_corpus(
     config = config or EvaluationConfig()
     check_parallel(hypotheses, references)
     if config.confidence_samples:
-        resampling_seed()
+        resampling_seed()  # sacrebleu's own error for a wrong one names no variable
     scores = []
     for name in config.metrics:
         metric = build_metric(name, config, source)

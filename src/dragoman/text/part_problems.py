@@ -95,9 +95,8 @@ def _alone(part: CorpusPart) -> str:
 
 def _transform_problems(part: CorpusPart) -> Iterator[str]:
     """Transforms that do not fit the text or one another."""
-    has_source, draws, is_copied, later = part.has_source, False, False, False
-    changed: str | None = None
-    is_dummy = False
+    has_source, draws, later = part.has_source, False, False
+    earlier: list[str] = []
     for transform in part.transforms:
         kind = transform.kind
         if transform.makes_source and has_source:
@@ -111,18 +110,18 @@ def _transform_problems(part: CorpusPart) -> Iterator[str]:
         has_source = has_source or transform.makes_source
         if not has_source and kind not in _WITHOUT_SOURCE:
             yield f"transforms: {kind} changes a source, and there is none yet"
-        if transform.needs_copy and not is_copied:
+        if transform.needs_copy and "copy" not in earlier:
             yield f"transforms: {kind} masks text that is its own source; put copy before it"
-        if transform.needs_copy and changed:
+        if transform.needs_copy and (
+            changed := ", ".join(one for one in earlier if one in _OF_WORDS)
+        ):
             yield (
                 f"transforms: {kind} makes the source of the target again, and what {changed} did "
                 f"to it is lost; put {changed} after it"
             )
-        if kind in _OF_WORDS and is_dummy:
+        if kind in _OF_WORDS and "dummy_source" in earlier:
             yield f"transforms: {kind} comes after dummy_source, which has no words; leave it out"
-        changed = kind if kind in _OF_WORDS else changed
-        is_dummy = is_dummy or kind == "dummy_source"
-        is_copied = is_copied or kind == "copy"
+        earlier.append(kind)
         draws = draws or transform.is_random
         if draws and transform.can_drop:
             yield f"transforms: {kind} comes after one that draws; put it before"

@@ -37,8 +37,8 @@ class BoundConfig(Config):
     and what was lost may come back. One more ends training."""
     before: float | None = Field(None, ge=0, le=1000)
     """The score from which the loss counts, such as that of another model; by default, that of a
-    validation before the first step. If no weights are within the bound then, those before the
-    first step become the model."""
+    validation before the first step. If no weights of the training are within the bound, those
+    before the first step become the model."""
 
     def lost(self, before: float, now: float) -> float:
         """How much worse ``now`` is; negative where it is better."""

@@ -27,7 +27,7 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
             check_installed(evaluation)
     except (ConfigError, MissingExtraError) as problem:
         yield error("evaluation", str(problem))
-    yield from _check_references(config, texts)
+    yield from _check_sets(config, texts)
     tokenizer = config.evaluation.bleu_tokenize
     if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:
         return
@@ -46,8 +46,8 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     )
 
 
-def _check_references(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check that the glossary of a score can be read, and that those of trees find trees."""
+def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Check that scores of each set can be computed: with a glossary, or of trees."""
     metrics, glossary = config.evaluation.metrics, config.evaluation.glossary
     scores_trees = not set(TREE_METRICS).isdisjoint(metrics)
     for name, part in {**config.dev_sets(), **config.test_sets()}.items():
@@ -58,6 +58,6 @@ def _check_references(config: ExperimentConfig, texts: Texts) -> Iterator[Findin
             counters(glossary, (direction.source_language, direction.target_language))
             if scores_trees:
                 references = [pair.target for pair in evaluation_pairs(part.scored())]
-                compare_all([""] * len(references), references)
+                compare_all([""] * len(references), references)  # only read; nothing is written yet
         except DataError as problem:
             yield error(name, str(problem))
