@@ -12,11 +12,10 @@ import torch
 from dragoman.core.arguments import check_path
 from dragoman.core.config import parse
 from dragoman.core.device import SearchPrecision, decide_precision, find_device
-from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.adapter import Adapter, read_adapter
 from dragoman.saved.directions import (
-    check_same_languages,
     check_source,
     only_languages,
     start_from,
@@ -35,14 +34,7 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.shortlist import read_shortlist, shortlist_path
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import (
-    Ensemble,
-    EnsembleKind,
-    FusedScorer,
-    ModelScorer,
-    Scorer,
-    SearchConfig,
-)
+from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.glossary_files import read_kept
@@ -50,6 +42,12 @@ from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.combining import (
+    build_scorer,
+    check_together,
+    common_inline_tags,
+    fused_with,
+)
 from dragoman.translation.packing import pack_weights
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 from dragoman.translation.quantised import check_int8, quantise_weights
@@ -174,21 +172,9 @@ def open_system(
             held[path] = _prepared_for_search(path, device, precision, adapter)
         return held[path]
 
-    first, *others = saved = [load(path, adapter) for path in system.models]
-    for one in saved:
-        if not one.config.translates:
-            raise ConfigError(
-                f"{one.path}: a masked language model, whose decoder was never trained; start a "
-                f"translation model from it by {start_from(one.path)}"
-            )
-    for other in others:
-        check_same_vocabularies(first, other)
-        check_same_languages(first, other)
-        if other.config.context != first.config.context:
-            raise ConfigError(
-                f"{other.path}: it does not read the context that {first.path} reads; models of "
-                "an ensemble must be trained with the same data.context"
-            )
+    saved = [load(path, adapter) for path in system.models]
+    first = saved[0]
+    check_together(saved)
     search = parse(SearchConfig, first.search, f"{first.path}: search")
     models = [part.model for part in saved]
     scorer = build_scorer(models, system.weights, system.ensemble)
@@ -196,7 +182,7 @@ def open_system(
         _check_writable(system.prefix, first)
         check_prefix(first.model.reads_source, first.config.context)
     if (fused := system.language_model) is not None:
-        scorer = _fused(scorer, load(fused.path), fused.weight, first)
+        scorer = fused_with(scorer, load(fused.path), fused.weight, first)
     decided = system.model_copy(update={"precision": precision}) if own else system
     if not own:  # its end is its own: the model's setting is not read, and a call's is checked
         search = changed_search(search, {"early_end": "quick"})
@@ -220,7 +206,7 @@ def open_system(
         reminder,
         annotate=_annotator(system, saved),
         context=first.config.context,
-        inline_tags=_inline_tags(saved) if own else None,
+        inline_tags=common_inline_tags(saved) if own else None,
         shortlist=_shortlist(system, saved, scorer) if own else None,
         foreign=_foreign(system, first) if own else (),
     )
@@ -279,24 +265,6 @@ def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Termino
     if config.glossary is not None and config.mode != "learned":
         glossaries.append(Glossary.read(config.glossary, languages_of(system, legs)))
     return Terminology(glossaries, config.protect, config.keep_patterns)
-
-
-def build_scorer(
-    models: Sequence[TranslationModel],
-    weights: Sequence[float] | None = None,
-    kind: EnsembleKind = "linear",
-) -> Scorer:
-    """One scorer of all models; several form an ensemble.
-
-    Raises:
-        ConfigError: no model, a mix of models with and without a source, or invalid weights.
-    """
-    if not models:
-        raise ConfigError("a translator needs at least one model")
-    if len({model.reads_source for model in models}) > 1:
-        raise ConfigError("a language model and a model with a source cannot form an ensemble")
-    scorers = [ModelScorer(model) for model in models]
-    return scorers[0] if len(scorers) == 1 else Ensemble(scorers, weights, kind)
 
 
 def changed_search(
@@ -369,7 +337,7 @@ def _shortlist(
     """
     if not system.shortlist:
         return None
-    check_shortlisted([one.model for one in models], _inline_tags(models))
+    check_shortlisted([one.model for one in models], common_inline_tags(models))
     vocabularies = models[0].vocabularies
     shortlist = read_shortlist(shortlist_path(system), vocabularies)
     return ShortlistedSearch(scorer, shortlist, len(vocabularies.target))
@@ -396,23 +364,6 @@ def _foreign(system: TranslationSystem, first: SavedModel) -> tuple[int, ...]:
     return foreign_pieces(first.path, first.vocabularies.target, language, system.own_pieces)
 
 
-def _inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
-    """What all models of an ensemble know."""
-    known = [saved.config.inline_tags for saved in models]
-    if None in known:
-        return None
-    found = [one for one in known if one is not None]
-    return InlineTags(
-        pairs=min(one.pairs for one in found), points=min(one.points for one in found)
-    )
-
-
-def _fused(scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel) -> Scorer:
-    """``scorer`` with the opinion of a language model, which must fit even if it has no weight."""
-    _check_fits(language_model, first)
-    return FusedScorer(scorer, ModelScorer(language_model.model), weight) if weight else scorer
-
-
 def _check_writable(prefix: str, first: SavedModel) -> None:
     """Check that a model can be made to begin its outputs with ``prefix``."""
     check_prefix(first.model.reads_source)
@@ -425,47 +376,17 @@ def check_translates(path: Path) -> None:
     """Check that a model writes text, before its weights are read.
 
     Raises:
-        ConfigError: it is a classifier.
+        ConfigError: it is a classifier, or a masked language model.
         SavedError: there is no such model.
     """
-    if read_config(home_of(model_directory(path)) / CONFIG_FILE).model.writes_labels:
+    config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
+    if config.model.writes_labels:
         raise ConfigError(
             f"{path}: a classifier, which labels text and cannot translate; use 'dragoman "
             f"classify {path}' or dragoman.load_classifier"
         )
-
-
-def check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
-    """Check that two models of an ensemble read and write the same pieces.
-
-    Raises:
-        SavedError: they do not.
-    """
-    for side, one, another in zip(
-        ("source", "target"), first.vocabularies, other.vocabularies, strict=True
-    ):
-        if one.fingerprint != another.fingerprint:
-            raise SavedError(
-                f"{other.path}: its {side} vocabulary is not that of {first.path}; models of an "
-                "ensemble must be trained with the same vocabulary"
-            )
-
-
-def _check_fits(language_model: SavedModel, first: SavedModel) -> None:
-    """Check that a language model can be fused with the models of a system."""
-    path = language_model.path
-    if language_model.model.reads_source:
+    if not config.translates:
         raise ConfigError(
-            f"language_model: {path} is a model that reads a source; give a language model, or add "
-            "it to the models of an ensemble"
-        )
-    if not first.model.reads_source:
-        raise ConfigError(
-            f"language_model: {first.path} is a language model itself; give both as models of an "
-            "ensemble"
-        )
-    if language_model.vocabularies.target.fingerprint != first.vocabularies.target.fingerprint:
-        raise SavedError(
-            f"{path}: its vocabulary is not the target vocabulary of {first.path}; train a "
-            f"language model with vocabulary: {{of: {first.path}}}"
+            f"{path}: a masked language model, whose decoder was never trained; start a "
+            f"translation model from it by {start_from(path)}"
         )

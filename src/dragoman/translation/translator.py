@@ -30,12 +30,12 @@ from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
+from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engine import Engine, MayBeAway, TorchEngine
 from dragoman.translation.opening import (
     OpenSystem,
-    build_scorer,
     changed_search,
     languages_of,
     open_legs,

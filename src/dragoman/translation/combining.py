@@ -1,0 +1,114 @@
+"""Several models as one scorer: what they must have in common, and how they are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.models.interface import TranslationModel
+from dragoman.saved.directions import check_same_languages
+from dragoman.saved.model import SavedModel
+from dragoman.search import Ensemble, EnsembleKind, FusedScorer, ModelScorer, Scorer
+from dragoman.text.inline_tags import InlineTags
+
+
+def build_scorer(
+    models: Sequence[TranslationModel],
+    weights: Sequence[float] | None = None,
+    kind: EnsembleKind = "linear",
+) -> Scorer:
+    """One scorer of all models; several form an ensemble.
+
+    Raises:
+        ConfigError: no model, a mix of models with and without a source, or invalid weights.
+    """
+    if not models:
+        raise ConfigError("a translator needs at least one model")
+    if len({model.reads_source for model in models}) > 1:
+        raise ConfigError("a language model and a model with a source cannot form an ensemble")
+    scorers = [ModelScorer(model) for model in models]
+    return scorers[0] if len(scorers) == 1 else Ensemble(scorers, weights, kind)
+
+
+def check_together(models: Sequence[SavedModel]) -> None:
+    """Check that models can form an ensemble; a single one always can.
+
+    Raises:
+        SavedError: their vocabularies differ, or they have no languages in common.
+        ConfigError: one reads another context than the first.
+    """
+    first, *others = models
+    for other in others:
+        check_same_vocabularies(first, other)
+        check_same_languages(first, other)
+        if other.config.context != first.config.context:
+            raise ConfigError(
+                f"{other.path}: it does not read the context that {first.path} reads; models of "
+                "an ensemble must be trained with the same data.context"
+            )
+
+
+def check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
+    """Check that two models of an ensemble read and write the same pieces.
+
+    Raises:
+        SavedError: they do not.
+    """
+    for side, one, another in zip(
+        ("source", "target"), first.vocabularies, other.vocabularies, strict=True
+    ):
+        if one.fingerprint != another.fingerprint:
+            raise SavedError(
+                f"{other.path}: its {side} vocabulary is not that of {first.path}; models of an "
+                "ensemble must be trained with the same vocabulary"
+            )
+
+
+def common_inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
+    """Inline tags that all models of an ensemble know; None if one knows none."""
+    known = [saved.config.inline_tags for saved in models]
+    if None in known:
+        return None
+    found = [one for one in known if one is not None]
+    return InlineTags(
+        pairs=min(one.pairs for one in found), points=min(one.points for one in found)
+    )
+
+
+def fused_with(
+    scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel
+) -> Scorer:
+    """``scorer`` with the opinion of a language model, which must fit even if it has no weight.
+
+    Args:
+        scorer: of the models that translate.
+        language_model: what is asked, too.
+        weight: of its scores; 0 leaves ``scorer`` as it is.
+        first: one of the models that translate.
+
+    Raises:
+        SavedError: the vocabularies differ.
+        ConfigError: it is no language model, or the others are language models themselves.
+    """
+    _check_fits(language_model, first)
+    return FusedScorer(scorer, ModelScorer(language_model.model), weight) if weight else scorer
+
+
+def _check_fits(language_model: SavedModel, first: SavedModel) -> None:
+    """Check that a language model can be fused with the models of a system."""
+    path = language_model.path
+    if language_model.model.reads_source:
+        raise ConfigError(
+            f"language_model: {path} is a model that reads a source; give a language model, or add "
+            "it to the models of an ensemble"
+        )
+    if not first.model.reads_source:
+        raise ConfigError(
+            f"language_model: {first.path} is a language model itself; give both as models of an "
+            "ensemble"
+        )
+    if language_model.vocabularies.target.fingerprint != first.vocabularies.target.fingerprint:
+        raise SavedError(
+            f"{path}: its vocabulary is not the target vocabulary of {first.path}; train a "
+            f"language model with vocabulary: {{of: {first.path}}}"
+        )
