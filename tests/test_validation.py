@@ -11,7 +11,7 @@ from listed_pieces import listed
 from worlds import ALONE, together
 
 from dragoman import validation
-from dragoman.core.errors import DataError, WorkerError
+from dragoman.core.errors import ConfigError, DataError, WorkerError
 from dragoman.evaluation import metrics
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import RecurrentLMConfig, TransformerConfig
@@ -57,6 +57,17 @@ def model(vocabularies: Vocabularies) -> TranslationModel:
 def make(part: CorpusPart, vocabularies: Vocabularies, world: World, **values: Any) -> Validation:
     evaluation = EvaluationConfig.model_validate({"metrics": ["bleu", "chrf"], **values})
     return Validation(part, vocabularies, SearchConfig(beam=2), evaluation, world)
+
+
+def test_references_that_a_metric_cannot_read_are_refused_before_training(
+    part: CorpusPart, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataError, match="bracketing_f1: a reference is no tree"):
+        make(part, vocabularies, ALONE, metrics=["bleu", "bracketing_f1"])
+    monkeypatch.setenv("SACREBLEU_SEED", "many")
+    make(part, vocabularies, ALONE)  # nothing is drawn
+    with pytest.raises(ConfigError, match="SACREBLEU_SEED"):
+        make(part, vocabularies, ALONE, confidence_samples=10)
 
 
 @pytest.mark.parametrize("size", [2, 3, SENTENCES + 2])

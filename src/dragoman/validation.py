@@ -30,6 +30,7 @@ from dragoman.evaluation.metrics import (
     perplexity,
     score_corpus,
 )
+from dragoman.evaluation.reference_check import check_references
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
@@ -73,7 +74,8 @@ class Validation:
         inline_tags: what the models learn of inline tags, if anything.
 
     Raises:
-        DataError: no pair has all its sides filled.
+        DataError: no pair has all its sides filled, or a metric cannot compare anything with the
+            references.
         MissingExtraError: a package that a metric needs is not installed.
     """
 
@@ -112,6 +114,8 @@ class Validation:
         if self.sources is not None:
             owed = [own_source(one, part) for one in examples]
             self._source_side = source_side(owed, evaluation, self._languages)
+            # Now rather than after the first part of training.
+            check_references([self._scored_references], evaluation, self._source_side)
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training that a model of this kind can read all lines; cheap.

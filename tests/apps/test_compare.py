@@ -17,11 +17,13 @@ from dragoman.apps.compare.common_text import read_common_test
 from dragoman.apps.compare.comparison import Contest
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
-from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.core.errors import ConfigError, DataError, InterruptedRunError
 from dragoman.evaluation.metrics import perplexity
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
 from dragoman.saved.model import MODEL_DIRECTORY
+from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.transforms.sources import CopyConfig, SourceByModelConfig
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
@@ -409,6 +411,34 @@ class TestTestSets:
         assert test.targets["a"] == ["(S (NP XX )NP (VP XX )VP XX )S"]
         assert test.references == ["(S (NP NN )NP (VP VBP )VP . )S"]
 
+    def test_what_cannot_be_measured_is_refused(self, recipes: list[Path]) -> None:
+        """Rather than after all trainings, when speeds are measured."""
+        first = read_experiment(recipes[0])
+        pairs = first.data.train[0]
+        copies = CorpusPart(
+            path=pairs.path, target="de", task="copying", transforms=(CopyConfig(),)
+        )
+        made = CorpusPart(path=pairs.path, target="de", transforms=(SourceByModelConfig(),))
+        for part, message in (
+            (copies, r"it learns from several tasks \(translation, copying\)"),
+            (made, "it makes sources by back_translation while it learns"),
+        ):
+            data = first.data.model_copy(update={"train": (pairs, part)})
+            config = first.model_copy(update={"data": data})
+            with pytest.raises(ConfigError, match=f"b: {message}, and compare cannot measure"):
+                read_common_test({"a": first, "b": config}, None)
+
+    def test_what_cannot_be_scored_is_refused_before_training(
+        self, recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trees = read_experiment(recipes[0], ["evaluation.metrics=[bracketing_f1]"])
+        with pytest.raises(DataError, match="a reference is no tree"):
+            Contest.begin({"a": trees}, tmp_path, Budget())
+        monkeypatch.setenv("SACREBLEU_SEED", "many")
+        with pytest.raises(ConfigError, match="SACREBLEU_SEED='many': expected a whole number"):
+            Contest.begin({"a": read_experiment(recipes[0])}, tmp_path, Budget())
+        assert not list(tmp_path.iterdir())
+
     def test_members_of_an_ensemble_read_the_same(
         self, recipes: list[Path], text: Path, tmp_path: Path
     ) -> None:
@@ -435,7 +465,7 @@ class TestMistakes:
         line = one_error(dragoman("compare", recipes[0], other, "--output", output), 2)
         assert "other: its news differs from the first recipe's" in line
         line = one_error(dragoman("compare", recipes[0], "--test-set", "x", "--output", output), 2)
-        assert "--test-set x: not among the test sets of the recipe (news)" in line
+        assert "--test-set x: not among the test and dev sets of the recipe (news, dev)" in line
 
     @pytest.mark.parametrize(
         ("ensemble", "problem"),

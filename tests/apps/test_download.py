@@ -73,6 +73,14 @@ def test_what_had_all_arrived_is_not_fetched_again(
     assert len(served.asked) == (0 if known else 1)
 
 
+def test_what_is_left_of_a_longer_file_is_not_gone_on_with(served: Web, tmp_path: Path) -> None:
+    """Nobody would know which file to remove."""
+    (tmp_path / "x.part").write_bytes(b"?" * (len(CONTENT) + 1))
+    assert fetch(served, tmp_path / "x", size=None, sha256="", limit=10**6) == len(CONTENT)
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert served.asked == [("x", f"bytes={len(CONTENT) + 1}-"), ("x", None)]
+
+
 def test_a_server_without_ranges_gives_all_of_it_once_more(served: Web, tmp_path: Path) -> None:
     served.knows_ranges = False
     served.cuts["x"] = [1000]

@@ -19,10 +19,12 @@ from dragoman import load
 from dragoman.apps.tuning import DevText, Tuning, grid, read_grid, text_of_files, text_of_run
 from dragoman.apps.tuning.grid import KEYS, combinations
 from dragoman.apps.tuning.trial_table import edges, table
-from dragoman.core.errors import ConfigError
+from dragoman.core.errors import ConfigError, DataError, DragomanError
 from dragoman.evaluation.metrics import EvaluationConfig, MetricName, score_corpus
+from dragoman.models.families.bytenet import ByteNetConfig
 from dragoman.saved.model import load_for_search
 from dragoman.saved.system import TranslationSystem, read_system
+from dragoman.text.context import ContextConfig
 from dragoman.translation.translator import Translator
 
 SOURCE = ["a b c d e", "e d c", "b a", "c c a", "d e a b"]
@@ -206,6 +208,65 @@ def test_what_cannot_be_tried_is_told_before_anything_is_translated(
         tuning(folder, *tries, lm=lm)
 
 
+@pytest.mark.parametrize(
+    ("tries", "search", "error", "message"),
+    [
+        ("search.coverage_penalty=0,0.5", {}, ConfigError, "ByteNet has no attention over the"),
+        (
+            "search.max_source_pieces=9,5",
+            {},
+            DataError,
+            "line 1: 6 pieces are more than search.max",
+        ),
+        (
+            "search.maximum_length=null,3",
+            {"maximum_length": 2},
+            ConfigError,
+            "maximum_length=null: this would leave the present 2 as it is; name a value",
+        ),
+    ],
+)
+def test_what_the_models_cannot_do_is_told_before_any_trial(
+    tries: str,
+    search: dict[str, Any],
+    error: type[DragomanError],
+    message: str,
+    folder: Path,
+    tmp_path: Path,
+) -> None:
+    bytenet = ByteNetConfig(d_model=8, encoder_layers=1, decoder_layers=1)
+    model = save_tiny_model(tmp_path / "model", config=bytenet, **search)
+    system = TranslationSystem(models=(model,), device="cpu")
+    text = text_of_files(system, folder / "dev.en", folder / "dev.de")
+    with pytest.raises(error, match=message):
+        Tuning(system, read_grid([tries], has_language_model=False), text, CHRF)
+
+
+def test_no_value_is_a_value_where_the_model_has_none(folder: Path) -> None:
+    found = tuning(folder, "search.maximum_length=null,3")
+    assert found.settings == [{"search.maximum_length": None}, {"search.maximum_length": 3}]
+
+
+def test_a_weight_may_be_quoted(folder: Path) -> None:
+    trials = tuning(folder, "language_model.weight='1'", lm=0.0).carry_out().trials
+    assert trials[1].translations == references_of(folder)
+
+
+def test_lines_of_two_files_have_the_context_that_translate_gives_them(tmp_path: Path) -> None:
+    """Documents end at empty lines, and a pair without reference is in its document, too."""
+    source = ["<2de> a b", "<2de> e", "", "<2de> c d", "<2de> e a"]
+    for name, lines in (("en", source), ("de", ["a b", "", "", "c d", "e a"])):
+        (tmp_path / f"dev.{name}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    model = save_tiny_model(tmp_path / "model", tags=("<2de>",), context=ContextConfig())
+    system = TranslationSystem(models=(model,), device="cpu")
+    text = text_of_files(system, tmp_path / "dev.en", tmp_path / "dev.de")
+    assert text.sources == ["<2de> <sep> a b", "<2de> <sep> c d", "<2de> c d <sep> e a"]
+    assert text.own_sources == text.references == ["a b", "c d", "e a"]
+    with load(model, device="cpu") as translator:
+        every = translator.in_context(source)
+    assert text.sources == [every[line] for line in (0, 3, 4)]
+
+
 def test_too_many_settings(folder: Path) -> None:
     beams = ",".join(map(str, range(1, 102)))
     with pytest.raises(ConfigError, match=r"these are 202 combinations, .* at most 200"):
@@ -300,6 +361,12 @@ class TestCommand:
         for metric, what in (("wrong_language", "does not know it"), ("terms", "glossary")):
             outcome = dragoman("tune", folder / "model", *files, "--metric", metric)
             assert what in one_error(outcome, 2)
+        outcome = dragoman("tune", folder / "model", *files, "--metric", "bracketing_f1")
+        assert "bracketing_f1: a reference is no tree" in one_error(outcome, 3)
+        with monkeypatch.context() as patch:
+            patch.setenv("SACREBLEU_SEED", "many")
+            outcome = dragoman("tune", folder / "model", *files)
+            assert "SACREBLEU_SEED='many': expected a whole number" in one_error(outcome, 2)
         options = ("--metric", "chrf", "--tokenize", "char")
         outcome = dragoman("tune", folder / "model", *files, *options)
         assert "--tokenize is read by --metric bleu" in one_error(outcome, 2)
@@ -456,6 +523,30 @@ def test_trees_are_scored_with_the_tags_of_their_file(folder: Path, tmp_path: Pa
     other = replace(lines, scored=SOURCE)
     for trial in Tuning(system, grid, other, CHRF).carry_out().trials:
         assert [trial.score] == score_corpus(trial.translations, [SOURCE], CHRF)
+
+
+def test_a_dev_set_without_sources_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "dev.de").write_text("a b\n", encoding="utf-8")
+    save_tiny_model(tmp_path / "run" / "model")
+    values = experiment()
+    ways = [("en", "de"), ("de", "en")]
+    pairs, made = str(tmp_path / "pairs.tsv"), {"kind": "back_translation"}
+    tag: dict[str, Any] = {"kind": "tag"}
+    directions = [{"source_language": one, "target_language": other} for one, other in ways]
+    values["data"]["train"] = [
+        {"path": pairs, "source": one, "target": other, "transforms": [tag], **direction}
+        for (one, other), direction in zip(ways, directions, strict=True)
+    ]
+    values["data"]["dev"] = {
+        "target": str(tmp_path / "dev.de"),
+        "transforms": [made, tag],
+        **directions[0],
+    }
+    del values["data"]["test"]
+    values["training"]["best_metric"] = "round_trip"
+    write_experiment(tmp_path, values).rename(tmp_path / "run" / "config.yaml")
+    with pytest.raises(ConfigError, match="its dev set dev has no sources to translate; name"):
+        text_of_run(TranslationSystem(models=(tmp_path / "run",)))
 
 
 def test_prefix_and_tags_are_the_systems(folder: Path, tmp_path: Path) -> None:

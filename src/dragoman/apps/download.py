@@ -47,6 +47,10 @@ class _CutError(Exception):
     """A connection ended before the end of the file."""
 
 
+class _OtherFileError(Exception):
+    """The file has no byte where the unfinished download ends: that is of another one."""
+
+
 def download(
     url: str,
     target: Path,
@@ -118,6 +122,8 @@ def _complete(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) 
         try:
             _append(origin, stream, advance, limit)
             return
+        except _OtherFileError:
+            _empty(stream, advance)
         except _CutError as error:
             failures = 0 if stream.tell() > before else failures + 1
             if failures == _ATTEMPTS:
@@ -127,19 +133,25 @@ def _complete(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) 
             time.sleep(_PAUSE)
 
 
+def _empty(stream: IO[bytes], advance: Advance) -> None:
+    """Begin again with nothing."""
+    advance(-stream.tell())
+    stream.truncate(0)
+    stream.seek(0)
+
+
 def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) -> None:
     """Append what one connection delivers.
 
     Raises:
         _CutError: there is more to come.
+        _OtherFileError: what there is so far is of another file.
     """
     with _opened(origin, stream.tell()) as response:
         if response is None:  # the server reports the end
             return
         if response.status != http.HTTPStatus.PARTIAL_CONTENT and stream.tell():
-            advance(-stream.tell())
-            stream.truncate(0)  # the server cannot resume, and sends all of it
-            stream.seek(0)
+            _empty(stream, advance)  # the server cannot resume, and sends all of it
         length = response.headers.get("Content-Length", "")
         expected = stream.tell() + int(length) if length.isdecimal() else None
         if (expected or 0) > limit:
@@ -175,7 +187,9 @@ def _opened(origin: _Origin, start: int) -> Iterator[http.client.HTTPResponse | 
         response = urllib.request.build_opener(*more).open(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and _ends_at(error, start):
+        if start and error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if not _ends_at(error, start):
+                raise _OtherFileError from error
             yield None
             return
         raise DownloadError(f"{url}: {_refusal(error, origin)}") from error
@@ -227,8 +241,6 @@ def _refusal(error: urllib.error.HTTPError, origin: _Origin) -> str:
     said = f"the server answers {error.code} {error.reason}"
     if error.code in {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE}:
         return f"{said}; the file is no longer there: get it elsewhere and {origin.otherwise}"
-    if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        return f"{said}; the partial download is of another file: remove it and repeat the command"
     return f"{said}; try again later; {_KEPT}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.apps.init.look import look_at
+from dragoman.apps.init.look import Facts, look_at
 from dragoman.apps.init.measure import EncodedSample, encode, measure_speed
 from dragoman.apps.init.sizes import SIZES
 from dragoman.core.errors import DataError
@@ -36,6 +36,33 @@ def test_bytes_spell_what_the_text_lacks_of_the_held_out_sets(
     found = encoded.vocabularies[side].encode(held_out[side])
     assert encoded.vocabularies[side].decode(found) == held_out[side]
     assert not encode(facts, sample).config.byte_fallback
+
+
+@pytest.mark.parametrize(
+    ("lines", "size"),
+    [
+        ([f"{number}" for number in range(100)], 400),
+        ([f"{a}{b} {c}" for a in "abcd" for b in "efghi" for c in "jklm"], 300),
+    ],
+)
+def test_a_text_of_few_short_words_gets_a_small_vocabulary(
+    lines: list[str], size: int, tmp_path: Path
+) -> None:
+    assert encode(*_looked_at(lines, tmp_path)).config.size == size
+
+
+def test_a_text_of_next_to_nothing_is_told_in_words_of_the_text(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"too few different words and characters .* give more text"
+    ):
+        encode(*_looked_at(["a", "aa", "aaa", "b"], tmp_path))
+
+
+def _looked_at(lines: list[str], folder: Path) -> tuple[Facts, list[Pair]]:
+    text = "".join(f"{line}\t{line[::-1]}!\n" for line in lines)
+    (folder / "text.tsv").write_text(f"en\tde\n{text}")
+    part = CorpusPart(path=str(folder / "text.tsv"), source="en", target="de")
+    return look_at(part, ("en", "de"), [[], []])
 
 
 def test_lines_that_are_all_too_long_are_told() -> None:

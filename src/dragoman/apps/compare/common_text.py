@@ -47,8 +47,10 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
     name = name or next(iter({**first.data.test, **first.data.dev_sets}))
     part = _part(first, name)
     if part is None:
-        known = ", ".join(first.data.test) or "none"
-        raise ConfigError(f"--test-set {name}: not among the test sets of the recipe ({known})")
+        known = ", ".join({**first.data.test, **first.data.dev_sets})
+        raise ConfigError(
+            f"--test-set {name}: not among the test and dev sets of the recipe ({known})"
+        )
     for recipe, config in configs.items():
         if not config.model.reads_source:
             raise ConfigError(f"{recipe}: a language model has no translations to compare")
@@ -56,6 +58,7 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
             raise ConfigError(
                 f"{recipe}: a classifier has no translations to compare; 'dragoman train' scores it"
             )
+        _check_measurable(recipe, config)
     if not first.evaluation.metrics:
         raise ConfigError("evaluation.metrics: empty; name at least one metric to compare by")
     for recipe, config in configs.items():
@@ -71,6 +74,25 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
         if _training_text(config) != _training_text(first):
             log.warning("%s is trained on other text than the first recipe", recipe)
     return _read(configs, name)
+
+
+def _check_measurable(recipe: str, config: ExperimentConfig) -> None:
+    """Refuse training whose speed and operations are not those of one stream of pairs.
+
+    Raises:
+        ConfigError: there are several tasks, or the model makes sources while it is trained.
+    """
+    tasks = config.tasks()
+    if len(tasks) > 1:
+        why = f"it learns from several tasks ({', '.join(tasks)})"
+    elif any(part.back_translation for part in config.data.train):
+        why = "it makes sources by back_translation while it learns"
+    else:
+        return
+    raise ConfigError(
+        f"{recipe}: {why}, and compare cannot measure what such a training costs; use 'dragoman "
+        "train', and 'dragoman evaluate --baseline' for the translations"
+    )
 
 
 def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:

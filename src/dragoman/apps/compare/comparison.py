@@ -22,7 +22,14 @@ from dragoman.apps.progress import counting, tell
 from dragoman.apps.runs import prepare_run, train_run
 from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.core.files import atomic_write
-from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
+from dragoman.evaluation.metrics import (
+    EvaluationConfig,
+    Score,
+    SourceSide,
+    perplexity,
+    score_corpus,
+)
+from dragoman.evaluation.reference_check import check_references
 from dragoman.evaluation.significance import SignificanceConfig, SignificanceTest, compare_systems
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import claim
@@ -114,6 +121,8 @@ class Contest:
 
         Raises:
             ConfigError: the recipes cannot be compared, or another comparison was begun here.
+            DataError: a metric cannot compare anything with the references.
+            MissingExtraError: a package that a metric needs is not installed.
         """
         test = read_common_test(configs, test_set)
         tell(f"{len(test.references):,} sentences of {test.name} to be translated by all")
@@ -121,6 +130,9 @@ class Contest:
             _check_members(members, configs, test)
         if "RANK" in os.environ:
             raise ConfigError("compare trains in one process; start it without torchrun")
+        evaluation = _evaluation(next(iter(configs.values())), test)
+        # Now rather than after all trainings.
+        check_references([test.references], evaluation, _source(test, evaluation))
         planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
         systems = {one.name: [one] for one in planned.values()}
         systems |= {"+".join(names): [planned[name] for name in names] for names in ensembles}
@@ -194,9 +206,7 @@ def _compare(
     # The members of an ensemble read the same.
     sources = {name: test.sources[members[0].name] for name, members in systems.items()}
     found = {name: _translate(name, members, output, test) for name, members in systems.items()}
-    config = next(iter(runs.values()))[0].config
-    part = {**config.dev_sets(), **config.test_sets()}[test.name]
-    evaluation = config.evaluation_of(part)
+    evaluation = _evaluation(next(iter(runs.values()))[0].config, test)
     judged = _judge({name: one.hypotheses for name, one in found.items()}, test, evaluation)
     precisions = [precision_of(one.config) for members in runs.values() for one in members]
     tell("measuring the machine, and in turns the speed of training and translation")
@@ -212,6 +222,17 @@ def _compare(
         for name, group in systems.items()
     ]
     return Comparison(str(budget), test.name, len(test.references), machine, rows)
+
+
+def _evaluation(config: ExperimentConfig, test: CommonTest) -> EvaluationConfig:
+    """How translations of the test set are scored: as the recipe says, with intervals."""
+    part = {**config.dev_sets(), **config.test_sets()}[test.name]
+    return config.evaluation_of(part).model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
+
+
+def _source(test: CommonTest, evaluation: EvaluationConfig) -> SourceSide:
+    """What the translations are of."""
+    return source_side(test.own_sources, evaluation, test.languages)
 
 
 class _Translated(NamedTuple):
@@ -247,7 +268,6 @@ def _judge(
     hypotheses: Mapping[str, list[str]], test: CommonTest, evaluation: EvaluationConfig
 ) -> dict[str, _Judged]:
     """Scores with intervals, and differences from the first system, which itself has none."""
-    with_intervals = evaluation.model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
     # Has fewer false positives than the bootstrap, see docs/evaluation.md.
     significance = SignificanceConfig(test="randomization")
     tell(
@@ -255,10 +275,10 @@ def _judge(
         "difference by paired approximate randomisation"
     )
     first, references, judged = next(iter(hypotheses)), [test.references], {}
-    source = source_side(test.own_sources, evaluation, test.languages)
+    source = _source(test, evaluation)
     with counting("scoring", "systems", len(hypotheses)) as count:
         for number, (name, lines) in enumerate(hypotheses.items(), 1):
-            scores = score_corpus(lines, references, with_intervals, source)
+            scores = score_corpus(lines, references, evaluation, source)
             differences = (
                 compare_systems(
                     hypotheses[first],

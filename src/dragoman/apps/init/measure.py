@@ -47,11 +47,11 @@ def encode(facts: Facts, sample: Sequence[Pair], held_out: Sequence[Pair] = ()) 
         held_out: pairs of the dev and test sets; bytes spell what the text lacks of them.
 
     Raises:
-        ConfigError: the text allows none.
+        DataError: the text allows none.
     """
     encoded = _encoded(plan_vocabulary(facts), sample)
     if not encoded.config.byte_fallback and _is_lacking(encoded.vocabularies, held_out):
-        with suppress(ConfigError):  # the text is too small for bytes
+        with suppress(DataError):  # the text is too small for bytes
             return _encoded(plan_vocabulary(facts, is_lacking=True), sample)
     return encoded
 
@@ -71,7 +71,7 @@ def _encoded(wanted: VocabularyConfig, sample: Sequence[Pair]) -> EncodedSample:
         try:
             vocabularies = train_vocabularies(sample, config, seed=1)
         except ConfigError as error:
-            problem = problem or error
+            problem = error
             continue
         return EncodedSample(
             config,
@@ -79,8 +79,10 @@ def _encoded(wanted: VocabularyConfig, sample: Sequence[Pair]) -> EncodedSample:
             vocabularies.source.encode_batch([pair.source for pair in sample]),
             vocabularies.target.encode_batch([pair.target for pair in sample]),
         )
-    assert problem is not None
-    raise problem
+    raise DataError(
+        "the text has too few different words and characters for a vocabulary; give more text, or "
+        "look whether it repeats one line"
+    ) from problem
 
 
 def lengths(

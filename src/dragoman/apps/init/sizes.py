@@ -41,6 +41,7 @@ SIZES = (
 """Smallest first; the last one is the paper's base model."""
 
 _SIZE_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000)
+_SMALLEST = (400, 300)  # bytes included; for short texts that repeat few words
 # A line through recipes that work: 2,000 pieces for 0.2 million characters (Home Assistant,
 # en-ko), 8,000 for 1.8 million (Multi30k).  It reaches the 32,000 of large corpora at 20 million.
 _PIECES, _CHARACTERS, _GROWTH = 8000, 1.8e6, 0.6
@@ -86,7 +87,8 @@ def smaller_vocabularies(config: VocabularyConfig) -> list[VocabularyConfig]:
     """``config``, and what to try if the text is too small for it."""
     sizes = [step for step in reversed(_SIZE_STEPS) if step <= config.size]
     # Few pieces may not cover all characters: the rare ones are then spelt in bytes.
-    last = [{"size": step, "byte_fallback": True, "character_coverage": 0.98} for step in sizes]
+    in_bytes = {"byte_fallback": True, "character_coverage": 0.98}
+    last = [{"size": step, **in_bytes} for step in (*sizes, *_SMALLEST)]
     changes = [{"size": step} for step in sizes] + last
     return [config.model_copy(update=change) for change in changes]
 

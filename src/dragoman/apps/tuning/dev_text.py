@@ -12,10 +12,19 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import target_languages
-from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    SavedConfig,
+    home_of,
+    model_directory,
+    read_config,
+)
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import evaluation_examples, own_source
+from dragoman.text.context import ContextConfig
+from dragoman.text.corpus import evaluation_examples, own_source, read_pairs
 from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.preparation import texts_in_context
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,8 @@ def text_of_files(
 ) -> DevText:
     """Two files, line by line; pairs with an empty side are left out.
 
+    Sources have the context that the models read.
+
     Args:
         system: what translates.
         source: lines.
@@ -69,9 +80,25 @@ def text_of_files(
     if not examples:
         raise DataError(f"{source}, {reference}: no pair with both sides filled")
     sources, references = [one.source for one in examples], [one.target for one in examples]
+    own = sources
+    if (context := _saved_config(system).context) is not None:
+        given = _in_context(part, context, system.models[0])
+        sources = [given[one.line] for one in examples]
+        own = [context.alone(source) for source in sources]
     languages = _languages(system)
     language = _target_language(system)
-    return DevText(part.name, sources, references, references, sources, languages, language)
+    return DevText(part.name, sources, references, references, own, languages, language)
+
+
+def _in_context(part: CorpusPart, context: ContextConfig, model: Path) -> dict[int, str]:
+    """The sources of two files, each with its context, by their lines.
+
+    Pairs that are left out belong to it: documents end at empty lines.
+    """
+    pairs = list(read_pairs(part))
+    vocabulary = Vocabularies.load(home_of(model_directory(model))).source
+    texts = texts_in_context([pair.source for pair in pairs], context, vocabulary)
+    return {pair.line: text for pair, text in zip(pairs, texts, strict=True)}
 
 
 def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText:
@@ -85,7 +112,8 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
 
     Raises:
         ConfigError: the model is from no run, or the run has several dev sets that fit, or none, or
-            one whose sources are in the language that the system translates through.
+            one without sources, or whose sources are in the language that the system translates
+            through.
         DataError: the text is missing or has changed.
     """
     model = system.models[0]
@@ -109,6 +137,11 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
             f"{model}: its dev sets are {', '.join(sets)}; choose one of them with --dev-set"
         )
     (name,) = fitting
+    if sets[name].back_translation is not None:
+        raise ConfigError(
+            f"{model}: its dev set {name} has no sources to translate; name a SOURCE and a "
+            "REFERENCE file"
+        )
     if system.pivot is not None and sets[name].direction.source_language == system.pivot.language:
         raise ConfigError(
             f"{model}: its dev set {name} is in the pivot language {system.pivot.language}; name a "
@@ -129,7 +162,7 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
 
 def _languages(system: TranslationSystem) -> tuple[str, str]:
     """What a system translates from and into, as it says itself or else as its model does."""
-    config = read_config(home_of(model_directory(system.models[0])) / CONFIG_FILE)
+    config = _saved_config(system)
     source = system.source_language or config.source_language
     return source, _target_language(system) or config.target_language
 
@@ -138,9 +171,13 @@ def _target_language(system: TranslationSystem) -> str | None:
     """The language that a system translates into, if that is one."""
     if system.target_language is not None:
         return system.target_language
-    config = read_config(home_of(model_directory(system.models[0])) / CONFIG_FILE)
-    first, *others = target_languages(config)
+    first, *others = target_languages(_saved_config(system))
     return None if others else first
+
+
+def _saved_config(system: TranslationSystem) -> SavedConfig:
+    """The configuration of the first model."""
+    return read_config(home_of(model_directory(system.models[0])) / CONFIG_FILE)
 
 
 def _run_of(model: Path) -> ExperimentConfig | None:

@@ -22,10 +22,10 @@ from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     Score,
-    build_metric,
     is_better,
     score_corpus,
 )
+from dragoman.evaluation.reference_check import check_references
 from dragoman.evaluation.significance import SignificanceTest, compare_systems
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import FusedScorer, Scorer
@@ -97,6 +97,8 @@ class Tuning:
 
     Raises:
         ConfigError: a value is out of range, or does not fit the models or other settings.
+        DataError: the longest line is too long for the models, or the metric cannot compare
+            anything with the references.
         SavedError: a model is missing or damaged.
         MissingExtraError: a package that the metric needs is not installed.
     """
@@ -108,7 +110,8 @@ class Tuning:
         metric = evaluation.metrics[0]
         self._evaluation = evaluation.model_copy(update={"metrics": (metric,)})
         self._source = source_side(text.own_sources, evaluation, text.languages)
-        build_metric(metric, self._evaluation, self._source)  # now rather than after the trials
+        # Now rather than after the first trial.
+        check_references([text.scored], self._evaluation, self._source)
         with self._translator(self._own_weight) as translator:
             if not translator.reads_source:
                 raise ConfigError(
@@ -127,9 +130,25 @@ class Tuning:
             }
             self.settings = combinations(grid, present)
             """Values of each trial."""
-            for values in self.settings:  # an error after hours would cost the trials before it
-                system_with(system, values)
-                changed_search(search, search_of(values), "--try: search")
+            self._check(translator, present)
+
+    def _check(self, translator: Translator, present: Values) -> None:
+        """Try each setting on the longest line: an error after hours would cost earlier trials.
+
+        What the models and the engine cannot do is known only when they translate.
+        """
+        for values in self.settings:
+            system_with(self._system, values)
+            changed_search(translator.search, search_of(values), "--try: search")
+            for key, value in values.items():
+                if value is None and present[key] is not None:
+                    raise ConfigError(
+                        f"--try {key}=null: this would leave the present {present[key]} as it is; "
+                        "name a value"
+                    )
+        number, longest = max(enumerate(self._text.sources), key=lambda one: len(one[1]))
+        for values in self.settings:
+            translator.translate([longest], numbers=[number], **search_of(values))
 
     @property
     def lines(self) -> int:
@@ -148,7 +167,8 @@ class Tuning:
         found: dict[int, Trial] = {}
         by_weight: dict[float, list[int]] = {}
         for number, values in enumerate(self.settings):
-            by_weight.setdefault(values.get(LM_WEIGHT, self._own_weight), []).append(number)
+            weight = float(values.get(LM_WEIGHT, self._own_weight))  # it may be given as a text
+            by_weight.setdefault(weight, []).append(number)
         for weight, numbers in by_weight.items():
             with self._translator(weight) as translator:
                 for number in numbers:
