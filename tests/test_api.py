@@ -128,6 +128,21 @@ def test_what_cannot_be_scored_is_told(
         dragoman.evaluate(*arguments)
 
 
+@pytest.mark.parametrize("languages", ["en-de", "en", ("en",), ("en", "de", "fr"), ("en", 3), 3])
+def test_languages_are_two(tmp_path: Path, languages: Any) -> None:
+    glossary = tmp_path / "terms.tsv"
+    glossary.write_text("en\tde\ncat\tKatze\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"languages: expected .* such as \('en', 'de'\), found"):
+        dragoman.evaluate(
+            ["Katze"],
+            ["Katze"],
+            "terms",
+            sources=["cat"],
+            glossary=str(glossary),
+            languages=languages,
+        )
+
+
 def test_an_option_that_does_not_exist_is_told() -> None:
     with pytest.raises(ConfigError, match="unknown key 'lowercas'; did you mean 'lowercase'"):
         dragoman.evaluate(HYPOTHESES, REFERENCES, lowercas=True)

@@ -164,6 +164,25 @@ def test_the_manual_of_python_does_what_it_says(
         assert f"dragoman.{name}(" in "".join(blocks(ROOT / "docs" / "python.md", "python"))
 
 
+def test_the_examples_of_evaluation_print_what_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Apart from the figures, which are of other texts."""
+    page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    lines = ["the cat sat here", "a house"]
+    texts = ("hypotheses", "references", "opennmt", "online_a", "promt")
+    shown = 0
+    for (language, code), (other, block) in pairwise(FENCE.findall(page)):
+        if (language, other) != ("python", ""):
+            continue
+        exec(compile(code, "evaluation.md", "exec"), dict.fromkeys(texts, lines))
+        printed = capsys.readouterr().out
+        first, found = ([one.split()[:2] for one in text.splitlines()] for text in (block, printed))
+        assert found == first
+        shown += 1
+    assert shown == 2
+
+
 @every_page
 def test_no_run_lies_where_a_table_keeps_its_own(page: Path) -> None:
     """`make results-TOPIC` makes a folder of runs, and a run beside them is not one of them."""

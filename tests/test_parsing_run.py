@@ -9,6 +9,7 @@ import pytest
 from command_line import call
 from worlds import ALONE
 
+from dragoman.apps.runs import conclude_run
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.constituency import read_tree
 from dragoman.core.errors import ConfigError
@@ -59,7 +60,10 @@ def recipe(tmp_path: Path) -> Path:
 
 
 def test_a_parser_is_trained_scored_and_used(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     # Wrong only in the full stop, which is no word by the tags of the file.
     parsed = ["(S (NP XX XX )NP (VP XX XX )VP )S"] * 3
@@ -72,6 +76,11 @@ def test_a_parser_is_trained_scored_and_used(
     report = read_scores(run)["dev"]
     assert report["malformed_trees"]["value"] == 0
     assert report["bracketing_f1"]["value"] == 100
+    monkeypatch.setattr("dragoman.apps.reports.run_report.write_report", lambda *_: None)
+    conclude_run(experiment)
+    assert f"Use it: dragoman parse {run} < input.txt" in capsys.readouterr().out
+    card = (run / "model" / "README.md").read_text(encoding="utf-8")
+    assert "dragoman parse MODEL < input.txt" in card
     found = call("parse", run, stdin=b"the dog barks .\n")
     assert read_tree(found.out).words == ["the", "dog", "barks", "."]
     assert set(read_tree(found.out).tags) == {"XX"}

@@ -163,9 +163,10 @@ def evaluate(
         ConfigError: a metric or an option does not exist, or the language is unknown.
         MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
             not installed.
-        UsageError: a line is not a string, or ``metrics`` is no list of names.
+        UsageError: a line is not a string, ``metrics`` is no list of names, or ``languages`` are
+            not two.
     """
-    from dragoman.core.arguments import check_lines, check_list
+    from dragoman.core.arguments import check_languages, check_lines, check_list
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
     from dragoman.text.term_rate import counters
@@ -173,6 +174,7 @@ def evaluate(
     one = isinstance(metrics, str)
     chosen = [metrics] if one else list(check_list(metrics, "metrics", "names"))
     config = parse(EvaluationConfig, {"metrics": chosen, **options}, "evaluate")
+    pair = None if languages is None else check_languages(languages)
     lines = list(check_lines(hypotheses, "hypothesis"))
     several = isinstance(references, (list, tuple)) and not isinstance(
         next(iter(references), ""), str
@@ -180,7 +182,7 @@ def evaluate(
     sets: Sequence[Any] = references if several else [references]
     source = None
     if sources is not None:
-        counted = counters(config.glossary, languages)
+        counted = counters(config.glossary, pair)
         source = SourceSide(list(check_lines(sources, "source")), counted)
     lists = [list(check_lines(one, "reference")) for one in sets]
     scores = score_corpus(lines, lists, config, source)

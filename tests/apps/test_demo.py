@@ -11,6 +11,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import StorageError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.model import has_model
 
 
 @pytest.fixture
@@ -52,6 +53,14 @@ def test_from_nothing_to_a_report(
 
         patch.setattr(Experiment, "finish", full)
         one_error(dragoman("demo", "--directory", directory), 6)
+    with monkeypatch.context() as patch:
+
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr(demo, "exact_match", interrupted)
+        assert dragoman("demo", "--directory", directory).code == 130
+    assert has_model(directory / "run")
     outcome = dragoman("demo", "--directory", directory)
     assert outcome.code == 0, outcome.err
     assert "resuming the demo" in outcome.err

@@ -214,6 +214,12 @@ def test_how_a_language_model_is_used() -> None:
     assert usage("lm", directions, TransformerLMConfig()) == "dragoman score lm text.txt"
 
 
+def test_how_a_parser_is_used() -> None:
+    directions = saved("en-en").directions
+    found = usage("runs/parser", directions, TransformerConfig(), parses=True)
+    assert found == "dragoman parse runs/parser < input.txt"
+
+
 @pytest.mark.parametrize(
     ("directions", "pair", "tags", "expected"),
     [

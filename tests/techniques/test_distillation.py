@@ -311,6 +311,22 @@ class TestATeacher:
         ):
             check(config, TranslationSystem.model_validate(two))
 
+    def test_with_routes_takes_that_of_the_language_of_the_text(self, tmp_path: Path) -> None:
+        english = teacher(tmp_path / "english", "de")
+        french = teacher(tmp_path / "french", "de", source="fr")
+        values = {"models": [french], "source_language": "auto"}
+        system = TranslationSystem.model_validate(
+            {**values, "routes": {"en": {"models": [english], "search": {"beam": 2}}}}
+        )
+        config = recipe(part("train"), {**part("train"), "source_language": "fr"})
+        check(config, system)
+        routed, other = (asked_for(system, one) for one in config.train_parts())
+        assert (routed.models, routed.search, routed.routes) == ((english,), {"beam": 2}, {})
+        assert (other.models, other.search, other.routes) == ((french,), {}, {})
+        nameless = recipe(part("train"), source_language="source")
+        with pytest.raises(ConfigError, match=r"data.train.0: .* give the part a source_language"):
+            check(nameless, system)
+
     def test_whose_languages_have_no_names(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "old"),))
         config = recipe(part("train"))

@@ -74,15 +74,16 @@ def run_demo(directory: Path) -> None:
     if "RANK" in os.environ:
         raise ConfigError("the demo trains in one process; start it without torchrun")
     run = directory / RUN_DIRECTORY
-    if has_model(run):
+    if (report := run / "report.html").is_file():  # the last thing that is written
         raise ConfigError(
-            f"{directory}: the demo is already finished; look at {run / 'report.html'}, or choose "
-            "another place with --directory"
+            f"{directory}: the demo is already finished; look at {report}, or choose another place "
+            "with --directory"
         )
     _check_directory(directory, run)
     with begin(run):
-        train_run(_experiment(directory, run), World.join())
-    experiment = Experiment.open(run)
+        experiment = _experiment(directory, run)
+        if not has_model(run):
+            train_run(experiment, World.join())
     pairs = list(read_pairs(experiment.config.data.test["test"]))
     translations = Translator.load(run).translate([pair.source for pair in pairs])
     exact = exact_match(translations, [pair.target for pair in pairs])

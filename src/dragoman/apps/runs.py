@@ -174,8 +174,13 @@ def conclude_run(
         click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
     config = experiment.config
-    translates = config.training.objective.translates
-    use = usage(experiment.run, config.directions(), config.model, translates=translates)
+    use = usage(
+        experiment.run,
+        config.directions(),
+        config.model,
+        translates=config.training.objective.translates,
+        parses=config.search.grammar == "trees",
+    )
     click.echo(f"Use it: {use}")
 
 

@@ -97,6 +97,24 @@ def check_list(values: Iterable[Item], name: str, items: str) -> Iterator[Item]:
         ) from error
 
 
+def check_languages(languages: object) -> tuple[str, str]:
+    """Return a source and a target language, if these are two strings.
+
+    Args:
+        languages: the value passed.
+
+    Raises:
+        UsageError: they are something else, such as one string for both.
+    """
+    given = tuple(languages) if isinstance(languages, (list, tuple)) else ()
+    if len(given) == 2 and all(isinstance(one, str) for one in given):
+        return given
+    raise UsageError(
+        "languages: expected a source and a target language, such as ('en', 'de'), found "
+        f"{_described(languages)}"
+    )
+
+
 def check_path(path: object, name: str = "model or run") -> Path:
     """Return ``path`` as a path, if it is one.
 

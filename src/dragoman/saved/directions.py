@@ -237,6 +237,7 @@ def usage(
     config: FamilyConfig,
     *,
     translates: bool = True,
+    parses: bool = False,
 ) -> str:
     """A command that uses a model, or the setting of a recipe that does.
 
@@ -245,6 +246,7 @@ def usage(
         directions: those that it was trained for.
         config: its family, which says what it reads and writes.
         translates: False for an encoder alone, which other models can start from.
+        parses: True if its search has the grammar of trees.
     """
     if not translates:
         return start_from(model)
@@ -252,6 +254,8 @@ def usage(
         return f"dragoman classify {in_shell(model)} < input.txt"
     if not config.reads_source:
         return f"dragoman score {in_shell(model)} text.txt"
+    if parses:
+        return f"dragoman parse {in_shell(model)} < input.txt"
     translated = [one for one in directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))
     to = f" --to {targets[0]}" if len(targets) > 1 else ""

@@ -140,7 +140,10 @@ def _translates(config: SavedConfig) -> bool:
 
 def _use(config: SavedConfig) -> str:
     """Commands; for translation also Python and HTTP."""
-    use = usage("MODEL", config.directions, config.model, translates=config.translates)
+    parses = config.search.get("grammar") == "trees"
+    use = usage(
+        "MODEL", config.directions, config.model, translates=config.translates, parses=parses
+    )
     if not _translates(config):
         return f"```\n{use}\n```"
     targets = _languages(config)[1]

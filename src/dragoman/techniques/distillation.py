@@ -227,7 +227,12 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
     if not parts:
         raise ConfigError("data.train: no part has sources for a teacher to translate; add one")
     for number, part in parts:
-        for path, wanted in _asked_directions(teacher, part.direction):
+        if teacher.chooses_route and part.direction.source_language in _UNNAMED:
+            raise ConfigError(
+                f"data.train.{number}: its source language chooses among the teacher's routes; "
+                "give the part a source_language"
+            )
+        for path, wanted in _asked_directions(_routed(teacher, part), part.direction):
             config = _config_of(path)
             if not config.model.reads_source:
                 raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
@@ -293,7 +298,7 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     Its own tags tell it the target language, whichever the student has for that.
     """
     # A description may name other languages, and check has compared those of the models.
-    teacher = teacher.model_copy(update={"source_language": None})
+    teacher = _routed(teacher, part).model_copy(update={"source_language": None})
     config = _config_of(teacher.models[0])
     direction = part.prepared_direction
     language = direction.target_language
@@ -303,6 +308,11 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     others = (tag for tag in direction.tags if tag != language_tag(language))
     tags = tuple(dict.fromkeys([*teacher.tags, *others]))
     return teacher.model_copy(update={"target_language": language, "tags": tags})
+
+
+def _routed(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
+    """What translates the lines of ``part``: with routes by language, that of its language."""
+    return teacher.route(part.direction.source_language) if teacher.chooses_route else teacher
 
 
 def _without(part: CorpusPart, kind: type[TransformConfig]) -> CorpusPart:

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -464,6 +464,28 @@ def test_bad_arguments_are_told() -> None:
     for text in (3, None, b"a", ["a", 3]):
         with pytest.raises(UsageError):
             asyncio.run(call(text))
+
+
+def test_a_client_is_of_one_loop_until_it_is_closed(server: DoorServer) -> None:
+    client = Client(server.address)
+    with closing(asyncio.new_event_loop()) as loop:
+        loop.run_until_complete(client.translate("One.", target="de"))
+        with pytest.raises(UsageError, match="used in another event loop; make all calls in one"):
+            asyncio.run(client.translate("Two.", target="de"))
+        loop.run_until_complete(client.close())
+    with pytest.raises(UsageError, match="this client is closed; make another one"):
+        asyncio.run(client.translate("Three.", target="de"))
+
+
+@pytest.mark.parametrize("identifier", [3, None, ""])
+def test_a_glossary_is_named_by_text(server: DoorServer, identifier: Any) -> None:
+    async def call(name: str) -> None:
+        async with Client(server.address) as client:
+            await getattr(client, name)(identifier)
+
+    for name in ("glossary", "delete_glossary"):
+        with pytest.raises(UsageError, match="identifier: "):
+            asyncio.run(call(name))
 
 
 def test_what_cannot_be_sent_is_told() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
+    FILE,
     PATH,
     Number,
     check_apart,
@@ -48,14 +49,14 @@ if TYPE_CHECKING:
 @click.option(
     "--picture",
     metavar="FILE.svg",
-    type=PATH,
+    type=FILE,
     help="Draw the reliability diagram.",
 )
 @dev_set_option
 @click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     help="Write the calibration to FILE, for 'translate --calibration FILE'.  [default: "
     "confidence.json beside the weights of MODEL]",
 )

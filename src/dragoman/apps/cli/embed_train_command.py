@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, check_no_input, json_option
+from dragoman.apps.cli.options import FILE, PATH, Number, check_no_input, json_option
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     required=True,
     help="File to write, in word2vec's text format; .gz, .xz or .zst compresses it.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, is_given, json_option, rising_numbers
+from dragoman.apps.cli.options import FILE, PATH, is_given, json_option, rising_numbers
 from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ TESTS = ("bootstrap", "randomization")
     type=PATH,
     help="With --by-length: count pieces of this model or run instead of words.",
 )
-@click.option("--picture", metavar="FILE.svg", type=PATH, help="With --by-length: draw the table.")
+@click.option("--picture", metavar="FILE.svg", type=FILE, help="With --by-length: draw the table.")
 @click.option(
     "--evalb",
     is_flag=True,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, FormatName, Number, check_no_input
+from dragoman.apps.cli.options import FILE, PATH, FormatName, Number, check_no_input
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
@@ -47,7 +47,7 @@ _options = (
     click.option(
         "--output",
         metavar="FILE",
-        type=PATH,
+        type=FILE,
         multiple=True,
         help="With --filter: write the kept pairs to FILE, in the format of its suffix; for two "
         "plain files, give it twice, source first.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, json_option, pairs_options
+from dragoman.apps.cli.options import FILE, PATH, Number, json_option, pairs_options
 
 if TYPE_CHECKING:
     from dragoman.apps.init.start import Started
@@ -44,7 +44,7 @@ _REASONS = {"held out": "repeats dev or test"}
 )
 @click.option(
     "--output",
-    type=PATH,
+    type=FILE,
     default=Path("my.yaml"),
     show_default=True,
     help="Configuration file to write.",

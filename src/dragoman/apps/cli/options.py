@@ -101,6 +101,16 @@ class _Output(_Path):
         return None if os.fsdecode(value) == str(STREAM) else path
 
 
+class _File(_Path):
+    """A file to write, of a command that has something else for standard output."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the text of an option."""
+        if os.fsdecode(value) == str(STREAM):
+            self.fail("this is not written to standard output; name a file.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _Recipe(_Path):
     """A configuration file, or the name of a bundled recipe."""
 
@@ -121,6 +131,8 @@ PATH = _Path(path_type=Path)
 """A path to read or write; whatever opens it reports whether it exists."""
 OUTPUT = _Output(path_type=Path)
 """A file to write instead of standard output, which is ``-``, too."""
+FILE = _File(path_type=Path)
+"""A file to write that never is standard output."""
 PATH_AS_TYPED = _AsTyped()
 """The same as text, for :func:`is_directory`: a :class:`Path` forgets a slash at its end."""
 RECIPE = _Recipe(path_type=Path)

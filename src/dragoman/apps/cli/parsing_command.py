@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import MODEL, OUTPUT, PATH, device_option, json_option
+from dragoman.apps.cli.options import FILE, MODEL, OUTPUT, PATH, device_option, json_option
 from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.cli.translation_commands import keep_texts, lines_of, shown_progress
 from dragoman.apps.results import to_json
@@ -40,7 +40,7 @@ _MOST_DRAWN = 1000  # trees: all of them are in memory until they are drawn
     "--svg",
     "picture",
     metavar="PATH",
-    type=PATH,
+    type=FILE,
     help="Also draw the best trees: all in one picture if PATH ends in .svg, or else one picture "
     "per line in the new directory PATH.",
 )

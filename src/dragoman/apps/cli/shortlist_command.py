@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, check_no_input, json_option, pairs_options
+from dragoman.apps.cli.options import FILE, PATH, check_no_input, json_option, pairs_options
 from dragoman.apps.progress import counting
 from dragoman.apps.results import print_json
 from dragoman.core.wording import in_shell
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     help="Write the shortlist to FILE, for 'translate --shortlist-file FILE'.  [default: "
     "shortlist.safetensors beside the weights of MODEL]",
 )

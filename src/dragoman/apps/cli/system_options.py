@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
+    FILE,
     MODEL,
     PATH,
     Number,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _write_system = click.option(
     "--write-system",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     help="Also write these models and options to FILE, to be read with --system.",
 )
 _options = (

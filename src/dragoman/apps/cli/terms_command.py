@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
+    FILE,
     OUTPUT,
     PATH,
     Number,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--details",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     help="Also write a table with counts, shares, other translations and inconsistent terms.",
 )
 @click.option(

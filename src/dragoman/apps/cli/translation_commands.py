@@ -19,6 +19,7 @@ from dragoman.apps.cli.filter_options import (
     refuse_filter_options,
 )
 from dragoman.apps.cli.options import (
+    FILE,
     MODEL,
     PATH,
     PATH_AS_TYPED,
@@ -114,7 +115,7 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--alignment",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     help="Also write the word alignment of each line and its translation, by attention, in Pharaoh "
     "format, 0-0 1-2; words are separated by spaces.",
 )

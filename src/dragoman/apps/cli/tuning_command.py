@@ -9,6 +9,7 @@ import click
 
 from dragoman.apps.cli.evaluation_commands import METRICS, TOKENIZERS
 from dragoman.apps.cli.options import (
+    FILE,
     PATH,
     check_description,
     check_no_input,
@@ -57,7 +58,7 @@ CONFIDENCE_SAMPLES = 1000
 @click.option(
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=FILE,
     help="Write the system with the best settings to FILE, to be read with 'translate --system'.",
 )
 @json_option

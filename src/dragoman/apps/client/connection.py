@@ -87,6 +87,7 @@ class Connection:
                 f"{error}; correct or unset it"
             ) from error
         self.url, self._timeout = url.rstrip("/"), timeout
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
         self._cut = httpx.RemoteProtocolError, httpx.ReadError
         self._garbled = httpx.DecodingError
@@ -131,6 +132,7 @@ class Connection:
     async def _answered(
         self, sending: Sending, *, streamed: bool = False
     ) -> AsyncIterator[httpx.Response]:
+        self._check_usable()
         end = time.monotonic() + self._timeout
         pause, before = _FIRST_PAUSE, None
         while True:
@@ -150,6 +152,22 @@ class Connection:
             yield response
         finally:
             await response.aclose()
+
+    def _check_usable(self) -> None:
+        """Check that requests can be sent from here.
+
+        Raises:
+            UsageError: this is closed, or the event loop is another than that of its connections.
+        """
+        if self._http.is_closed:
+            raise UsageError("this client is closed; make another one to go on")
+        loop = asyncio.get_running_loop()
+        self._loop = self._loop or loop
+        if self._loop is not loop:
+            raise UsageError(
+                "this client was used in another event loop; make all calls in one asyncio.run, or "
+                "a client for each"
+            )
 
     async def _attempt(
         self, sending: Sending, end: float, *, streamed: bool

@@ -17,8 +17,8 @@ from dragoman.apps.client.values import (
     document_state_of,
     glossary_offer_of,
 )
-from dragoman.core.arguments import check_path
-from dragoman.core.errors import DataError, ServiceError
+from dragoman.core.arguments import check_path, check_text
+from dragoman.core.errors import DataError, ServiceError, UsageError
 from dragoman.core.files import atomic_write
 
 _FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between questions for the state of a file
@@ -170,5 +170,11 @@ class KeptCalls(Calls):
 
 
 def _glossary(identifier: str) -> str:
-    """The path of a glossary."""
+    """The path of a glossary.
+
+    Raises:
+        UsageError: the identifier is empty, or no string.
+    """
+    if not check_text(identifier, "identifier"):
+        raise UsageError("identifier: it is empty; give that of a glossary")
     return f"/v1/glossaries/{quote(identifier, safe='')}"

@@ -102,6 +102,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
             config.directions(),
             config.model,
             translates=config.training.objective.translates,
+            parses=config.search.grammar == "trees",
         ),
         facts=_facts(models, progress),
         scores=read_scores(run),

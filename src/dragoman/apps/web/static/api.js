@@ -21,17 +21,28 @@ export class Refusal extends Error {
   }
 }
 
-async function call(path, options = {}) {
-  const authorization = key && { Authorization: `Bearer ${key}` };
+/** Ask for something, and read the whole answer: "json" or a "blob". */
+async function call(path, { as = "json", ...options } = {}) {
+  const headers = withKey(options.headers);
   let response;
   try {
-    response = await fetch(path, { cache: "no-store", ...options, headers: { ...options.headers, ...authorization } });
+    response = await fetch(path, { cache: "no-store", ...options, headers });
+    if (response.ok) return await response[as]();
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    // Such as the page of a proxy that asks for a password.
+    if (error instanceof SyntaxError) throw new Refusal("invalid", "The answer is not from the server; load the page again.");
     throw new Refusal("offline", "The server cannot be reached.", 5);
   }
-  if (response.ok) return response;
   throw refusal(response, await response.json().catch(() => null));
+}
+
+function withKey(headers) {
+  try {
+    return new Headers({ ...headers, ...(key && { Authorization: `Bearer ${key}` }) });
+  } catch {
+    throw new Refusal("forbidden", "The API key has characters that no key has; copy it again.");
+  }
 }
 
 /** What an answer that is no success says; it may come from a proxy in front of the server. */
@@ -39,8 +50,8 @@ function refusal({ status, headers }, body) {
   const problem = body?.error ?? {};
   const isUsedUp = problem.kind === "quota_exceeded"; // until the month ends
   const passing = (status === 429 || status >= 502) && !isUsedUp;
-  const given = isUsedUp ? null : (headers.get("Retry-After") ?? problem.retry_after);
-  const seconds = Number(given ?? (passing ? 5 : NaN));
+  let seconds = isUsedUp ? NaN : wait(headers.get("Retry-After") ?? problem.retry_after);
+  if (Number.isNaN(seconds) && passing) seconds = 5;
   return new Refusal(
     problem.kind ?? (passing ? "busy" : "invalid"),
     problem.message ?? `The server answered with an error (${status}).`,
@@ -48,12 +59,16 @@ function refusal({ status, headers }, body) {
   );
 }
 
-const json = async (path, options) => (await call(path, options)).json();
+/** The seconds that an answer asks for, as a number or a date (RFC 9110, 10.2.3); NaN if it does not. */
+function wait(given) {
+  const seconds = Number(given ?? NaN);
+  return Number.isNaN(seconds) ? (Date.parse(given) - Date.now()) / 1000 : seconds;
+}
 
 const post = (path, body, signal) =>
-  json(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" }, signal });
+  call(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" }, signal });
 
-export const languages = async () => (await json("v1/languages")).languages;
+export const languages = async () => (await call("v1/languages")).languages;
 
 /** One translated text; `request` has the fields of POST /v1/translate. */
 export const translate = async (request, signal) => (await post("v1/translate", request, signal)).translations[0];
@@ -72,12 +87,12 @@ export function sendDocument(file, { source, target, glossary }, signal) {
     body.set("source", source);
     body.set("glossary", JSON.stringify(glossary));
   }
-  return json("v1/documents", { method: "POST", body, signal });
+  return call("v1/documents", { method: "POST", body, signal });
 }
 
-const askFor = (call, { id, secret }, rest, signal) =>
-  call(`v1/documents/${encodeURIComponent(id)}${rest}`, { headers: { "Document-Secret": secret }, signal });
+const askFor = ({ id, secret }, rest, options) =>
+  call(`v1/documents/${encodeURIComponent(id)}${rest}`, { headers: { "Document-Secret": secret }, ...options });
 
-export const documentState = (job, signal) => askFor(json, job, "", signal);
+export const documentState = (job, signal) => askFor(job, "", { signal });
 
-export const documentResult = async (job) => (await askFor(call, job, "/result")).blob();
+export const documentResult = (job) => askFor(job, "/result", { as: "blob" });

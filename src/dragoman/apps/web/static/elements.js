@@ -35,7 +35,8 @@ export function drawIcons() {
 /** Let the buttons of a dialog without an effect of their own, and clicks beside it, close it. */
 export function closable(dialog) {
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog || event.target.value === "cancel") dialog.close();
+    // Only of buttons: a field may have this value, too.
+    if (event.target === dialog || event.target.closest("button")?.value === "cancel") dialog.close();
   });
   return dialog;
 }

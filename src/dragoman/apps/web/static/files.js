@@ -111,22 +111,24 @@ class Row {
   }
 
   /** Say how it ended. */
-  end(text) {
+  end(text, { failed = false } = {}) {
     this.state.textContent = text;
     this.progress.remove();
+    this.element.classList.toggle("error", failed);
   }
 
   fail(text) {
-    this.end(text);
-    this.element.classList.add("error");
+    this.end(text, { failed: true });
   }
 
   finish(job, { name, characters }) {
-    this.end(`Done: ${characters.toLocaleString("en")} characters`);
+    const done = `Done: ${characters.toLocaleString("en")} characters`;
+    this.end(done);
     let content = null; // servers may give it only once
     const fetchIt = async () => {
       try {
         content ??= await api.documentResult(job);
+        this.end(done);
         download(content, name);
       } catch (error) {
         this.fail(error.message);
