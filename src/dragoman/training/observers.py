@@ -66,12 +66,13 @@ class MetricsFile:
 
     def rewind(self, step: int) -> None:
         """Remove the lines of later steps."""
-        self._stream.close()
+        self.close()
         self._stream = self._kept_until(step)
 
     def close(self) -> None:
         """Close the file."""
-        self._stream.close()
+        with storage_errors(self._path):  # where a line was refused, it is tried once more
+            self._stream.close()
 
 
 def _step(line: str) -> float:
