@@ -325,6 +325,18 @@ def test_opened_again_it_is_the_same(corpus: Path, tmp_path: Path) -> None:
         Experiment.open(tmp_path)
 
 
+def test_a_run_killed_before_its_first_checkpoint_reports_each_step_once(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Bounds are measured before the first step, and measured again if nothing was saved."""
+    experiment = begin(corpus, tmp_path / "run", max_steps=2, average_checkpoints=1)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    metrics.write_text('{"kind": "validation", "step": 0, "loss": 5.0}\n')
+    train(experiment)
+    records = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert records and all(record["step"] > 0 for record in records)
+
+
 def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path: Path) -> None:
     experiment = begin(corpus, tmp_path / "run")
     train(experiment)
