@@ -454,6 +454,23 @@ def test_a_mean_worse_than_the_best_checkpoint_is_told(
     assert f"dragoman average {tmp_path / 'run' / 'checkpoints' / 'step-000004'}" in caplog.text
 
 
+def test_the_best_checkpoint_is_not_said_to_be_better_than_itself(
+    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its score differs a little at the end, where it is computed in float32."""
+    experiment = begin(
+        corpus, tmp_path / "run", max_steps=2, best_metric="loss", average_checkpoints=1
+    )
+    train(experiment)
+    state = checkpoints(tmp_path / "run")[-1] / "state.json"
+    progress = json.loads(state.read_text())
+    progress["best"] |= {"value": progress["best"]["value"] * 0.9}
+    state.write_text(json.dumps(progress))
+    caplog.clear()
+    experiment.finish(experiment.prepare().vocabularies, CPU)
+    assert not caplog.records
+
+
 def test_scoring_at_the_end_is_done_where_training_was(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
