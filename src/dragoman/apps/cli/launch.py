@@ -39,7 +39,7 @@ MANY_RESTARTS = 10
 """How often failed processes are started again by default if the number of machines may change."""
 _UNLIMITED = 10**6  # a meeting counts restarts, and knows which do not count
 _POLL_SECONDS = 0.1
-_IN_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of one's own is made in it
+_IN_MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True)
