@@ -325,6 +325,18 @@ def test_opened_again_it_is_the_same(corpus: Path, tmp_path: Path) -> None:
         Experiment.open(tmp_path)
 
 
+def test_a_run_killed_before_its_first_checkpoint_reports_each_step_once(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Bounds are measured before the first step, and measured again if nothing was saved."""
+    experiment = begin(corpus, tmp_path / "run", max_steps=2, average_checkpoints=1)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    metrics.write_text('{"kind": "validation", "step": 0, "loss": 5.0}\n')
+    train(experiment)
+    records = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert records and all(record["step"] > 0 for record in records)
+
+
 def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path: Path) -> None:
     experiment = begin(corpus, tmp_path / "run")
     train(experiment)
@@ -440,6 +452,23 @@ def test_a_mean_worse_than_the_best_checkpoint_is_told(
         experiment.finish(vocabularies, CPU)
         assert ("the mean of 3 checkpoints has a dev loss" in caplog.text) == warned
     assert f"dragoman average {tmp_path / 'run' / 'checkpoints' / 'step-000004'}" in caplog.text
+
+
+def test_the_best_checkpoint_is_not_said_to_be_better_than_itself(
+    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its score differs a little at the end, where it is computed in float32."""
+    experiment = begin(
+        corpus, tmp_path / "run", max_steps=2, best_metric="loss", average_checkpoints=1
+    )
+    train(experiment)
+    state = checkpoints(tmp_path / "run")[-1] / "state.json"
+    progress = json.loads(state.read_text())
+    progress["best"] |= {"value": progress["best"]["value"] * 0.9}
+    state.write_text(json.dumps(progress))
+    caplog.clear()
+    experiment.finish(experiment.prepare().vocabularies, CPU)
+    assert not caplog.records
 
 
 def test_scoring_at_the_end_is_done_where_training_was(

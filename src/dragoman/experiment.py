@@ -244,7 +244,8 @@ class Experiment:
         def attach_observers() -> None:
             self._check_model(resumed)
             step = trainer.progress.step
-            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+            kept = step if resumed else -1  # what is validated before the first step, is so again
+            trainer.observers = [MetricsFile(self.run / METRICS_FILE, kept), *observe(step)]
 
         world.broadcast(attach_observers)  # a failure ends all processes
         trainer.train()

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 from pathlib import Path
 
 import pytest
 from flushes import watch_flushes
 from reversal import Reversal, translation
 
+from dragoman.core.errors import StorageError
 from dragoman.training.observers import Averages, MetricsFile
 
 TRAINING = {
@@ -60,6 +62,21 @@ def test_going_back_drops_later_steps(tmp_path: Path) -> None:
     metrics.record({**TRAINING, "step": 30})
     metrics.close()
     assert steps(path) == [10, 20, 30]
+
+
+def test_a_refused_line_is_an_error_that_names_the_file_also_when_it_is_closed(
+    tmp_path: Path,
+) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl", 0)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(StorageError, match=r"metrics\.jsonl"):
+            metrics.record({**TRAINING, "step": 1})
+        with pytest.raises(StorageError, match=r"metrics\.jsonl"):
+            metrics.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_averages_are_by_token_or_by_step() -> None:

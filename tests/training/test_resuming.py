@@ -9,18 +9,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 import torch
-from reversal import Reversal, Stopper, assert_same, two_tasks, weights
+from reversal import Records, Reversal, Stopper, assert_same, two_tasks, weights
 
 from dragoman.core.errors import InterruptedRunError, SavedError, StorageError
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint, read_progress
+from dragoman.training.observers import Record
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -148,6 +149,27 @@ def test_a_run_that_was_stopped_has_the_checkpoints_of_one_that_was_not(
     for name in names:
         step = int(name.removeprefix("step-"))
         assert_same(weights(parted, step), weights(whole, step))
+
+
+@pytest.mark.parametrize("stops", [(3,), (5,), (3, 7)], ids=str)
+def test_a_run_that_was_stopped_logs_what_one_that_was_not_logs(
+    stops: tuple[int, ...], trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    """Figures are means over steps, some of which were taken before the stop."""
+
+    def logged(run: str, ends: Sequence[int]) -> list[Record]:
+        records = Records()
+        for last in ends:
+            one = trainer(tmp_path / run, tasks=two_tasks(), log_steps=5, max_steps=last)
+            one.resume()
+            one.observers = [records]
+            one.train()
+        clock = {"seconds", "tokens_per_second"}
+        return [{k: v for k, v in one.items() if k not in clock} for one in records.of("training")]
+
+    whole = logged("whole", (12,))
+    assert [record["step"] for record in whole] == [5, 10]
+    assert logged("parted", (*stops, 12)) == whole
 
 
 def test_a_validation_that_failed_is_made_up_for(trainer: MakeTrainer, tmp_path: Path) -> None:

@@ -118,6 +118,19 @@ class FamilyConfig(ComposedConfig):
         return 0
 
     @property
+    def trains_at_random(self) -> bool:
+        """Whether two passes of training over one batch may differ: by dropout, or noise of gates.
+
+        A family without a setting that is called so may do so in another way.
+        """
+        learning = (getattr(self, n) for n in self.components if n not in self.frozen_components)
+        if any(one.trains_at_random for one in learning):
+            return True
+        found = list(_settings(self.model_dump(exclude=set(self.components))))
+        rates = [value for name, value in found if name.endswith("dropout")]
+        return any(rates) or not rates or any(value for name, value in found if name == "mixture")
+
+    @property
     def has_separate_layers(self) -> bool:
         """Whether :meth:`TranslationModel.separate_layers` are all its layers."""
         return False
@@ -126,6 +139,14 @@ class FamilyConfig(ComposedConfig):
     def position_limit(self) -> int | None:
         """Maximum sentence length in pieces, including the end symbol; None: unlimited."""
         return None
+
+
+def _settings(section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The names and values of a section, and of the sections in it."""
+    for name, value in section.items():
+        yield name, value
+        if isinstance(value, dict):
+            yield from _settings(value)
 
 
 @dataclass(frozen=True)

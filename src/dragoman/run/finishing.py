@@ -252,7 +252,7 @@ def _warn_of_a_bad_mean(
         {name: figures(reports[name]) for name in config.dev_sets() if name not in apart}
     )
     best = read_progress(chosen[-1]).best
-    if best is None or best.metric not in dev:
+    if best is None or best.metric not in dev or [step_of(one) for one in chosen] == [best.step]:
         return
     value = dev[best.metric]
     # bfloat16 in training and float32 here differ by up to 2 % with the same weights.

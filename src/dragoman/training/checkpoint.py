@@ -59,6 +59,22 @@ class Place:
 
 
 @dataclass
+class Unlogged:
+    """Sums over the steps since the last record of the log, whose means the next one has."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    steps: Count = 0
+    totals: dict[str, dict[str, float]] = field(default_factory=dict)
+    """The totals of each task, by its name and theirs."""
+    norm: Finite = 0.0
+    """Of the gradient."""
+    learning_rate: Finite = 0.0
+    """That of the last of the steps."""
+    seconds: Finite = 0.0
+
+
+@dataclass
 class Progress:
     """How far a run has come; with weights and moments, all that resuming needs.
 
@@ -94,6 +110,8 @@ class Progress:
     """What ``training.device_tokens`` was lowered to because memory ran out, if it was."""
     asked_tokens: Count | None = None
     """What ``training.device_tokens`` was when it was lowered."""
+    unlogged: Unlogged | None = None
+    """What the log has yet to tell, if anything: it is the same wherever a run was stopped."""
     unplanned: bool = False
     """Whether a signal brought this checkpoint about; a run that nobody stops has none of these."""
 
@@ -104,6 +122,8 @@ class Progress:
 
 
 _PROGRESS = TypeAdapter(Progress)
+# An older Dragoman reads a run without these.
+_NEWER = ("watched", "device_tokens", "asked_tokens", "unlogged", "unplanned", "non_finite")
 
 
 def path_of(run: Path, step: int) -> Path:
@@ -200,9 +220,9 @@ def write_checkpoint(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
         values = dataclasses.asdict(progress)
-        for name in ("watched", "device_tokens", "asked_tokens", "unplanned", "non_finite"):
+        for name in _NEWER:
             if not values[name]:
-                del values[name]  # an older Dragoman reads a run without them
+                del values[name]
         state = json.dumps(values, indent=2)
         (temporary / STATE_FILE).write_text(state + "\n", encoding="utf-8")
     return path

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from dragoman.core.files import atomic_write, storage_errors
+from dragoman.training.checkpoint import Unlogged
 from dragoman.training.tasks import TOKENS, Task
 
 Record = dict[str, Any]
@@ -66,12 +66,13 @@ class MetricsFile:
 
     def rewind(self, step: int) -> None:
         """Remove the lines of later steps."""
-        self._stream.close()
+        self.close()
         self._stream = self._kept_until(step)
 
     def close(self) -> None:
         """Close the file."""
-        self._stream.close()
+        with storage_errors(self._path):  # where a line was refused, it is tried once more
+            self._stream.close()
 
 
 def _step(line: str) -> float:
@@ -87,47 +88,57 @@ class Averages:
 
     Args:
         tasks: being learned; figures of all but the first are named after their task.
+        before: sums over steps that an earlier process has taken.
     """
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[Task], before: Unlogged | None = None) -> None:
         self._tasks = tasks
-        self._clear()
+        self._begin(before or Unlogged())
 
-    def _clear(self) -> None:
-        self._totals: list[dict[str, float]] = [defaultdict(float) for _ in self._tasks]
-        self._norm = self._rate = 0.0
-        self._steps = 0
-        self._seconds = 0.0
+    def _begin(self, sums: Unlogged) -> None:
+        self._sums = sums
+        sums.totals = {
+            task.name: dict.fromkeys(task.objective.totals, 0.0) | sums.totals.get(task.name, {})
+            for task in self._tasks
+        }
+
+    @property
+    def unlogged(self) -> Unlogged | None:
+        """The sums since the figures were last read; None if no step was taken."""
+        return self._sums if self._sums.steps else None
 
     def wait(self, seconds: float) -> None:
         """Add the time of a step, validation and checkpoints excluded."""
-        self._seconds += seconds
+        self._sums.seconds += seconds
 
     def add(self, totals: Sequence[Mapping[str, float]], norm: float, rate: float) -> None:
         """Add one step: each task's totals, gradient norm and learning rate."""
-        for sums, one in zip(self._totals, totals, strict=True):
+        for task, one in zip(self._tasks, totals, strict=True):
+            sums = self._sums.totals[task.name]
             for name, value in one.items():
                 sums[name] += value
-        self._norm += norm
-        self._rate = rate
-        self._steps += 1
+        self._sums.norm += norm
+        self._sums.learning_rate = rate
+        self._sums.steps += 1
 
     def figures(self) -> dict[str, float]:
         """Means since the last call; empty if no step was taken."""
-        if not self._steps:
+        found = self._sums
+        if not found.steps:
             return {}
         figures: dict[str, float] = {}
-        for number, (task, sums) in enumerate(zip(self._tasks, self._totals, strict=True)):
+        for number, task in enumerate(self._tasks):
+            sums = found.totals[task.name]
             if not sums[TOKENS]:
                 continue  # it weighed nothing
             prefix = f"{task.name}_" if number else ""
-            found = task.objective.figures(sums)
-            figures |= {f"{prefix}{name}": value for name, value in found.items()}
-        tokens = sum(sums[TOKENS] for sums in self._totals)
+            own = task.objective.figures(sums)
+            figures |= {f"{prefix}{name}": value for name, value in own.items()}
+        tokens = sum(sums[TOKENS] for sums in found.totals.values())
         figures |= {
-            "learning_rate": self._rate,
-            "gradient_norm": self._norm / self._steps,
-            "tokens_per_second": tokens / max(self._seconds, 1e-9),
+            "learning_rate": found.learning_rate,
+            "gradient_norm": found.norm / found.steps,
+            "tokens_per_second": tokens / max(found.seconds, 1e-9),
         }
-        self._clear()
+        self._begin(Unlogged())
         return figures

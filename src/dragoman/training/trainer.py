@@ -140,6 +140,7 @@ class Trainer:
         self.optimizer.restore(weights, moments)
         self.progress = progress
         self._note_saved()
+        self._averages = Averages(self._tasks, progress.unlogged)
         self._memory.resume(progress.device_tokens, progress.asked_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
@@ -359,7 +360,7 @@ class Trainer:
 
     def _validate_and_save(self, validate: bool, unplanned: bool = False) -> None:
         progress = self.progress
-        progress.unplanned = unplanned
+        progress.unplanned, progress.unlogged = unplanned, self._averages.unlogged
         try:
             if validate:
                 self._validate_now()
@@ -442,7 +443,6 @@ class Trainer:
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self.progress.non_finite = 0
-        self._averages = Averages(self._tasks)
         self.model.figures()  # discards them
         for observer in self.observers:
             observer.rewind(self.progress.step)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,13 @@ from dragoman.apps.cli.launching.supervision import FORWARDED, Supervision
 from dragoman.apps.cli.launching.worker_failures import Failures
 from dragoman.apps.runs import train_run
 from dragoman.core.config import read_yaml, to_yaml
-from dragoman.core.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
+from dragoman.core.errors import (
+    DragomanError,
+    InterruptedRunError,
+    SavedError,
+    StorageError,
+    WorkerError,
+)
 from dragoman.experiment import Experiment
 from dragoman.recipe import read_experiment
 from dragoman.run.prepared_text import Prepared
@@ -333,6 +340,25 @@ def test_a_worker_leaves_its_error_to_the_launcher(
         found = json.loads(file.read_text(encoding="utf-8"))
         assert (found["message"], found["exit_code"]) == ("no", code)
         assert found["echo"] == isinstance(error, WorkerError)
+
+
+def test_a_worker_whose_error_is_refused_by_a_full_disk_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(worker.ERROR_FILE, str(tmp_path / "file" / "error.json"))
+    assert worker.record_error(StorageError("full"), "the disk is full", 6) == 6
+    assert capsys.readouterr().err == "dragoman: error: the disk is full\n"
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no folder in memory")
+def test_what_a_process_says_needs_no_disk(
+    tmp_path: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
+    line = one_error(dragoman("resume", tmp_path / "none", "--restarts", 1), 4)
+    assert "no run here" in line
 
 
 def test_a_worker_ends_with_its_launcher(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from dragoman.data.batches import make_batch
-from dragoman.models import TransformerConfig
+from dragoman.models import ByteNetConfig, RecurrentConfig, TransformerConfig
+from dragoman.models.classifier import ClassifierConfig
+from dragoman.models.interface import FamilyConfig
 from dragoman.models.layers.dropout import seed_dropout
 from dragoman.text.vocabulary import PAD
 from dragoman.training.objectives import CrossEntropy, RDrop
-from dragoman.training.objectives.r_drop import symmetric_divergence
+from dragoman.training.objectives.r_drop import RDropConfig, symmetric_divergence
 
 SIZES = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 6, "d_ff": 7, "heads": 2}
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8, 9], []])
@@ -100,3 +102,27 @@ def test_figures_are_per_token() -> None:
     figures = RDrop(0.1, 5.0).figures(totals)
     assert figures.pop("perplexity") == pytest.approx(2.7182818)
     assert figures == {"loss": 4.0, "nll": 1.0, "divergence": 2.0}
+
+
+ENCODER = TransformerConfig(dropout=0.1)
+
+
+@pytest.mark.parametrize(
+    ("model", "differ"),
+    [
+        (TransformerConfig(), True),
+        (TransformerConfig(dropout=0), False),
+        (TransformerConfig(dropout=0, attention_dropout=0.1), True),
+        (TransformerConfig(dropout=0, mixture={"experts": 4}), True),
+        (ByteNetConfig(dropout=0, block_dropout=0.1), True),
+        (RecurrentConfig(dropout=0), False),
+        (ClassifierConfig(backbone=ENCODER, dropout=0), True),
+        (ClassifierConfig(backbone=ENCODER, dropout=0, train="head"), False),
+        (ClassifierConfig(backbone="runs/yet-to-be-read", dropout=0), True),
+    ],
+    ids=lambda value: getattr(value, "family", None),
+)
+def test_a_model_whose_passes_are_equal_is_refused(model: FamilyConfig, differ: bool) -> None:
+    said = list(RDropConfig().unfit(model))
+    assert (said == []) == differ
+    assert all("without dropout they are equal" in one for one in said)

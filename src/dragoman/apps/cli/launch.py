@@ -39,6 +39,7 @@ MANY_RESTARTS = 10
 """How often failed processes are started again by default if the number of machines may change."""
 _UNLIMITED = 10**6  # a meeting counts restarts, and knows which do not count
 _POLL_SECONDS = 0.1
+_IN_MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Launch:
             ConfigError: the machines did not meet.
         """
         history = History()
-        with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, _environment(self):
+        with _folder_of_errors() as folder, _environment(self):
             for attempt in range(_UNLIMITED):
                 place = Path(folder, str(attempt))
                 history = replace(history, last=Failures())  # an abandoned agent keeps its own
@@ -178,6 +179,12 @@ class Launch:
         )
         agent = RecordingAgent(spec, folder, history)
         return Supervision(agent, meeting, self.terms.most_nodes > 1)
+
+
+def _folder_of_errors() -> tempfile.TemporaryDirectory[str]:
+    """Where processes say what went wrong: in memory if possible, as a disk may be full."""
+    there = os.access(_IN_MEMORY, os.W_OK | os.X_OK)
+    return tempfile.TemporaryDirectory(prefix="dragoman-", dir=_IN_MEMORY if there else None)
 
 
 def conclude(failures: Failures, received: signal.Signals | None) -> None:

@@ -11,8 +11,8 @@ import signal
 import time
 from threading import Thread
 
-from dragoman.apps.cli.main import main
-from dragoman.core.errors import InterruptedRunError, WorkerError
+from dragoman.apps.cli.main import main, print_error
+from dragoman.core.errors import InterruptedRunError, StorageError, WorkerError
 from dragoman.core.files import write_json
 
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
@@ -30,7 +30,10 @@ def record_error(error: BaseException, message: str, code: int) -> int:
     """
     echo = isinstance(error, WorkerError)
     values = {"message": message, "exit_code": code, "echo": echo, "timestamp": int(time.time())}
-    write_json(os.environ[ERROR_FILE], values)
+    try:
+        write_json(os.environ[ERROR_FILE], values)
+    except StorageError:  # then the launcher knows the exit code alone
+        print_error(error, message, code)
     stopped = isinstance(error, (InterruptedRunError, KeyboardInterrupt))
     return 0 if stopped and RECOVERS not in os.environ else code
 

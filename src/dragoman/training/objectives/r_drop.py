@@ -11,7 +11,7 @@ in their program, both passes are one pass over the batch and its copy, with lab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -34,6 +34,14 @@ class RDropConfig(ObjectiveConfig):
     """Selects this objective."""
     alpha: float = Field(5.0, gt=0)
     """Weight of the divergence between the passes; 5 in the paper for translation."""
+
+    def unfit(self, model: FamilyConfig) -> Iterator[str]:
+        """Models of which two passes are equal."""
+        if not model.trains_at_random:
+            yield (
+                "r_drop compares two passes under different dropout, and without dropout they are "
+                "equal; set model.dropout above 0, or remove r_drop"
+            )
 
     def build(self, smoothing: float, model: FamilyConfig) -> RDrop:
         """See :meth:`ObjectiveConfig.build`."""
