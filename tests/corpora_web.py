@@ -30,6 +30,8 @@ class Web:
         self.asked: list[tuple[str, str | None]] = []
         """Path and range of each request."""
         self.knows_ranges = True
+        self.headers: dict[str, str] = {}
+        """Which of a file's versions this is, as ETag or Last-Modified."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -42,7 +44,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         content, start = self.web.files[path], 0
-        if wanted and self.web.knows_ranges:
+        known = self.headers["If-Range"]
+        unchanged = known is None or known in self.web.headers.values()
+        if wanted and self.web.knows_ranges and unchanged:
             start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1])  # type: ignore[index]
             if start >= len(content):
                 self.send_response(416)
@@ -53,6 +57,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         else:
             self.send_response(200)
+        for name, value in self.web.headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
         cuts = self.web.cuts.get(path)

@@ -81,6 +81,40 @@ def test_what_is_left_of_a_longer_file_is_not_gone_on_with(served: Web, tmp_path
     assert served.asked == [("x", f"bytes={len(CONTENT) + 1}-"), ("x", None)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"ETag": '"one"'}, {"ETag": '"two"'}),
+        (
+            {"ETag": 'W/"one"', "Last-Modified": "Sat, 28 Nov 2026 10:00:00 GMT"},
+            {"ETag": 'W/"one"', "Last-Modified": "Sat, 28 Nov 2026 11:00:00 GMT"},
+        ),
+    ],
+    ids=["tag", "date"],
+)
+def test_a_file_that_has_changed_meanwhile_is_fetched_from_its_start(
+    before: dict[str, str], after: dict[str, str], served: Web, tmp_path: Path
+) -> None:
+    """Without a digest, nobody would notice that two files were joined."""
+    unknown = {"size": None, "sha256": "", "limit": 10**6}
+    served.headers, served.cuts["x"] = before, [1000] + [0] * 10
+    with pytest.raises(DownloadError, match="the connection broke"):
+        fetch(served, tmp_path / "x", **unknown)
+    served.headers, served.files["x"] = after, CONTENT[::-1]
+    del served.cuts["x"]
+    assert fetch(served, tmp_path / "x", **unknown) == len(CONTENT)
+    assert (tmp_path / "x").read_bytes() == CONTENT[::-1]
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_file_that_is_the_same_goes_on(served: Web, tmp_path: Path) -> None:
+    served.headers = {"ETag": '"one"'}
+    served.cuts["x"] = [1000]
+    fetch(served, tmp_path / "x", size=None, sha256="", limit=10**6)
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert served.asked == [("x", None), ("x", "bytes=1000-")]
+
+
 def test_a_server_without_ranges_gives_all_of_it_once_more(served: Web, tmp_path: Path) -> None:
     served.knows_ranges = False
     served.cuts["x"] = [1000]

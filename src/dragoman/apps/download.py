@@ -30,6 +30,8 @@ _TIMEOUT = 30.0  # seconds without a byte
 _ATTEMPTS = 4
 _PAUSE = 2.0  # seconds
 
+_VERSION = ".version"  # beside an unfinished download: the server's name for what it is part of
+
 _KEPT = "downloaded data is kept; repeat the command to resume"
 
 
@@ -96,6 +98,7 @@ def download(
         os.fsync(stream.fileno())
         _verify(origin, part, size, sha256)
         durable_replace(part, target)
+        _version_of(part).unlink(missing_ok=True)
 
 
 def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
@@ -108,6 +111,7 @@ def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
         problem = f"its SHA-256 is {digest}, not {sha256}"
     if problem:
         part.unlink()
+        _version_of(part).unlink(missing_ok=True)
         raise DownloadError(
             f"{origin.url}: {problem}; it changed there or in transit and was removed: try again, "
             f"or get it elsewhere and {origin.otherwise}"
@@ -147,11 +151,14 @@ def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) ->
         _CutError: there is more to come.
         _OtherFileError: what there is so far is of another file.
     """
-    with _opened(origin, stream.tell()) as response:
+    part = Path(stream.name)
+    with _opened(origin, stream.tell(), _version_of(part)) as response:
         if response is None:  # the server reports the end
             return
-        if response.status != http.HTTPStatus.PARTIAL_CONTENT and stream.tell():
-            _empty(stream, advance)  # the server cannot resume, and sends all of it
+        if response.status != http.HTTPStatus.PARTIAL_CONTENT:
+            if stream.tell():  # the server cannot resume, or has another file, and sends all of it
+                _empty(stream, advance)
+            _note_version(part, response.headers)
         length = response.headers.get("Content-Length", "")
         expected = stream.tell() + int(length) if length.isdecimal() else None
         if (expected or 0) > limit:
@@ -167,6 +174,19 @@ def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) ->
         raise _CutError(f"after {stream.tell():,} of {expected:,} bytes")
 
 
+def _version_of(part: Path) -> Path:
+    """Where it is noted which version of a file an unfinished download is part of."""
+    return part.with_name(part.name + _VERSION)
+
+
+def _note_version(part: Path, headers: http.client.HTTPMessage) -> None:
+    """Note what a server can tell by whether its file has changed (RFC 9110, section 13.1.5)."""
+    tag = headers.get("ETag", "")
+    version = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
+    # A broken note fits no file, which is then sent from its start.
+    _version_of(part).write_text(version, encoding="utf-8")
+
+
 def _read(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read(_CHUNK_BYTES)
@@ -175,11 +195,16 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 
 @contextmanager
-def _opened(origin: _Origin, start: int) -> Iterator[http.client.HTTPResponse | None]:
-    """The response to a request for a file from byte ``start`` on; None if that is its end."""
+def _opened(origin: _Origin, start: int, note: Path) -> Iterator[http.client.HTTPResponse | None]:
+    """The response to a request for a file from byte ``start`` on; None if that is its end.
+
+    It is the whole file if that is another one than when its start was downloaded, as ``note`` says.
+    """
     headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
+        if note.is_file() and (version := note.read_text("utf-8")):
+            headers["If-Range"] = version
     url = origin.url
     more = [_StaysSecure] if origin.stays_secure else []
     try:
