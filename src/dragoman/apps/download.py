@@ -198,7 +198,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 def _opened(origin: _Origin, start: int, note: Path) -> Iterator[http.client.HTTPResponse | None]:
     """The response to a request for a file from byte ``start`` on; None if that is its end.
 
-    It is the whole file if that is another one than when its start was downloaded, as ``note`` says.
+    It is the whole file if that has changed since its start was downloaded, as ``note`` tells.
     """
     headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
     if start:
