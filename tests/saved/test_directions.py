@@ -206,17 +206,17 @@ def test_a_language_model_is_told_nothing(vocabulary: Vocabulary) -> None:
     ],
 )
 def test_how_a_model_is_used(directions: list[str], expected: str) -> None:
-    assert usage("runs/many", saved(*directions).directions, TransformerConfig()) == expected
+    assert usage("runs/many", saved(*directions)) == expected
 
 
 def test_how_a_language_model_is_used() -> None:
-    directions = saved("de-de").directions
-    assert usage("lm", directions, TransformerLMConfig()) == "dragoman score lm text.txt"
+    found = usage("lm", saved("de-de", model=TransformerLMConfig()))
+    assert found == "dragoman score lm text.txt"
 
 
 def test_how_a_parser_is_used() -> None:
-    directions = saved("en-en").directions
-    found = usage("runs/parser", directions, TransformerConfig(), parses=True)
+    parser = saved("en-en").model_copy(update={"search": {"grammar": "trees"}})
+    found = usage("runs/parser", parser)
     assert found == "dragoman parse runs/parser < input.txt"
 
 

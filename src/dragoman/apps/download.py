@@ -184,7 +184,7 @@ def _note_version(part: Path, headers: http.client.HTTPMessage) -> None:
     tag = headers.get("ETag", "")
     version = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
     # A broken note fits no file, which is then sent from its start.
-    _version_of(part).write_text(version, encoding="utf-8")
+    _version_of(part).write_text(version, encoding="latin-1")  # as headers are
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:
@@ -203,7 +203,7 @@ def _opened(origin: _Origin, start: int, note: Path) -> Iterator[http.client.HTT
     headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
-        if note.is_file() and (version := note.read_text("utf-8")):
+        if note.is_file() and (version := note.read_text("latin-1")):
             headers["If-Range"] = version
     url = origin.url
     more = [_StaysSecure] if origin.stays_secure else []

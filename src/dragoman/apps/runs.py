@@ -22,7 +22,7 @@ from dragoman.run.prepared_text import Prepared
 from dragoman.run.revision import ended_by
 from dragoman.run.run_directory import begin, claim
 from dragoman.saved.directions import usage
-from dragoman.saved.model import MODEL_DIRECTORY
+from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, read_config
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.observers import Observer
@@ -173,15 +173,8 @@ def conclude_run(
     if report is not None:
         click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
-    config = experiment.config
-    use = usage(
-        experiment.run,
-        config.directions(),
-        config.model,
-        translates=config.training.objective.translates,
-        parses=config.search.grammar == "trees",
-    )
-    click.echo(f"Use it: {use}")
+    saved = read_config(experiment.run / MODEL_DIRECTORY / CONFIG_FILE)
+    click.echo(f"Use it: {usage(experiment.run, saved)}")
 
 
 def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
 def _card(config: SavedConfig, found: ForeignModel, report: ImportReport) -> str:
     """The ``README.md`` of an imported model, as Markdown."""
     title = f"# {config.source_language} to {config.target_language}"
-    use = usage("MODEL", config.directions, config.model, translates=config.translates)
+    use = usage("MODEL", config)
     licence = found.licence or "not stated in its files; look it up before you share the model"
     parts = [
         title,

@@ -14,7 +14,6 @@ from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from dragoman.models.interface import FamilyConfig
     from dragoman.saved.model import SavedConfig, SavedModel
 
 NAMELESS = ("source", "target")
@@ -231,32 +230,22 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
     return found if all(found) else []
 
 
-def usage(
-    model: str | Path,
-    directions: Iterable[Direction],
-    config: FamilyConfig,
-    *,
-    translates: bool = True,
-    parses: bool = False,
-) -> str:
+def usage(model: str | Path, config: SavedConfig) -> str:
     """A command that uses a model, or the setting of a recipe that does.
 
     Args:
         model: its path, as the command names it.
-        directions: those that it was trained for.
-        config: its family, which says what it reads and writes.
-        translates: False for an encoder alone, which other models can start from.
-        parses: True if its search has the grammar of trees.
+        config: what is saved with it.
     """
-    if not translates:
+    if not config.translates:
         return start_from(model)
-    if config.writes_labels:
+    if config.model.writes_labels:
         return f"dragoman classify {in_shell(model)} < input.txt"
-    if not config.reads_source:
+    if not config.model.reads_source:
         return f"dragoman score {in_shell(model)} text.txt"
-    if parses:
+    if config.search.get("grammar") == "trees":
         return f"dragoman parse {in_shell(model)} < input.txt"
-    translated = [one for one in directions if one.source_language != one.target_language]
+    translated = [one for one in config.directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))
     to = f" --to {targets[0]}" if len(targets) > 1 else ""
     return f"dragoman translate {in_shell(model)}{to} < input.txt"

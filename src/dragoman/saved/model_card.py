@@ -140,10 +140,7 @@ def _translates(config: SavedConfig) -> bool:
 
 def _use(config: SavedConfig) -> str:
     """Commands; for translation also Python and HTTP."""
-    parses = config.search.get("grammar") == "trees"
-    use = usage(
-        "MODEL", config.directions, config.model, translates=config.translates, parses=parses
-    )
+    use = usage("MODEL", config)
     if not _translates(config):
         return f"```\n{use}\n```"
     targets = _languages(config)[1]

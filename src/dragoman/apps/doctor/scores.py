@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.apps.doctor.text_checks import Texts
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
-from dragoman.evaluation.evalb import compare_all
 from dragoman.evaluation.metrics import check_installed, installing
+from dragoman.evaluation.reference_check import check_references
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.evaluation.tree_metrics import TREE_METRICS
 from dragoman.recipe import ExperimentConfig
@@ -47,17 +47,17 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
 
 
 def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check that scores of each set can be computed: with a glossary, or of trees."""
+    """Check that scores of each set can be computed: with a glossary, with a seed, or of trees."""
     metrics, glossary = config.evaluation.metrics, config.evaluation.glossary
-    scores_trees = not set(TREE_METRICS).isdisjoint(metrics)
+    of_trees = tuple(one for one in metrics if one in TREE_METRICS)
     for name, part in {**config.dev_sets(), **config.test_sets()}.items():
         if not (part.gives_source and texts.evaluation.get(name)):
             continue  # what cannot be read was reported; without a source nothing is translated
         direction = part.direction
         try:
             counters(glossary, (direction.source_language, direction.target_language))
-            if scores_trees:
-                references = [pair.target for pair in evaluation_pairs(part.scored())]
-                compare_all([""] * len(references), references)  # only read; nothing is written yet
-        except DataError as problem:
+            read = evaluation_pairs(part.scored()) if of_trees else ()
+            evaluation = config.evaluation_of(part).model_copy(update={"metrics": of_trees})
+            check_references([[pair.target for pair in read]], evaluation)
+        except (ConfigError, DataError) as problem:
             yield error(name, str(problem))

@@ -25,7 +25,13 @@ from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import usage
-from dragoman.saved.model import load_for_search, load_model
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    MODEL_DIRECTORY,
+    load_for_search,
+    load_model,
+    read_config,
+)
 from dragoman.text.cleaning_report import CleaningReport, PartReport
 from dragoman.text.corpus import evaluation_pairs
 from dragoman.text.formats import Pair
@@ -97,13 +103,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         settings=list(flatten(config.model_dump(mode="json"))),
         version=dragoman.__version__,
         run=run,
-        usage=usage(
-            run,
-            config.directions(),
-            config.model,
-            translates=config.training.objective.translates,
-            parses=config.search.grammar == "trees",
-        ),
+        usage=usage(run, read_config(run / MODEL_DIRECTORY / CONFIG_FILE)),
         facts=_facts(models, progress),
         scores=read_scores(run),
         more_scores=more_scores or {},
