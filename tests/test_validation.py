@@ -62,7 +62,7 @@ def make(part: CorpusPart, vocabularies: Vocabularies, world: World, **values: A
 def test_references_that_a_metric_cannot_read_are_refused_before_training(
     part: CorpusPart, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(DataError, match="bracketing_f1: a reference is no tree"):
+    with pytest.raises(DataError, match="bracketing_f1: references: line 1 is no tree"):
         make(part, vocabularies, ALONE, metrics=["bleu", "bracketing_f1"])
     monkeypatch.setenv("SACREBLEU_SEED", "many")
     make(part, vocabularies, ALONE)  # nothing is drawn

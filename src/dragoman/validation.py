@@ -115,7 +115,7 @@ class Validation:
             owed = [own_source(one, part) for one in examples]
             self._source_side = source_side(owed, evaluation, self._languages)
             # Now rather than after the first part of training.
-            check_references([self._scored_references], evaluation, self._source_side)
+            check_references(self._scored_references, evaluation, self._source_side)
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training that a model of this kind can read all lines; cheap.

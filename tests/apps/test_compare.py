@@ -432,7 +432,7 @@ class TestTestSets:
         self, recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         trees = read_experiment(recipes[0], ["evaluation.metrics=[bracketing_f1]"])
-        with pytest.raises(DataError, match="a reference is no tree"):
+        with pytest.raises(DataError, match="references: line 1 is no tree"):
             Contest.begin({"a": trees}, tmp_path, Budget())
         monkeypatch.setenv("SACREBLEU_SEED", "many")
         with pytest.raises(ConfigError, match="SACREBLEU_SEED='many': expected a whole number"):

@@ -362,7 +362,7 @@ class TestCommand:
             outcome = dragoman("tune", folder / "model", *files, "--metric", metric)
             assert what in one_error(outcome, 2)
         outcome = dragoman("tune", folder / "model", *files, "--metric", "bracketing_f1")
-        assert "bracketing_f1: a reference is no tree" in one_error(outcome, 3)
+        assert "bracketing_f1: references: line 1 is no tree" in one_error(outcome, 3)
         with monkeypatch.context() as patch:
             patch.setenv("SACREBLEU_SEED", "many")
             outcome = dragoman("tune", folder / "model", *files)

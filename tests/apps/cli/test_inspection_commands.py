@@ -303,6 +303,15 @@ def test_scores_of_trees_need_trees(patient: Patient) -> None:
     assert all("line 1 is no tree" in line for line in errors)
 
 
+def test_a_wrong_seed_of_intervals(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would end training at its first validation."""
+    monkeypatch.setenv("SACREBLEU_SEED", "many")
+    patient.values["evaluation"] = {"metrics": ["bleu"], "confidence_samples": 10}
+    errors = patient.findings("error", 3).splitlines()
+    assert [line.split()[1] for line in errors] == ["dev:", "test:"]
+    assert all("SACREBLEU_SEED='many'" in line for line in errors)
+
+
 def test_a_file_that_only_training_reads(patient: Patient) -> None:
     """A transform that draws is not applied before."""
     terms = {"kind": "terms", "glossary": "terms.tsv"}

@@ -132,7 +132,7 @@ class Contest:
             raise ConfigError("compare trains in one process; start it without torchrun")
         evaluation = _evaluation(next(iter(configs.values())), test)
         # Now rather than after all trainings.
-        check_references([test.references], evaluation, _source(test, evaluation))
+        check_references(test.references, evaluation, _source(test, evaluation))
         planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
         systems = {one.name: [one] for one in planned.values()}
         systems |= {"+".join(names): [planned[name] for name in names] for names in ensembles}

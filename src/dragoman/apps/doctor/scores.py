@@ -58,6 +58,6 @@ def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
             counters(glossary, (direction.source_language, direction.target_language))
             read = evaluation_pairs(part.scored()) if of_trees else ()
             evaluation = config.evaluation_of(part).model_copy(update={"metrics": of_trees})
-            check_references([[pair.target for pair in read]], evaluation)
+            check_references([pair.target for pair in read], evaluation)
         except (ConfigError, DataError) as problem:
             yield error(name, str(problem))

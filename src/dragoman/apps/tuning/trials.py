@@ -111,7 +111,7 @@ class Tuning:
         self._evaluation = evaluation.model_copy(update={"metrics": (metric,)})
         self._source = source_side(text.own_sources, evaluation, text.languages)
         # Now rather than after the first trial.
-        check_references([text.scored], self._evaluation, self._source)
+        check_references(text.scored, self._evaluation, self._source)
         with self._translator(self._own_weight) as translator:
             if not translator.reads_source:
                 raise ConfigError(
