@@ -184,3 +184,18 @@ class ReversingService(EchoService):
         rendering = Rendering(text, links=tuple(links) if request.links else ())
         sentence = TranslatedSentence(request.text, 0, (rendering,), 0)
         return TranslatedText(text, "en", "de", None, (sentence,))
+
+
+class CapitalService(ReversingService):
+    """Answers "one two." with "ONE TWO.", and knows which words belong together."""
+
+    def _translated(self, request: TextRequest) -> TranslatedText:
+        words = [found.span() for found in re.finditer(r"\S+", request.text)]
+        links = tuple(Link(*word, *word) for word in words) if request.links else ()
+        text = "".join(_capital(letter) for letter in request.text)
+        sentence = TranslatedSentence(request.text, 0, (Rendering(text, links=links),), 0)
+        return TranslatedText(text, "en", "de", None, (sentence,))
+
+
+def _capital(letter: str) -> str:
+    return letter.upper() if len(letter.upper()) == 1 else letter

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from office_files import (
     HEAD,
+    CapitalService,
     ReversingService,
     W,
     body_of,
@@ -26,6 +27,7 @@ from office_files import (
 
 from dragoman.translation.service.interface import RefusedError
 
+_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 BOLD, ITALIC = "<w:b/>", "<w:i/>"
 
 
@@ -263,6 +265,45 @@ def test_the_order_of_words_may_change() -> None:
     content = docx(paragraph(run("one "), run("two", BOLD), run(" three"), _NOTE, run(".")))
     assert body_of(translated("a.docx", content, ReversingService())) == paragraph(
         run(".eerht"), _NOTE, run(" "), run("owt", BOLD), run(" eno")
+    )
+
+
+def formats_by_word(content: bytes) -> Counter[tuple[str, str]]:
+    """How often each word has each format, in any case; the words of a run are whole."""
+    root = ElementTree.fromstring(part(content, "word/document.xml"))
+    found: Counter[tuple[str, str]] = Counter()
+    for one in root.iter(f"{{{_NAMESPACE}}}r"):
+        names = [each.tag.partition("}")[2] for each in one.findall("./{*}rPr/*")]
+        values = [str(sorted(each.attrib.values())) for each in one.findall("./{*}rPr/*")]
+        look = str(sorted(zip(names, values, strict=True)))
+        words = "".join(each.text or "" for each in one.findall("{*}t")).lower().split()
+        found.update((word, look) for word in words)
+    return found
+
+
+_LOOKS = ["", "<w:b/>", "<w:i/>", "<w:b/><w:i/>", "<w:strike/>", "<w:caps/>", "<w:smallCaps/>"]
+_LOOKS += ['<w:b w:val="0"/>', '<w:u w:val="single"/>', '<w:b/><w:color w:val="FF0000"/>']
+
+
+@pytest.mark.parametrize("one", _LOOKS)
+@pytest.mark.parametrize("other", _LOOKS)
+def test_every_run_keeps_its_own_format(one: str, other: str) -> None:
+    content = docx(paragraph(run("ab cd ", one), run("efg", other), run(" hi jk lm", one)))
+    assert formats_by_word(translated("a.docx", content, CapitalService())) == formats_by_word(
+        content
+    )
+    found = formats_by_word(translated("a.docx", content, ReversingService()))
+    assert found == Counter(
+        {(word[::-1], look): count for (word, look), count in formats_by_word(content).items()}
+    )
+
+
+def test_the_space_between_underlined_words_is_not_underlined() -> None:
+    underlined = '<w:u w:val="single"/>'
+    runs = [run("some "), run("is", underlined), run(" "), run("so", underlined), run(" here now")]
+    found = body_of(translated("a.docx", docx(paragraph(*runs)), CapitalService()))
+    assert found == paragraph(
+        run("SOME "), run("IS", underlined), run(" "), run("SO", underlined), run(" HERE NOW")
     )
 
 

@@ -20,6 +20,7 @@ from dragoman.documents.office.paragraph import (
     read_words,
 )
 from dragoman.documents.office.part_tokens import attribute, written_name
+from dragoman.documents.office.run_formats import format_key, is_seen_on_spaces
 
 ItemKind = Literal[
     "text", "open", "close", "point", "atom", "edge", "begin", "end", "field", "instruction"
@@ -88,13 +89,6 @@ _WITH_RUNS = ("w:p", "a:p")
 _TRIMMED = "w:t"
 _HYPHEN = "w:noBreakHyphen"
 _SPACES = "text:s"
-
-# What programs note in a format, and what cannot be seen.
-_INVISIBLE = re.compile(
-    r"<[\w.-]+:(?:lang|noProof)\b[^<>]*/>"
-    r"|\s(?:[\w.-]+:hint|lang|altLang|dirty|err|noProof|smtClean|smtId)\s*=\s*(?:\"[^\"]*\"|'[^']*')"
-)
-_EMPTY_FORMAT = re.compile(r"<(\S+?)\s*(?:/>|></\1\s*>)")
 
 
 class _ItemReader:
@@ -221,7 +215,7 @@ class _ItemReader:
     def _run(self, start: int, stop: int) -> None:
         if self._ends.get(start) is None:
             return  # empty
-        index, properties = start + 1, ""
+        index, properties, key = start + 1, "", ""
         while index < stop and self._tokens[index].kind == "text":
             index += 1
         if self._role(index) == "format":
@@ -229,9 +223,9 @@ class _ItemReader:
             if any(hides_run(token) for token in self._tokens[index:after]):
                 self._add("point", self._parts(start, stop))
                 return
-            properties, index = self._written(index, after), after
+            properties, key = self._written(index, after), format_key(self._tokens[index:after])
+            index = after
         begin, end = self._tokens[start].raw + properties, self._tokens[stop - 1].raw
-        key = _EMPTY_FORMAT.sub("", _INVISIBLE.sub("", properties))
         while index < stop - 1:
             token, role, after = self._tokens[index], self._role(index), self._after(index)
             if token.kind in ("text", "opaque", "close"):
@@ -427,11 +421,12 @@ def _is_gap(item: Item) -> bool:
 
 
 def smoothed(items: Sequence[Item]) -> None:
-    """Give white space between words of one format that format."""
+    """Give white space between words of one format that format, unless that would be seen."""
     for before, gap, after in zip(items, items[1:], items[2:], strict=False):
         if not (before.format and gap.format and after.format and _is_gap(gap)):
             continue
-        if before.format.key == after.format.key and before.owner == after.owner == gap.owner:
+        is_same = before.format.key == after.format.key and not is_seen_on_spaces(before.format.key)
+        if is_same and before.owner == after.owner == gap.owner:
             gap.format = before.format
 
 

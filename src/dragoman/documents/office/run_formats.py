@@ -1,0 +1,97 @@
+"""The format of a run of words, told from others (ECMA-376, part 1, sections 17.3.2 and 21.1.2.3).
+
+Two runs look the same if their properties are equal, but for what programs note in them: the
+language of the spelling, who typed them when, and in which order they were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dragoman.documents.markup_tokens import MarkupToken
+
+_NOTED_ELEMENTS = frozenset(["w:lang", "w:noProof", "w:del", "w:ins", "w:moveFrom", "w:moveTo"])
+"""Properties that show nothing; the last four are about the mark of the paragraph."""
+_NOTED_ATTRIBUTES = frozenset(
+    ["altLang", "dirty", "err", "hint", "lang", "noProof", "smtClean", "smtId"]
+)
+_TRACKED_CHANGE = "w:rPrChange"
+_OF_TRACKED_CHANGE = frozenset(["author", "date", "dateUtc", "id"])
+_REVISION = re.compile(r"rsid\w*")
+_TOGGLE_NAMES = """
+    b bCs caps cs dstrike emboss i iCs imprint oMath outline rtl shadow smallCaps snapToGrid
+    specVanish strike vanish webHidden
+"""
+_TOGGLES = frozenset(f"w:{name}" for name in _TOGGLE_NAMES.split())
+_STATES = {"": "", "1": "", "true": "", "on": "", "0": "0", "false": "0", "off": "0"}
+"""Values of a toggle: none is "on"; "off" is not the same as no toggle, as a style may set it."""
+_SEEN_ON_SPACES = re.compile(
+    r"<\w+:(?:u|strike|dstrike|highlight|shd|bdr|em|hlinkClick)\b|\s(?:u|strike)="
+)
+
+
+class _Property(NamedTuple):
+    name: str
+    attributes: tuple[tuple[str, str], ...]
+    children: list[_Property]
+
+    @property
+    def key(self) -> str:
+        """The same for properties that are equal."""
+        attributes = "".join(f' {name}="{value}"' for name, value in self.attributes)
+        return f"<{self.name}{attributes}>{''.join(one.key for one in self.children)}</>"
+
+
+def format_key(properties: Sequence[MarkupToken]) -> str:
+    """The same for formats that look the same; empty for that of a run without properties.
+
+    Args:
+        properties: the tokens of the element that holds them, its own tags included.
+    """
+    root = _Property("", (), [])
+    opened = [root]
+    hidden = 0  # depth of what shows nothing
+    for token in properties:
+        if token.kind == "close":
+            hidden, is_seen = max(0, hidden - 1), not hidden
+            if is_seen:
+                opened.pop()
+        elif token.kind in ("open", "empty"):
+            if hidden or token.name in _NOTED_ELEMENTS:
+                hidden += token.kind == "open"
+                continue
+            found = _Property(token.name, _attributes(token), [])
+            opened[-1].children.append(found)
+            if token.kind == "open":
+                opened.append(found)
+    if not root.children:
+        return ""
+    whole = root.children[0]
+    # The schema has an order for the properties, which some programs do not keep to.
+    parts = sorted(one.key for one in whole.children)
+    return "".join([*(f" {name}={value}" for name, value in whole.attributes), *parts])
+
+
+def is_seen_on_spaces(key: str) -> bool:
+    """Whether white space in a format looks different, as it does if it is underlined."""
+    return _SEEN_ON_SPACES.search(key) is not None
+
+
+def _attributes(token: MarkupToken) -> tuple[tuple[str, str], ...]:
+    found = []
+    for name, value in token.attributes.items():
+        local = name.rpartition(":")[2]
+        is_noted = local in _NOTED_ATTRIBUTES or _REVISION.fullmatch(local)
+        if is_noted or name.startswith("xmlns"):
+            continue
+        if token.name == _TRACKED_CHANGE and local in _OF_TRACKED_CHANGE:
+            continue
+        if token.name in _TOGGLES and local == "val":
+            state = _STATES.get(value.strip(), value)
+            if state:
+                found.append((name, state))
+            continue
+        found.append((name, value))
+    return tuple(sorted(found))
