@@ -22,6 +22,7 @@ def folder(tmp_path: Path) -> Path:
     for name, content in {
         "many.tsv": "id\ten\tde\tko\n1\ta\tb\tc\n",
         "three.tsv": "id\tko\ten\n1\tc\ta\n",
+        "codes.tsv": "key\tdoc\teng\tilo\n1\t2\ta\tc\n",
         "two.tsv": "english\tgerman\na\tb\n",
         "noise.tsv": "number\ten\torigin\tko\n1\ta\tx\tc\n",
         "a.jsonl": '{"translation": {"en": "a", "de": "b"}}\n',
@@ -62,6 +63,9 @@ def texts(material: Material) -> tuple[str, str, str, str]:
         (["three.tsv"], {"source": "en"}, ("en", "ko", "a", "c")),
         (["noise.tsv"], {}, ("en", "ko", "a", "c")),
         (["many.tsv"], {"source": "en", "target": "ko"}, ("en", "ko", "a", "c")),
+        (["codes.tsv"], {}, ("eng", "ilo", "a", "c")),
+        (["codes.tsv"], {"source": "en"}, ("eng", "ilo", "a", "c")),
+        (["codes.tsv"], {"source": "ilo", "target": "EN"}, ("ilo", "eng", "c", "a")),
         (["a.jsonl"], {}, ("en", "de", "a", "b")),
         (["a.po"], {}, ("en", "ko", "Save", "저장")),
         (["a.xlf"], {}, ("en", "de", "Save", "Speichern")),

@@ -11,7 +11,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import in_shell, named, shown
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
-from dragoman.text.language_codes import is_language_tag
+from dragoman.text.language_codes import is_language_tag, spelling
 from dragoman.text.lines import COMPRESSIONS
 from dragoman.text.sides import language_of_file
 
@@ -262,25 +262,33 @@ def _known_format(path: Path, choice: Choice) -> Format | None:
 
 def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, str]:
     """The two sides that are meant: those named, or the only possible ones."""
-    if choice.source is not None and choice.target is not None:
-        if choice.source == choice.target:
-            raise ConfigError(f"--source and --target are both {choice.source!r}; name two sides")
-        return choice.source, choice.target
-    given = {choice.source, choice.target}
-    open_names = [name for name in offered if name not in given]
+    source, target = (_offered_as(name, offered) for name in (choice.source, choice.target))
+    if source is not None and target is not None:
+        if source == target:
+            raise ConfigError(f"--source and --target are both {source!r}; name two sides")
+        return source, target
+    open_names = [name for name in offered if name not in {source, target}]
     languages = [name for name in open_names if is_language_tag(name.rpartition(".")[2])]
     # Among others, "id" is more likely a row number than Indonesian.
     languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
-    wanted = 2 - len(given - {None})
+    wanted = 2 - len({source, target} - {None})
     for candidates in (open_names, languages):
         if len(candidates) == wanted:
             left = iter(candidates)
-            return choice.source or next(left), choice.target or next(left)
+            return source or next(left), target or next(left)
     others = [name for name in open_names if name not in languages and len(name) <= _SHORT]
     raise ConfigError(
         f"{path}: it has {named(offered) or 'no text'}; say which are source and target, "
         f"{_example([*languages, *others], choice)}"
     )
+
+
+def _offered_as(name: str | None, offered: Sequence[str]) -> str | None:
+    """A side as the file names it: ``eng`` if the user says ``en`` and no other side is English."""
+    if name is None or name in offered or not is_language_tag(name):
+        return name
+    same = [one for one in offered if spelling(one.rpartition(".")[2]) == spelling(name)]
+    return same[0] if len(same) == 1 else name
 
 
 def _example(likely: Sequence[str], choice: Choice) -> str:

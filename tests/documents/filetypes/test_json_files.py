@@ -50,6 +50,10 @@ def test_arb() -> None:
 def test_a_language_at_the_top_becomes_the_target() -> None:
     assert translated("a.json", '{"en": {"a": "b c"}}', "pt-BR") == '{"pt-BR": {"a": "B C"}}'
     assert translated("a.json", '{"en": {"a": "b c"}}', "de", "fr") == '{"en": {"a": "B C"}}'
+    assert translated("a.json", '{"ilo": {"a": "b c"}}', "en", "ilo") == '{"en": {"a": "B C"}}'
+    assert translated("a.json", '{"ilo": {"a": "b c"}}', "en", None) == '{"en": {"a": "B C"}}'
+    assert translated("a.json", '{"deu": {"a": "b c"}}', "en", "de") == '{"en": {"a": "B C"}}'
+    assert translated("a.json", '{"doc": {"a": "b c"}}', "en", None) == '{"doc": {"a": "B C"}}'
 
 
 def test_what_was_escaped_is() -> None:

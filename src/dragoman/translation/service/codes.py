@@ -7,12 +7,6 @@ from collections.abc import Iterable
 from dragoman.text.language_codes import spelling
 
 _OTHERS = (
-    ("he", "iw"),
-    ("id", "in"),
-    ("yi", "ji"),
-    ("jv", "jw"),
-    ("ro", "mo"),
-    ("fil", "tl"),
     ("nb", "no"),
     ("zh-hans", "zh-cn"),
     ("zh-hans", "zh-sg"),
@@ -21,8 +15,8 @@ _OTHERS = (
     ("zh-hant", "zh-mo"),
     ("zh-hant", "zt"),
 )
-"""Codes of the same language: older ones (ISO 639), territories in place of the script that is
-written there (CLDR), and LibreTranslate's ``zt``."""
+"""Codes of the same language: Norwegian is nearly always Bokmål, territories in place of the script
+that is written there (CLDR), and LibreTranslate's ``zt``."""
 
 
 def fitting(code: str, known: Iterable[str]) -> list[str]:
