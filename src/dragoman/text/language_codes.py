@@ -54,9 +54,11 @@ _OF_THREE_LETTERS = """
     xog xon xpe xqa xsy yaq yav ydd yid yoi yor yrk yrl yua yue zam zea zgh zha zho zlm zmi zsm zul
     zyb zza
 """
-"""Codes of ISO 639-2 and 639-3 in Unicode's locale data (CLDR 47), FLORES-200 and OPUS (its index of
-2024).  Codes that more often name columns and files than languages are left out, although OPUS has
-them: ``src``, ``new``, ``old``, ``tmp``, ``ext``, ``bin``, ``map``, ``max``, ``alt`` and the like."""
+"""Codes of ISO 639-2 and 639-3 in Unicode's locale data (CLDR 47), FLORES-200 and OPUS (2024).
+
+Codes that more often name columns and files than languages are left out, although OPUS has them:
+``src``, ``new``, ``old``, ``tmp``, ``ext``, ``bin``, ``map``, ``max``, ``alt`` and the like.
+"""
 
 _CODES = frozenset(f"{_OF_TWO_LETTERS} {_OF_THREE_LETTERS}".split())
 _LONGEST_TAG = 35  # characters, as BCP 47 advises
