@@ -6,13 +6,21 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from dragoman.core.errors import DataError
-from dragoman.documents.filetypes import FileLanguages, OpenDocument, document_format
+from dragoman.documents.filetypes import (
+    DocumentFormat,
+    FileLanguages,
+    OpenDocument,
+    document_format,
+)
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_requests import detections, questions, with_kept
 from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.written_check import CHANGED, CheckedFile, checked
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (
     RefusedError,
@@ -41,6 +49,13 @@ class Flaw:
     """What makes its translation degenerate: ``repetition``, ``length``."""
 
 
+class Untranslated(NamedTuple):
+    """A text that stays as it is, although it should have been translated."""
+
+    text: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class TranslatedFile:
     """A translated file."""
@@ -57,6 +72,8 @@ class TranslatedFile:
     """How many texts it has."""
     flaws: tuple[Flaw, ...] = ()
     """Sentences whose translations someone should look at, in the order of the file."""
+    untranslated: tuple[Untranslated, ...] = ()
+    """Texts that stayed as they are, in the order in which they were found."""
 
 
 Untranslatable = Callable[[str, str], object]
@@ -96,40 +113,56 @@ async def translate_file(
             damaged or hostile, or a text cannot be translated.
         MissingExtraError: a package that the format needs is missing.
     """
-    document = await _opened(name, content, request)
+    form = _format(name)
+    read = partial(form.read, languages=FileLanguages(request.source, request.target))
+    document = await _opened(read, content)
     source = request.source or document.source_language or likely_source
     request = replace(request, source=source)
     asked, source = await _asked(service, request, document)
     end = time.monotonic() + (_LONGEST if seconds is None else seconds)
     answers: list[TranslatedText] = []
+    left: list[Untranslated] = []
+
+    def report(text: str, reason: str) -> None:
+        left.append(Untranslated(text, reason))
+        if untranslatable is not None:
+            untranslatable(text, reason)
+
     for start in range(0, len(asked), _CHUNK):
         if progress is not None:
             progress(len(answers), len(asked))
         chunk = asked[start : start + _CHUNK]
-        answers += await _translated(service, chunk, end, untranslatable)
+        answers += await _translated(service, chunk, end, untranslatable and report)
     if progress is not None:
         progress(len(answers), len(asked))
     path = PurePosixPath(name.replace("\\", "/"))
-    written = await aside(len(content), lambda: _written(content, document, answers))
+    written = await aside(len(content), lambda: _written(content, document, answers, read))
     for text, reason in document.refused:
-        if untranslatable is not None:
-            untranslatable(text, reason)
+        report(text, reason)
+    for at in written.left:
+        report(document.texts[at].text, CHANGED)
     return TranslatedFile(
         name=f"{path.stem}.{answers[0].target if answers else request.target}{path.suffix}",
-        content=written,
-        media_type=document_format(name).media_type,
+        content=written.content,
+        media_type=form.media_type,
         source=answers[0].source if answers else source,
         characters=sum(len(one.text) for one in asked),
         texts=len(asked),
         flaws=tuple(_flaws(document.texts, answers)) if answers else (),
+        untranslated=tuple(left),
     )
 
 
-async def _opened(name: str, content: bytes, request: TextRequest) -> OpenDocument:
-    languages = FileLanguages(request.source, request.target)
+def _format(name: str) -> DocumentFormat:
     try:
-        form = document_format(name)
-        return await aside(len(content), lambda: form.read(content, languages))
+        return document_format(name)
+    except DataError as error:
+        raise RefusedError("invalid", str(error)) from error
+
+
+async def _opened(read: Callable[[bytes], OpenDocument], content: bytes) -> OpenDocument:
+    try:
+        return await aside(len(content), lambda: read(content))
     except DataError as error:
         raise RefusedError("invalid", str(error)) from error
 
@@ -143,15 +176,19 @@ async def _asked(
     return asked, asked[0].source or "" if asked else request.source or ""
 
 
-def _written(content: bytes, document: OpenDocument, answers: Sequence[TranslatedText]) -> bytes:
+def _written(
+    content: bytes,
+    document: OpenDocument,
+    answers: Sequence[TranslatedText],
+    read: Callable[[bytes], OpenDocument],
+) -> CheckedFile:
     if not answers:
-        return content
-    return document.written(
-        [
-            place_marks(text, answer, document.escape)
-            for text, answer in zip(document.texts, answers, strict=True)
-        ]
-    )
+        return CheckedFile(content, [])
+    translations = [
+        place_marks(text, answer, document.escape)
+        for text, answer in zip(document.texts, answers, strict=True)
+    ]
+    return checked(document, translations, read)
 
 
 def _flaws(texts: Sequence[MarkedText], answers: Sequence[TranslatedText]) -> Iterator[Flaw]:

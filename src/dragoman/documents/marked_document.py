@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.documents.marked_text import MarkedText, walk
 from dragoman.documents.marking import MarkupPiece, joined_texts, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.outline import Block, placeholders_of
 
 MOST_MARKS = 100
 """In a text.  Placing marks takes time that grows with their number."""
@@ -38,6 +39,8 @@ class MarkedDocument:
     """What is written as it is, and what is translated, in order."""
 
     parts: list[str | MarkedText] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    """What has to be the same when a translation is read."""
 
     @property
     def texts(self) -> list[MarkedText]:
@@ -144,6 +147,7 @@ class DocumentMarking:
     def __init__(self, collapses: bool) -> None:
         self._collapses = collapses
         self._pieces: list[MarkupPiece] = []
+        self._texts = 0
         self.document = MarkedDocument()
 
     def add(self, piece: MarkupPiece) -> None:
@@ -165,22 +169,38 @@ class DocumentMarking:
         """Write something between two texts."""
         self.finish()
         self.document.parts.append(raw)
+        if not raw.isspace():
+            self.document.blocks.append(Block([raw]))
 
     def finish(self) -> None:
         """End the text."""
         pieces, self._pieces = self._pieces, []
         if not pieces:
             return
+        parts = list(self._marked(pieces))
+        self.document.parts += parts
+        texts = [part for part in parts if isinstance(part, MarkedText)]
+        block = Block(
+            [piece.raw for piece in pieces if piece.kind != "text"],
+            html.unescape("".join(piece.raw for piece in pieces if piece.kind == "text")),
+            placeholders_of(texts),
+            range(self._texts, self._texts + len(texts)),
+        )
+        self._texts += len(texts)
+        if block.codes or not block.text.isspace():
+            self.document.blocks.append(block)
+
+    def _marked(self, pieces: Sequence[MarkupPiece]) -> Iterator[str | MarkedText]:
+        """A text, or several if it has too many marks, or what has no words."""
         marked = mark_pieces(pieces, collapses=self._collapses)
-        parts = self.document.parts
         if marked is None:
-            parts.extend(piece.raw for piece in pieces)
+            yield from (piece.raw for piece in pieces)
         elif sum(1 for _ in walk(marked.marks)) <= MOST_MARKS:
-            parts.append(marked)
+            yield marked
         else:
             for piece in joined_texts(pieces):
                 alone = mark_pieces([piece], collapses=self._collapses)
-                parts.append(piece.raw if alone is None else alone)
+                yield piece.raw if alone is None else alone
 
 
 def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
+from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.outline import Block
 
 
 class FileLanguages(NamedTuple):
@@ -37,6 +39,16 @@ class OpenDocument(ABC):
         """How text between marks is written; None: as in HTML and XML."""
         return None
 
+    @property
+    def outline(self) -> Sequence[Block]:
+        """The blocks of the document, which a translation of it has when it is read again.
+
+        Of a document that keeps its source beside its translation, a block is the translation, or
+        the source where there is none.  By default there are no blocks, so that a translation only
+        has to be readable.
+        """
+        return ()
+
     @abstractmethod
     def written(self, translations: Sequence[str]) -> bytes:
         """The file with its texts replaced.
@@ -44,6 +56,20 @@ class OpenDocument(ABC):
         Args:
             translations: of all texts, as they are written, with their marks.
         """
+
+    def partly_written(self, translations: Sequence[str], left: Collection[int]) -> bytes:
+        """The file with its texts replaced, but for some.
+
+        Args:
+            translations: as for :meth:`written`.
+            left: indices of the texts that stay as they are.
+        """
+        return self.written(
+            [
+                unchanged(text, self.escape) if at in left else one
+                for at, (text, one) in enumerate(zip(self.texts, translations, strict=True))
+            ]
+        )
 
 
 class DocumentFormat(ABC):

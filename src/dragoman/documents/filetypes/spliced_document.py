@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.character_encoding import CharacterEncoding
@@ -84,6 +84,7 @@ class SplicedDocument(OpenDocument):
             text for slot in self._slots for value in slot.values for text in value.texts
         ]
         self.source_language = source_language
+        self._left: Collection[int] = ()
 
     @property
     def texts(self) -> Sequence[MarkedText]:
@@ -95,14 +96,27 @@ class SplicedDocument(OpenDocument):
         joined = self.joined(translations)
         return self._encoding.encode(joined, is_markup=self._is_markup)
 
+    def partly_written(self, translations: Sequence[str], left: Collection[int]) -> bytes:
+        """See :meth:`OpenDocument.partly_written`.
+
+        Slots of texts that stay as they are are not written, so that a target stays empty.
+        """
+        self._left = left
+        try:
+            return self.written(translations)
+        finally:
+            self._left = ()
+
     def joined(self, translations: Sequence[str]) -> str:
         """The text of the file with its texts replaced."""
-        waiting = iter(translations)
+        waiting = iter(enumerate(translations))
         filled: list[tuple[Slot, list[str]]] = []
         self.refused = []
         left: set[int] = set()  # groups
         for slot in self._slots:
-            given = [[next(waiting) for _ in one.texts] for one in slot.values]
+            numbered = [[next(waiting) for _ in one.texts] for one in slot.values]
+            given = [[text for _, text in mine] for mine in numbered]
+            is_left = any(at in self._left for mine in numbered for at, _ in mine)
             found = [one.joined(mine) for one, mine in zip(slot.values, given, strict=True)]
             refused = [
                 (value.source, reason)
@@ -110,7 +124,7 @@ class SplicedDocument(OpenDocument):
                 if (reason := _refusal(value, mine, one)) is not None
             ]
             self.refused += refused
-            if not refused:
+            if not refused and not is_left:
                 filled.append((slot, found))
             elif slot.group is not None:
                 left.add(slot.group)

@@ -10,6 +10,7 @@ from dragoman.documents.html import read_html
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.marking import placeholders
+from dragoman.documents.outline import Block, placeholders_of
 from dragoman.text.sentences import split_text
 
 
@@ -32,6 +33,11 @@ class TextDocument(OpenDocument):
     def texts(self) -> Sequence[MarkedText]:
         """See :attr:`OpenDocument.texts`."""
         return self._texts
+
+    @property
+    def outline(self) -> Sequence[Block]:
+        """See :attr:`OpenDocument.outline`."""
+        return self._document.blocks
 
     @property
     def escape(self) -> Callable[[str], str] | None:
@@ -76,11 +82,20 @@ def _on_one_line(text: str) -> str:
 
 def _lines(text: str) -> MarkedDocument:
     """The lines of a plain text, as texts without tags."""
-    parts: list[str | MarkedText] = []
-    end = 0
+    document = MarkedDocument()
+    end = number = 0
     for one in split_text(text, "", "paragraphs"):
         line = text[one.start : one.end]
-        parts.append(text[end : one.start])
-        parts.append(MarkedText(line, placeholders(line)) if any(map(str.isalpha, line)) else line)
+        document.parts.append(text[end : one.start])
         end = one.end
-    return MarkedDocument([*parts, text[end:]])
+        if any(map(str.isalpha, line)):
+            marked = MarkedText(line, placeholders(line))
+            document.parts.append(marked)
+            kept = placeholders_of([marked])
+            document.blocks.append(Block(text=line, kept=kept, texts=[number]))
+            number += 1
+        else:
+            document.parts.append(line)
+            document.blocks.append(Block(text=line))
+    document.parts.append(text[end:])
+    return document
