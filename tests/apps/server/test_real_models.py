@@ -195,3 +195,38 @@ def test_files_come_back_with_their_line_ends(server: ServedModels, tmp_path: Pa
     asyncio.run(translate_file())
     assert libre.count(b"\r\n\r\n") == libre.count(b"[X7X]") == 1
     assert (tmp_path / "own.txt").read_bytes() == libre
+
+
+@pytest.mark.parametrize("kind", ["text", "html"])
+def test_each_door_detects_each_text_of_a_list(server: ServedModels, kind: str) -> None:
+    pytest.importorskip("py3langid")
+    texts = ["Der Hund schläft.", "Where is it?", "Guten Abend!"]
+    asked: dict[str, dict[str, Any]] = {
+        "/translate": {"q": texts, "source": "auto", "target": "de", "format": kind},
+        "/v1/translate": {"text": texts, "target": "de", "format": kind},
+        "/v2/translate": {"text": texts, "target_lang": "DE"},
+    }
+    if kind == "html":
+        asked["/v2/translate"]["tag_handling"] = "html"
+    key = {"Authorization": "DeepL-Auth-Key any"}
+    answers = {
+        path: httpx.post(server.address + path, json=body, headers=key if "v2" in path else None)
+        for path, body in asked.items()
+    }
+    libre = answers["/translate"].json()
+    own, theirs = (
+        answers[path].json()["translations"] for path in ("/v1/translate", "/v2/translate")
+    )
+    found = {
+        "/translate": [one["language"] for one in libre["detectedLanguage"]],
+        "/v1/translate": [one["source"] for one in own],
+        "/v2/translate": [one["detected_source_language"].lower() for one in theirs],
+    }
+    assert found == dict.fromkeys(asked, ["de", "en", "de"])
+    for written in (
+        libre["translatedText"],
+        [one["text"] for one in own],
+        [one["text"] for one in theirs],
+    ):
+        assert (written[0], written[2]) == (texts[0], texts[2])
+        assert written[1] != texts[1]

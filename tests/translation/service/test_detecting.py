@@ -3,6 +3,8 @@ from __future__ import annotations
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.core.errors import MissingExtraError, StorageError
 from dragoman.translation.service import detecting
@@ -54,6 +56,49 @@ def test_a_text_may_be_in_a_language_that_is_only_written() -> None:
         "123": "en",
     }
     assert judged[GERMAN].probability > 0.9
+
+
+SENTENCES = {
+    "Die Tür klemmt.": "de",
+    "Wir essen heute Suppe.": "de",
+    "The door is stuck.": "en",
+    "Where are you?": "en",
+    "La porte est fermée.": "fr",
+    "Merci beaucoup !": "fr",
+    "¿Dónde está la llave?": "es",
+    "Buenos días.": "es",
+}
+LANGUAGES = ["en", "de", "es", "fr"]
+
+
+@given(st.lists(st.sampled_from([*SENTENCES]), min_size=1, max_size=12), st.sampled_from(LANGUAGES))
+def test_each_text_of_a_list_is_detected_as_if_it_had_come_alone(
+    texts: list[str], target: str
+) -> None:
+    pytest.importorskip("py3langid")
+    detector = LanguageDetector(LANGUAGES, LANGUAGES)
+    judged = detector.judge(texts, target, LANGUAGES)
+    assert [one.language for one in judged] == [SENTENCES[text] for text in texts]
+    assert judged == [detector.judge([text], target, LANGUAGES)[0] for text in texts]
+
+
+def test_a_doubtful_text_leans_on_its_neighbours() -> None:
+    pytest.importorskip("py3langid")
+    detector = LanguageDetector(["en", "fr", "de"], ["de"])
+
+    def judged(*texts: str) -> list[str]:
+        return [one.language for one in detector.judge(texts, "de", ["en", "fr"])]
+
+    french, english = "Merci beaucoup !", "Where are you?"
+    assert judged("test") == ["en"]  # the first of the sources
+    assert judged("test", french) == ["fr", "fr"]
+    assert judged("12", french, "OK") == ["fr"] * 3
+    assert judged(english, "test", french, english) == ["en", "en", "fr", "en"]
+    # Even a hundred neighbours do not outvote a text that leaves no doubt.
+    assert judged(french, *[english] * 100)[0] == "fr"
+    # Words that are doubtful one by one are likelier all in one language.
+    words = ["File", "Copy", "Paste", "Print", "Name", "Zoom", "Help", "Tools", "Window", "Undo"]
+    assert judged(*words) == ["en"] * 10
 
 
 def test_what_cannot_be_detected_is_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dragoman.core.errors import ConfigError, MissingExtraError, StorageError
 from dragoman.evaluation.languages import identified
@@ -11,14 +11,18 @@ from dragoman.translation.service.interface import Detection, RefusedError
 
 log = logging.getLogger(__name__)
 
-_LETTERS = 24
-"""Letters of a text that is judged by itself."""
 _ENOUGH = 2000
 """Characters from the beginning of a text that are looked at."""
 _SURE = 0.9
 """Probability from which a text is taken to be in the language that it is to be translated into,
 and is left as it is.  Of single English words, py3langid takes half for German if that is the other
 choice, and 1 % with this probability; of German sentences, it has this one for 98 %."""
+_BEYOND_DOUBT = 0.99
+"""Probability from which the other texts of a list change nothing.  Of 340 strings of LibreOffice's
+interface of at most 23 letters, in English, German, French and Spanish, py3langid gives 91 % this
+one in the right language and none in a wrong one."""
+_PRIOR_COUNT = 0.5
+"""How often each language counts as seen before any text of a list."""
 
 
 def likeliest_source(ranked: Sequence[Detection], target: str) -> Detection:
@@ -63,8 +67,8 @@ class LanguageDetector:
     def judge(self, texts: Sequence[str], target: str, sources: Sequence[str]) -> list[Detection]:
         """The language to translate each text from.
 
-        A text of few letters is judged with all others together: words such as "test" are in many
-        languages, and whoever sends several texts usually sends them in one.
+        Each is judged by itself.  Only where that leaves doubt do the others count: words such as
+        "test" are in many languages, and texts that come together are mostly in one.
 
         Args:
             texts: any texts.
@@ -78,19 +82,13 @@ class LanguageDetector:
         known = [one for one in self._identifiable() if one == target or one in sources]
         if known in ([], [target]):
             raise _undetectable(", ".join(sources))
-        together = "\n".join(texts)
-        found = []
-        for text in texts:
-            alone = len(texts) == 1 or sum(map(str.isalpha, text)) >= _LETTERS
-            ranked = self._ranked(text if alone else together, known)
-            found.append(likeliest_source(ranked, target))
-        return found
+        ranked = _with_neighbours([self._ranked(text, known) for text in texts], known)
+        return [likeliest_source(one, target) for one in ranked]
 
     def _ranked(self, text: str, known: Sequence[str]) -> list[Detection]:
         if not any(map(str.isalpha, text)):
             return [Detection(one, 1 / len(known)) for one in known]
-        found = [Detection(*one) for one in identified(text[:_ENOUGH], known)]
-        return sorted(found, key=lambda one: (-one.probability, known.index(one.language)))
+        return _sorted((Detection(*one) for one in identified(text[:_ENOUGH], known)), known)
 
     def _identifiable(self) -> tuple[str, ...]:
         """The languages that py3langid knows; of two that it cannot tell apart, the first."""
@@ -117,6 +115,37 @@ class LanguageDetector:
                 raise _undetectable(", ".join(self._languages))
             self._known = tuple(known)
         return self._known
+
+
+def _sorted(found: Iterable[Detection], known: Sequence[str]) -> list[Detection]:
+    """The most probable first; of equally probable ones, the first that is known."""
+    return sorted(found, key=lambda one: (-one.probability, known.index(one.language)))
+
+
+def _with_neighbours(
+    ranked: Sequence[list[Detection]], known: Sequence[str]
+) -> list[list[Detection]]:
+    """The languages of texts that came together, by Bayes' rule.
+
+    The prior of each text is how often the others are in a language, by their own probabilities.
+    """
+    if len(ranked) == 1:
+        return list(ranked)
+    counts = dict.fromkeys(known, _PRIOR_COUNT)
+    for text in ranked:
+        for language, probability in text:
+            counts[language] += probability
+    found = []
+    for text in ranked:
+        if text[0].probability < _BEYOND_DOUBT:
+            shares = [
+                (language, probability * (counts[language] - probability))
+                for language, probability in text
+            ]
+            total = sum(share for _, share in shares)
+            text = _sorted((Detection(one, share / total) for one, share in shares), known)
+        found.append(text)
+    return found
 
 
 def _undetectable(languages: str) -> RefusedError:

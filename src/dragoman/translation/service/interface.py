@@ -248,8 +248,8 @@ class TranslationService(Protocol):
     async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
         """The language that :meth:`translate` takes each text to be in, if none is given.
 
-        It is one that is translated into the target language, or that itself.  A text of few
-        letters is judged together with all others.
+        It is one that is translated into the target language, or that itself.  Each text is judged
+        by itself; only where that leaves doubt do the others count.
 
         Args:
             texts: any texts.
