@@ -222,7 +222,7 @@ def test_each_door_detects_each_text_of_a_list(server: ServedModels, kind: str) 
         "/v1/translate": [one["source"] for one in own],
         "/v2/translate": [one["detected_source_language"].lower() for one in theirs],
     }
-    assert found == dict.fromkeys(asked, ["de", "en", "de"])
+    assert found == {path: ["de", "en", "de"] for path in asked}
     for written in (
         libre["translatedText"],
         [one["text"] for one in own],

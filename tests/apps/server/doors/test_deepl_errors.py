@@ -240,9 +240,10 @@ def test_glossaries_that_make_no_sense(
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"name": "Mine"}, "Glossary dictionaries must be provided."),
-        ({"name": "Mine", "dictionaries": []}, "Glossary dictionaries must be provided."),
+        ({"dictionaries": []}, "Parameter 'name' not specified."),
         ({"name": "Mine", "dictionaries": "x"}, "It is a list of objects"),
+        ({"name": "Mine", "dictionaries": [GLOSSARY, "x"]}, "It is a list of objects"),
+        ({"name": "Mine", "dictionaries": [{}] * 101}, "send at most 100"),
         ({"name": "Mine", "dictionaries": [GLOSSARY, GLOSSARY]}, "Two dictionaries are for en to"),
         ({"name": "Mine", "dictionaries": [{}]}, "Parameter 'source_lang' not specified."),
     ],

@@ -80,6 +80,33 @@ def test_entries_are_replaced_or_merged(store: ServerStore) -> None:
     assert len({first, *seen}) == 5  # the direction that was not changed is seen three times
 
 
+def test_dictionaries_keep_their_order(store: ServerStore) -> None:
+    order = [("fr", "de"), ("de", "en"), ("en", "fr"), ("en", "de")]
+    made = store.create_glossary("g", {one: [("a", "b")] for one in order})
+    others = store.create_glossary("h", {one: [("a", "b")] for one in order})
+
+    def kept(identifier: str) -> list[tuple[str, str]]:
+        found = store.glossary(identifier)
+        assert found is not None and found in store.glossaries()
+        return [(one.source_language, one.target_language) for one in found.dictionaries]
+
+    assert kept(made.id) == order
+    for number, direction in enumerate([order[1], order[3], order[0]]):
+        store.put_dictionary(made.id, *direction, [("c", str(number))], merge=number != 1)
+        assert kept(made.id) == order
+    store.put_dictionary(made.id, "es", "de", [("a", "b")])
+    assert store.delete_dictionary(made.id, *order[1])
+    assert kept(made.id) == [order[0], *order[2:], ("es", "de")]
+    entries = {one: store.glossary_entries(made.id, *one) for one in kept(made.id)}
+    assert entries == {
+        order[0]: (("a", "b"), ("c", "2")),
+        order[2]: (("a", "b"),),
+        order[3]: (("c", "1"),),
+        ("es", "de"): (("a", "b"),),
+    }
+    assert store.glossary(others.id) == others
+
+
 def test_merged_entries_do_not_contradict_one_another(store: ServerStore) -> None:
     given = [("caf\u00e9", "A"), ("Polish", "polnisch"), ("tea  house", "T")]
     made = store.create_glossary("g", {("fr", "de"): given})

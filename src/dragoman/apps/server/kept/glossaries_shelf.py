@@ -143,7 +143,7 @@ class GlossaryShelf(Shelf):
         merge: bool = False,
         name: str | None = None,
     ) -> KeptGlossary | None:
-        """Replace the entries of one direction of a glossary, or add a direction.
+        """Replace the entries of one direction of a glossary in its place, or add a direction.
 
         If anything is refused, nothing is changed.
 
@@ -179,9 +179,11 @@ class GlossaryShelf(Shelf):
             if merge and old is not None:
                 both = [*map(tuple, json.loads(old)), *entries]
                 row = self._dictionary(identifier, direction, one_of_each(both))
-            # A new row, as its id is the revision.
+            # A new row, as its id is the revision; those behind it become new ones too, as ids are
+            # also the order of a glossary.
+            later = _rows_behind(connection, this)
             connection.execute(delete(dictionaries).where(*this))
-            connection.execute(insert(dictionaries), row)
+            connection.execute(insert(dictionaries), [row, *later])
             if named is not None:
                 _rename(connection, identifier, named)
             return _glossary(connection, identifier, key)
@@ -272,6 +274,20 @@ def _direction(source_language: str, target_language: str) -> list[Any]:
     ]
 
 
+def _rows_behind(connection: Connection, this: Sequence[Any]) -> list[dict[str, Any]]:
+    """The dictionaries that follow one in its glossary, taken out; none if it does not exist."""
+    found = connection.execute(
+        select(dictionaries.c.id, dictionaries.c.glossary_id).where(*this)
+    ).first()
+    if found is None:
+        return []
+    behind = (dictionaries.c.glossary_id == found.glossary_id, dictionaries.c.id > found.id)
+    columns = [column for column in dictionaries.c if column.name != "id"]
+    rows = connection.execute(select(*columns).where(*behind).order_by(dictionaries.c.id)).all()
+    connection.execute(delete(dictionaries).where(*behind))
+    return [dict(row._mapping) for row in rows]
+
+
 def _glossary(connection: Connection, identifier: str, key: int | None) -> KeptGlossary | None:
     row = connection.execute(
         select(glossaries).where(glossaries.c.id == identifier, owned_by(glossaries.c.key_id, key))
@@ -287,5 +303,5 @@ def _kept(row: Row[Any], outlines: Iterable[Row[Any]]) -> KeptGlossary:
         KeptDictionary(one.source_language, one.target_language, one.entry_count, one.id)
         for one in outlines
     )
-    ordered = sorted(found, key=lambda one: (one.source_language, one.target_language))
+    ordered = sorted(found, key=lambda one: one.revision)
     return KeptGlossary(row.id, row.name, tuple(ordered), row.created, row.key_id)

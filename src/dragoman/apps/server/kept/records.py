@@ -65,7 +65,7 @@ class KeptDictionary:
     target_language: str
     entry_count: int
     revision: int
-    """Another number, never used before, whenever its entries change."""
+    """Another number, never used before, whenever its entries change; ascending in a glossary."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class KeptGlossary:
     id: str
     name: str
     dictionaries: tuple[KeptDictionary, ...]
-    """Sorted by direction; no direction has two."""
+    """In the order in which they were made; no direction has two."""
     created: datetime
     key: int | None = None
 

@@ -99,9 +99,7 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
         name = _name(parameters.required("name"))
-        given = _dictionaries(parameters)
-        if not given:
-            raise invalid("Glossary dictionaries must be provided.")
+        given = parameters.objects("dictionaries", _MOST_DICTIONARIES)
         entries: dict[Direction, tuple[Entry, ...]] = {}
         for one in given:
             direction, found = await in_thread(_dictionary, premises, one)
@@ -125,7 +123,8 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
     async def change(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        name, given = parameters.text("name"), _dictionaries(parameters)
+        name = parameters.text("name")
+        given = parameters.objects("dictionaries", _MOST_DICTIONARIES)
         if len(given) > 1:
             raise invalid("At most one dictionary can be changed at once.")
         name = None if name is None else _name(name)
@@ -264,17 +263,6 @@ def _name(name: str) -> str:
             f"The name of a glossary has 1 to {_LONGEST_NAME} bytes and no control characters."
         )
     return name
-
-
-def _dictionaries(parameters: DeepLParameters) -> list[DeepLParameters]:
-    given = parameters.raw("dictionaries")
-    if given is None:
-        return []
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise invalid("Value for 'dictionaries' not supported. It is a list of objects, in JSON.")
-    if len(given) > _MOST_DICTIONARIES:
-        raise invalid(f"A glossary has at most {_MOST_DICTIONARIES} dictionaries.")
-    return [DeepLParameters(one) for one in given]
 
 
 def _dictionary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ _SCHEME = "deepl-auth-key"
 _TRUE = (True, 1, "1", "true", "True")
 _MOST_NAMES = 1000
 _FALSE = (False, 0, "0", "false", "False")
+_MEMBER = re.compile(r"\[(?P<index>[0-9]{1,9})\](?:\.(?P<name>\w+)|\[(?P<other>\w+)\])")
+"""Behind the name of a list of objects, in a form: ``[0].name``, or ``[0][name]`` as PHP writes."""
 
 
 def header_secret(request: Request) -> str | None:
@@ -72,10 +75,6 @@ class DeepLParameters:
         """Whether a parameter has a value other than null and nothing."""
         return self._values.get(name) not in (None, "", [])
 
-    def raw(self, name: str) -> Any:
-        """A value as it came; None if there is none."""
-        return self._values.get(name)
-
     def text(self, name: str) -> str | None:
         """A string; None if it did not come, or is empty."""
         value = self._last(name)
@@ -98,6 +97,32 @@ class DeepLParameters:
         check_number(value)
         values = value if isinstance(value, list) else [value]
         return [_checked(name, one) for one in values]
+
+    def objects(self, name: str, most: int) -> list[DeepLParameters]:
+        """A list of objects, in the order of their numbers if it comes as a form.
+
+        Args:
+            name: of the list; fields of forms are ``name[0].member``.
+            most: how many there may be.
+        """
+        given = self._values.get(name)
+        found = self._numbered(name) if given is None or given == "" else given
+        if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+            raise unsupported_value(name, "It is a list of objects.")
+        if len(found) > most:
+            raise unsupported_value(name, f"It has {len(found)} objects; send at most {most}.")
+        return [DeepLParameters(one) for one in found]
+
+    def _numbered(self, name: str) -> list[dict[str, Any]]:
+        objects: dict[int, dict[str, Any]] = {}
+        for key, value in self._values.items():
+            if not key.startswith(f"{name}["):
+                continue
+            if (member := _MEMBER.fullmatch(key, len(name))) is None:
+                raise unsupported_value(name, f"A field of a form is called {name}[0].entries.")
+            fields = objects.setdefault(int(member["index"]), {})
+            fields[member["name"] or member["other"]] = value
+        return [objects[index] for index in sorted(objects)]
 
     def upload(self, name: str) -> Upload:
         """A file that must come."""
