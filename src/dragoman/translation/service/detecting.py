@@ -135,17 +135,18 @@ def _with_neighbours(
     for text in ranked:
         for language, probability in text:
             counts[language] += probability
-    found = []
-    for text in ranked:
-        if text[0].probability < _BEYOND_DOUBT:
-            shares = [
-                (language, probability * (counts[language] - probability))
-                for language, probability in text
-            ]
-            total = sum(share for _, share in shares)
-            text = _sorted((Detection(one, share / total) for one, share in shares), known)
-        found.append(text)
-    return found
+
+    def weighed(text: list[Detection]) -> list[Detection]:
+        if text[0].probability >= _BEYOND_DOUBT:
+            return text
+        shares = {
+            language: probability * (counts[language] - probability)
+            for language, probability in text
+        }
+        total = sum(shares.values())
+        return _sorted((Detection(one, share / total) for one, share in shares.items()), known)
+
+    return [weighed(text) for text in ranked]
 
 
 def _undetectable(languages: str) -> RefusedError:
