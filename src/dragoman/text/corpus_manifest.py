@@ -58,6 +58,10 @@ class CorpusFile(Config):
     made_from: str | None = None
     """What it was made from, if no program here can repeat that: it can only be copied, and the
     corpus is complete without it."""
+    optional: bool = False
+    """Whether the corpus is complete without it."""
+    monolingual: bool = False
+    """Whether it is text without translations, which is aligned with no other file."""
 
     def conflicts(self) -> Iterator[str]:
         """Paths outside the corpus, and two origins."""
@@ -72,8 +76,15 @@ class CorpusFile(Config):
             yield f"{self.path}: a file that can only be copied has a digest and no url"
 
     @property
+    def is_required(self) -> bool:
+        """Whether the corpus is incomplete without it."""
+        return self.made_from is None and not self.optional
+
+    @property
     def aligned_with(self) -> str:
         """Equal in files that are aligned line by line: the path without its language."""
+        if self.monolingual:
+            return self.path
         return self.path.removesuffix(".gz").rpartition(".")[0]
 
 

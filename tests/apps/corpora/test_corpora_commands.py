@@ -14,6 +14,7 @@ from command_line import call, one_error
 from corpora_web import ENGLISH, GERMAN, Web, tar_of, text_facts
 
 from dragoman.core.errors import ConfigError, DataError, DownloadError, StorageError
+from dragoman.text import corpus_manifest as manifest
 
 pytestmark = pytest.mark.usefixtures("corpora")
 
@@ -192,6 +193,80 @@ def test_a_corpus_is_complete_without_a_file_that_can_only_be_copied(
     get("tiny", "--from", tmp_path)  # the other files are there already
     assert read(folder / "tiny/mono/train.de.gz") == GERMAN
     assert "left out" not in get("tiny")
+
+
+def test_copies_of_several_corpora_lie_in_folders_of_their_names(
+    folder: Path, tmp_path: Path, web: Web
+) -> None:
+    copies = tmp_path / "copies"
+    (copies / "tiny/tok").mkdir(parents=True)
+    (copies / "tiny/train.en").write_bytes(ENGLISH)
+    (copies / "tiny/tok/train.de").write_bytes(GERMAN)
+    (copies / "joined").mkdir()
+    (copies / "joined/x.tgz").write_bytes(web.files["x.tgz"])
+    (copies / "train.en").write_bytes(b"of another corpus\n")
+    get("tiny", "joined", "--from", copies)
+    assert read(folder / "tiny/train.en.gz") == ENGLISH
+    assert read(folder / "joined/train.en.gz") == b"a\nb\nc\nd\n"
+    assert not web.asked
+
+
+def test_a_copy_may_lack_an_optional_file(
+    folder: Path, tmp_path: Path, web: Web, corpora: Any
+) -> None:
+    values, write = corpora
+    values["tiny"]["files"][1]["optional"] = True
+    write()
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "train.en").write_bytes(ENGLISH)
+    assert f"tok/train.de.gz: left out; {copy} has no copy of it" in get("tiny", "--from", copy)
+    assert read(folder / "tiny/train.en.gz") == ENGLISH
+    assert json.loads(call("corpora", "list", "--json").out)[0]["present"]
+    assert not web.asked
+    get("tiny")  # from the web, which has it
+    assert read(folder / "tiny/tok/train.de.gz") == GERMAN
+    (copy / "train.en").unlink()
+    shutil.rmtree(folder / "tiny")
+    error = get("tiny", "--from", copy, code=DataError.exit_code)
+    assert f"{copy}: has no train.en.gz, compressed or not" in error
+
+
+def test_text_without_translations_is_not_aligned(
+    folder: Path, tmp_path: Path, corpora: Any
+) -> None:
+    values, write = corpora
+    texts = {"en": ENGLISH, "de": GERMAN + b"vier\n"}
+    for side, text in texts.items():
+        path = f"mono/train.{side}.gz"
+        made = {"path": path, "made_from": "the captions", **text_facts(text)}
+        values["tiny"]["files"].append(made)
+        (tmp_path / "mono").mkdir(exist_ok=True)
+        (tmp_path / f"mono/train.{side}").write_bytes(text)
+    write()
+    get("tiny")
+    error = get("tiny", "--from", tmp_path, code=DataError.exit_code)
+    assert "they must be aligned line by line" in error
+    for file in values["tiny"]["files"][2:]:
+        file["monolingual"] = True
+    write()
+    get("tiny", "--from", tmp_path)
+    assert read(folder / "tiny/mono/train.de.gz") == texts["de"]
+    assert "complete and verified" in get("tiny")
+
+
+def test_the_monolingual_captions_of_multi30k_are_no_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shipped = Path(manifest.__file__).with_name("corpus_manifest.yaml")
+    monkeypatch.setattr(manifest, "_MANIFEST", shipped)
+    manifest.corpora.cache_clear()
+    one = manifest.corpus("multi30k")
+    captions = [file for file in one.files if file.path.startswith("mono/")]
+    assert len(captions) == 2
+    assert all(file.monolingual and file.made_from for file in captions)
+    assert all(file.optional for file in one.files if file.path.startswith("tok/"))
+    assert not any(file.optional for file in one.files if "/" not in file.path)
 
 
 def test_archives_may_be_the_copy(folder: Path, tmp_path: Path, web: Web) -> None:

@@ -57,7 +57,7 @@ def list_(as_json: bool) -> None:
     "source",
     metavar="DIRECTORY",
     type=PATH,
-    help="Use a local copy instead of the web: laid out like the corpus, or its archives.",
+    help="Take a local copy instead of the web: files or archives, in DIRECTORY or DIRECTORY/NAME.",
 )
 def get(names: tuple[str, ...], source: Path | None) -> None:
     """Download corpora by NAME, verify them, and lay them out as the recipes expect.
@@ -69,6 +69,7 @@ def get(names: tuple[str, ...], source: Path | None) -> None:
     Examples:
       dragoman corpora get multi30k homeassistant
       dragoman corpora get multi30k --from /data/multi30k
+      dragoman corpora get multi30k wesnoth --from /data
     """
     from dragoman.apps.corpora.get import get as get_all
     from dragoman.apps.progress import tell

@@ -46,7 +46,8 @@ def get(names: Iterable[str], source: Path | None, say: Say) -> None:
 
     Args:
         names: as in the manifest.
-        source: a folder to take them from instead of the web; see :func:`_from_copy`.
+        source: a folder to take them from instead of the web; see :func:`_from_copy`.  It may also
+            have a folder of the corpus's name with the copy in it.
         say: called with licences and progress.
 
     Raises:
@@ -68,7 +69,9 @@ def get(names: Iterable[str], source: Path | None, say: Say) -> None:
 
 def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: Say) -> None:
     texts = _present(one, folder)
-    left = _obtainable(missing(one, folder), source, say)
+    if source is not None:
+        source = _copied_to(one, folder.name, source)
+    left = _obtainable(one, missing(one, folder), source, say)
     if not left:
         check_alignment(texts, one)
         say(f"{folder}: complete and verified")
@@ -92,18 +95,37 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
     say(f"{folder}: {len(texts)} files, {total / 1e6:,.1f} MB of text, verified")
 
 
-def _obtainable(left: list[CorpusFile], source: Path | None, say: Say) -> list[CorpusFile]:
-    """Those files that there is any way to get; what cannot be had is said, and no error."""
+def _copied_to(one: Corpus, name: str, source: Path) -> Path:
+    """The folder that has the copy of a corpus: that of its name, if any of its files is there."""
+    folder = source / name
+    archives = any((folder / archive.name).is_file() for archive in one.archives)
+    return folder if archives or any(_copies(file, folder) for file in one.files) else source
+
+
+def _obtainable(
+    one: Corpus, left: list[CorpusFile], source: Path | None, say: Say
+) -> list[CorpusFile]:
+    """The files that can be had.  Others are reported, and no error if none of them is required."""
     found = []
+    has_archives = source is not None and _has_archives(one, source)
     for file in left:
-        if file.made_from is None or (source is not None and _copies(file, source)):
+        if source is not None and _copies(file, source):
             found.append(file)
-        else:
+        elif file.made_from is not None:
             say(
                 f"{file.path}: left out; it was made from {file.made_from}, and no command repeats "
                 "that; --from takes it from a folder that has it"
             )
+        elif source is not None and not file.is_required and not has_archives:
+            say(f"{file.path}: left out; {source} has no copy of it")
+        else:
+            found.append(file)
     return found
+
+
+def _has_archives(one: Corpus, source: Path) -> bool:
+    """Whether a folder has all archives from which a corpus is made."""
+    return bool(one.archives) and all((source / each.name).is_file() for each in one.archives)
 
 
 @contextmanager
@@ -207,7 +229,7 @@ def _from_copy(
 ) -> dict[str, Text]:
     """Files from a copy laid out like the corpus, compressed or not, or from its archives."""
     archives = {archive.name: source / archive.name for archive in one.archives}
-    if archives and all(path.is_file() for path in archives.values()):
+    if _has_archives(one, source):
         for archive in one.archives:
             if not is_file_of(source / archive.name, archive.bytes, archive.sha256):
                 raise DataError(

@@ -113,12 +113,12 @@ def missing(corpus: Corpus, folder: Path) -> list[CorpusFile]:
 
 
 def is_complete(corpus: Corpus, folder: Path) -> bool:
-    """Whether all files are in ``folder``, but for those that can only be copied one by one."""
-    return all(file.made_from is not None for file in missing(corpus, folder))
+    """Whether all required files are in ``folder``."""
+    return not any(file.is_required for file in missing(corpus, folder))
 
 
 def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
-    """Refuse files of one stem with different numbers of lines.
+    """Refuse files of one stem with different numbers of lines, but for monolingual text.
 
     Raises:
         DataError: two differ.
