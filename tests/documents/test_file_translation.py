@@ -9,11 +9,15 @@ from dataclasses import replace
 import pytest
 from document_models import SayingService
 from echo_service import EchoService
+from office_files import docx, odt, pptx, run
 
 from dragoman.documents.file_translation import Flaw, TranslatedFile, translate_file
+from dragoman.documents.filetypes import DOCUMENT_FORMATS
 from dragoman.translation.service.interface import (
     RefusedError,
+    Rendering,
     TextRequest,
+    TranslatedSentence,
     TranslatedText,
 )
 
@@ -245,3 +249,119 @@ def test_strings_that_cannot_be_written_are_told(
     assert found.content.decode() == left.replace("TEXT", source)
     ((text, why),) = told
     assert text == source and reason in why
+
+
+ONE_TEXT: dict[str, str | bytes] = {
+    "a.txt": "Copy it\n",
+    "a.html": "<p>Copy <b>it</b></p>",
+    "a.md": "# Copy *it*\n",
+    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\n<i>Copy\nit</i>\n",
+    "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nCopy &amp; it\n",
+    "a.docx": docx(f"<w:p>{run('Copy ')}{run('it', '<w:b/>')}</w:p>"),
+    "a.odt": odt("<text:p>Copy it</text:p>"),
+    "a.pptx": pptx("<a:r><a:t>Copy it</a:t></a:r>"),
+    "a.po": '#, c-format\nmsgid "Copy it"\nmsgstr ""\n',
+    "a.xlf": '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
+    '<trans-unit id="1"><source>Copy <g id="1">it</g></source></trans-unit></body></file></xliff>',
+    "a.tmx": '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>Copy it'
+    "</seg></tuv></tu></body></tmx>",
+    "a.json": '{"a": "Copy it"}',
+    "a.yml": "a: 'Copy it'\n",
+    "a.xml": '<resources><string name="a">Copy <b>it</b></string></resources>',
+    "a.strings": '"a" = "Copy it";\n',
+    "a.stringsdict": "<plist><dict><key>a</key><dict><key>NSStringLocalizedFormatKey</key>"
+    "<string>Copy it</string></dict></dict></plist>",
+}
+"""A file of one text in each format."""
+
+
+def test_every_format_has_a_file_of_one_text() -> None:
+    suffixes = {name.removeprefix("a") for name in ONE_TEXT}
+    assert [one.name for one in DOCUMENT_FORMATS if not suffixes & set(one.suffixes)] == []
+
+
+@pytest.mark.parametrize("said", ["", " \n", "\u200b\ufeff", "{stray}"])
+@pytest.mark.parametrize("name", ONE_TEXT)
+def test_an_empty_translation_is_told_and_its_text_stays(name: str, said: str) -> None:
+    content = ONE_TEXT[name]
+    raw = content.encode() if isinstance(content, str) else content
+    told: list[tuple[str, str]] = []
+    request = TextRequest("", "de", "en")
+    found = asyncio.run(
+        translate_file(
+            SayingService(lambda _: said),
+            name,
+            raw,
+            request,
+            untranslatable=lambda *one: told.append(one),
+        )
+    )
+    assert found.content == raw
+    ((_, reason),) = told
+    assert reason == "its translation is empty"
+    assert not found.flaws
+    assert [one.reason for one in found.untranslated] == [reason]
+    untold = asyncio.run(translate_file(SayingService(lambda _: said), name, raw, request))
+    assert (untold.content, untold.untranslated) == (raw, found.untranslated)
+
+
+def test_a_sentence_without_translation_leaves_its_text() -> None:
+    """Its words would be gone without a trace among those of the others."""
+
+    class Dropping(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            found = await super().translate(requests, seconds=seconds)
+            return [self._dropped(one) for one in found]
+
+        def _dropped(self, one: TranslatedText) -> TranslatedText:
+            kept = [each for each in one.sentences if "Nine" not in each.source]
+            lost = [
+                TranslatedSentence(each.source, each.start, (Rendering(""),))
+                for each in one.sentences
+                if "Nine" in each.source
+            ]
+            text = " ".join(each.renderings[0].text for each in kept)
+            return replace(one, text=text, sentences=(*kept, *lost))
+
+    told: list[tuple[str, str]] = []
+    found = asyncio.run(
+        translate_file(
+            Dropping(),
+            "a.html",
+            b"<p>Seven euros. <i>Nine cents.</i><p>Eight. 9.",
+            TextRequest("", "de", "en"),
+            untranslatable=lambda *one: told.append(one),
+        )
+    )
+    assert found.content == b"<p>Seven euros. <i>Nine cents.</i><p>EIGHT.de 9.de"
+    assert told == [
+        ("Seven euros. Nine cents.", "the translation of 'Nine cents.' is empty"),
+    ]
+
+
+def test_a_text_that_cannot_be_translated_is_no_translation_in_a_catalogue() -> None:
+    class Refusing(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            if any("bad" in one.text for one in requests):
+                raise RefusedError("invalid", "too long")
+            return await super().translate(requests, seconds=seconds)
+
+    told: list[tuple[str, str]] = []
+    content = 'msgid "good"\nmsgstr ""\n\nmsgid ""\n"good\\n"\n"bad"\nmsgstr ""\n'
+    found = asyncio.run(
+        translate_file(
+            Refusing(),
+            "a.po",
+            content.encode(),
+            TextRequest("", "de", "en"),
+            untranslatable=lambda *one: told.append(one),
+        )
+    )
+    assert found.content.decode() == content.replace(
+        'msgid "good"\nmsgstr ""', '#, fuzzy\nmsgid "good"\nmsgstr "GOODde"'
+    )
+    assert told == [("bad", "too long")]

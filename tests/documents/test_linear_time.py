@@ -6,6 +6,7 @@ import pytest
 from linear_time import takes_linear_time
 from office_files import translated
 
+_CUE = "1\n00:00:01,000 --> 00:00:02,000\na"
 _PLURAL = 'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=(n != 1);'
 _AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
 
@@ -27,6 +28,11 @@ _AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] "
         ("a.md", "a ", "[b]({{ c ", 2000, ""),
         ("a.txt", "a ", "http://", 8000, " b"),  # one thing to copy
         ("a.txt", "a ", "{a}", 20_000, " b"),  # many, each compared with all
+        ("a.srt", _CUE, " ", 60_000, "b"),  # line breaks, at every space
+        ("a.srt", _CUE, "\n- b", 2000, ""),  # speakers
+        ("a.srt", _CUE, "\n[b", 8000, ""),
+        ("a.srt", _CUE, "<rt>", 8000, ""),
+        ("a.srt", "", "1:", 20_000, "\n" + _CUE),
         ("a.json", '{"a": "a', " ", 60_000, 'b"}'),
         ("a.po", _PLURAL, " ", 2000, _AFTER_PLURAL),
         ("a.html", "<p>a <b>b", "!", 30_000, "b c</b></p>"),  # signs at the end of a mark

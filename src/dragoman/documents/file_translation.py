@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,13 +12,15 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from dragoman.core.errors import DataError
+from dragoman.core.wording import shown
 from dragoman.documents.filetypes import (
     DocumentFormat,
     FileLanguages,
     OpenDocument,
     document_format,
 )
-from dragoman.documents.mark_placement import place_marks
+from dragoman.documents.filetypes.document_format import EMPTY
+from dragoman.documents.mark_placement import place_marks, unchanged
 from dragoman.documents.marked_requests import detections, questions, with_kept
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.written_check import CHANGED, CheckedFile, checked
@@ -28,6 +31,7 @@ from dragoman.translation.service.interface import (
     TranslatedText,
     TranslationService,
 )
+from dragoman.translation.service.placeholders import strays
 
 _CHUNK = 64
 """Texts that are translated together, and between which progress is told."""
@@ -35,6 +39,8 @@ _LONGEST = 24 * 3600.0
 """Seconds: what takes as long as it takes."""
 _TRIES = 30
 """How often a part of a file is sent while the queue is full."""
+_UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
+"""Categories of characters that show nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,15 @@ class Untranslated(NamedTuple):
 
     text: str
     reason: str
+
+
+class _Refusal(NamedTuple):
+    """Stands for the translation of a text that has none."""
+
+    reason: str
+
+
+_Answer = TranslatedText | _Refusal
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,8 @@ class TranslatedFile:
 
 
 Untranslatable = Callable[[str, str], object]
-"""Told of a text that no system of the service can translate, and why."""
+"""Told of a text that stays as it is, and why: no system of the service can translate it, its
+translation is empty, or it could not be written."""
 
 
 async def translate_file(
@@ -105,8 +121,8 @@ async def translate_file(
         progress: called with the texts done so far and their total number, first with none done.
         likely_source: the language to assume if neither the request nor the file says one; None:
             it is detected.
-        untranslatable: called for each text that cannot be translated, which then stays as it is;
-            None: such a text is an error.
+        untranslatable: called for each text that stays as it is.  None: a text that no system of
+            the service can translate is an error.
 
     Raises:
         RefusedError: those of the service; ``invalid``, if the format is unknown, the file is
@@ -120,7 +136,7 @@ async def translate_file(
     request = replace(request, source=source)
     asked, source = await _asked(service, request, document)
     end = time.monotonic() + (_LONGEST if seconds is None else seconds)
-    answers: list[TranslatedText] = []
+    answers: list[_Answer] = []
     left: list[Untranslated] = []
 
     def report(text: str, reason: str) -> None:
@@ -132,20 +148,23 @@ async def translate_file(
         if progress is not None:
             progress(len(answers), len(asked))
         chunk = asked[start : start + _CHUNK]
-        answers += await _translated(service, chunk, end, untranslatable and report)
+        answers += await _translated(service, chunk, end, leaves=untranslatable is not None)
     if progress is not None:
         progress(len(answers), len(asked))
     path = PurePosixPath(name.replace("\\", "/"))
+    answers = await aside(len(content), lambda: _without_empty(document.texts, answers))
     written = await aside(len(content), lambda: _written(content, document, answers, read))
     for text, reason in document.refused:
         report(text, reason)
     for at in written.left:
-        report(document.texts[at].text, CHANGED)
+        one = answers[at]
+        report(document.texts[at].text, one.reason if isinstance(one, _Refusal) else CHANGED)
+    best = next((one for one in answers if isinstance(one, TranslatedText)), None)
     return TranslatedFile(
-        name=f"{path.stem}.{answers[0].target if answers else request.target}{path.suffix}",
+        name=f"{path.stem}.{best.target if best else request.target}{path.suffix}",
         content=written.content,
         media_type=form.media_type,
-        source=answers[0].source if answers else source,
+        source=best.source if best else source,
         characters=sum(len(one.text) for one in asked),
         texts=len(asked),
         flaws=tuple(_flaws(document.texts, answers)) if answers else (),
@@ -179,21 +198,51 @@ async def _asked(
 def _written(
     content: bytes,
     document: OpenDocument,
-    answers: Sequence[TranslatedText],
+    answers: Sequence[_Answer],
     read: Callable[[bytes], OpenDocument],
 ) -> CheckedFile:
     if not answers:
         return CheckedFile(content, [])
     translations = [
-        place_marks(text, answer, document.escape)
-        for text, answer in zip(document.texts, answers, strict=True)
+        unchanged(text, document.escape)
+        if isinstance(one, _Refusal)
+        else place_marks(text, one, document.escape)
+        for text, one in zip(document.texts, answers, strict=True)
     ]
-    return checked(document, translations, read)
+    left = [at for at, one in enumerate(answers) if isinstance(one, _Refusal)]
+    return checked(document, translations, read, left)
 
 
-def _flaws(texts: Sequence[MarkedText], answers: Sequence[TranslatedText]) -> Iterator[Flaw]:
+def _without_empty(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> list[_Answer]:
+    return [_unless_empty(text, one) for text, one in zip(texts, answers, strict=True)]
+
+
+def _unless_empty(text: MarkedText, answer: _Answer) -> _Answer:
+    """An answer, unless it or the translation of one of its sentences is empty."""
+    if isinstance(answer, _Refusal):
+        return answer
+    if _is_empty(text, answer.text):
+        return _Refusal(EMPTY)
+    for one in answer.sentences:
+        if any(map(str.isalpha, one.source)) and _is_empty(text, one.renderings[0].text):
+            return _Refusal(f"the translation of {shown(one.source)} is empty")
+    return answer
+
+
+def _is_empty(text: MarkedText, translation: str) -> bool:
+    """Whether a translation shows nothing: white space, unseen characters, invented codes."""
+    kept = text.kept
+    for start, stop in reversed(strays(translation, kept)):
+        if translation[start:stop] not in kept:
+            translation = translation[:start] + translation[stop:]
+    return all(unicodedata.category(one) in _UNSEEN for one in translation)
+
+
+def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[Flaw]:
     """What is wrong with the translations of a document."""
     for text, answer in zip(texts, answers, strict=True):
+        if isinstance(answer, _Refusal):
+            continue
         kept = set(text.kept)  # is put back where it was, whatever a translation has of it
         for one in answer.sentences:
             best = one.renderings[0]
@@ -206,21 +255,27 @@ async def _translated(
     service: TranslationService,
     requests: Sequence[TextRequest],
     end: float,
-    untranslatable: Untranslatable | None,
-) -> list[TranslatedText]:
-    """The translations of a part of a file; what cannot be translated stays as it is."""
+    *,
+    leaves: bool,
+) -> list[_Answer]:
+    """The translations of a part of a file.
+
+    Args:
+        service: translates.
+        requests: the texts.
+        end: of the time for it.
+        leaves: whether a text that cannot be translated stays as it is; otherwise, it is an error.
+    """
     try:
-        return await _patiently(service, requests, end)
+        return [*await _patiently(service, requests, end)]
     except RefusedError as error:
-        if error.kind != "invalid" or untranslatable is None:
+        if error.kind != "invalid" or not leaves:
             raise
         if len(requests) == 1:
-            (one,) = requests
-            untranslatable(one.text, str(error))
-            return [TranslatedText(one.text, one.source or "", one.target, None, ())]
+            return [_Refusal(str(error))]
     halves = requests[: len(requests) // 2], requests[len(requests) // 2 :]
     return [
-        found for half in halves for found in await _translated(service, half, end, untranslatable)
+        found for half in halves for found in await _translated(service, half, end, leaves=leaves)
     ]
 
 

@@ -8,10 +8,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Literal
 
 from dragoman.core.errors import DataError
+from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.numbered_marks import (
@@ -27,12 +28,31 @@ COLUMNS = 42
 SubtitleKind = Literal["SubRip", "WebVTT"]
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|$)")
-_TIME = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
-_DASH = re.compile(r"\s*[-‐–—]\s*")
-_TAGS = {
-    "SubRip": re.compile(r"</?(?P<name>i|b|u|s|font)(?:\s[^<>]*)?>|\{\\[^{}]*\}", re.IGNORECASE),
-    "WebVTT": re.compile(r"</?(?P<name>c|i|b|u|v|lang|ruby|rt)(?:[.\s][^<>]*)?>|<[\d:.]+>"),
-}
+_TIME = re.compile(r"\s*-?\d+\s*:[\d\s:.,-]*-->\s*-?\d+\s*:")
+_TAG = re.compile(
+    r"<rt(?:\.[^<>]*)?>[^<]*(?:</rt>|(?=</ruby>))"  # how the word in front of it is read
+    r"|</?(?P<name>[A-Za-z][\w-]*)(?:[.:\s/][^<>]*)?>"  # also those of other programs
+    r"|<\d[\d:.]*>"  # a time within a cue
+    r"|\{\\[^{}]*\}|\{/?[bius]\}|\{[yYcCfFsSpPoH]:[^{}]*\}"  # SubStation Alpha, MicroDVD
+)
+_ALONE = frozenset(["br", "hr", "img", "wbr"])
+"""Tags that have no end."""
+_BREAK = r"(?i:<br\s*/?>)|\\N"
+_VOICE = re.compile(r"<[vV](?=[.\s>])")
+# Between two texts of a line: a line break in another way, or nothing in front of another voice.
+_PARTING = re.compile(
+    rf"((?<!\s)\s*(?:{_BREAK})\s*|(?<!\s)\s+(?={_VOICE.pattern})|(?<=>)(?={_VOICE.pattern}))"
+)
+_DASH = re.compile(r"\s*[-‐–—―]\s*")
+_CHANGE = re.compile(r"\s*(?:>>+|(?:&gt;){2,})\s*")
+"""In front of another speaker in captions (CEA-608)."""
+_LABEL = re.compile(r"\s*(?P<name>[^\W\d_][\w .'’-]{0,30}?)(?:\s?\([^()]*\))?\s?(?::(?=\s|$)|：)")
+"""The name of a speaker."""
+_SOUND = re.compile(r"\s*(?:\[[^\[\]]*\]|\((?P<aside>[^()]*)\)|♪[^♪]*♪)\s*")
+"""A line about what is heard; in round brackets it may be any words, unless in capitals."""
+_HARD_SPACE = r"\h"
+_BLOCKS = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+"""Parts of WebVTT that are no cues."""
 _CLOSING = "、。，．！？；：」』）】〉》”’…ー"
 
 
@@ -40,6 +60,8 @@ _CLOSING = "、。，．！？；：」』）】〉》”’…ー"
 class _Utterance:
     """What is said by one in a cue."""
 
+    parting: str | None
+    """Between it and what is said before; None: a line end."""
     begin: str
     """In front of its words: a dash."""
     part: int | str
@@ -48,12 +70,23 @@ class _Utterance:
 
 @dataclass(frozen=True)
 class _Cue:
-    """The lines of a cue, without its number and time."""
+    """Lines of a cue, without its number and time."""
 
     utterances: tuple[_Utterance, ...]
     newline: str
     columns: int
     """Those of its longest line, if that is longer than it should be."""
+    source: str
+    """As it is written."""
+
+    @property
+    def no_break(self) -> str:
+        """How it writes a no-break space."""
+        return _HARD_SPACE if _HARD_SPACE in self.source else "\u00a0"
+
+
+_Line = tuple[str, str]
+"""A line, and its end."""
 
 
 @dataclass
@@ -81,15 +114,10 @@ class SubtitleDocument:
             raise DataError(
                 "not SubRip: it has no line of times, such as 00:00:01,000 --> 00:00:02,500"
             )
-        end = 0
-        for number in timed:
-            document._keep(lines[end : number + 1])
-            end = _cue_end(lines, number + 1)
-            first, last = _without_blank(lines, number + 1, end)
-            document._keep(lines[number + 1 : first])
-            document._add_cue(lines[first:last])
-            document._keep(lines[last:end])
-        document._keep(lines[end:])
+        document._keep(lines[: timed[0]] if timed else lines)
+        for number, following in pairwise([*timed, len(lines)]):
+            document._keep(lines[number : number + 1])
+            document._add_blocks(lines[number + 1 : following], is_last=following == len(lines))
         return document
 
     def joined(self, translations: Sequence[str]) -> str:
@@ -99,12 +127,30 @@ class SubtitleDocument:
             for part in self._parts
         )
 
-    def _keep(self, lines: Sequence[tuple[str, str]]) -> None:
+    def _keep(self, lines: Sequence[_Line]) -> None:
         self._parts += [line + newline for line, newline in lines]
 
-    def _add_cue(self, lines: Sequence[tuple[str, str]]) -> None:
-        if not lines:
-            return
+    def _add_blocks(self, lines: Sequence[_Line], *, is_last: bool) -> None:
+        """What is between the times of two cues: text, and the number or name of the second one.
+
+        Some programs write empty lines within a text, so that one does not end it.
+        """
+        end = len(lines) - (0 if is_last else self._name_of_cue(lines))
+        for is_blank, group in groupby(lines[:end], key=lambda one: not one[0].strip()):
+            block = list(group)
+            if is_blank or (self.kind == "WebVTT" and _BLOCKS.match(block[0][0])):
+                self._keep(block)
+            else:
+                self._add_cue(block)
+        self._keep(lines[end:])
+
+    def _name_of_cue(self, lines: Sequence[_Line]) -> int:
+        """How many lines in front of a time say which cue it is: one, or none."""
+        last = lines[-1][0].strip() if lines else ""
+        is_alone = len(lines) < 2 or not lines[-2][0].strip()
+        return int(last.isdigit() or (self.kind == "WebVTT" and is_alone and bool(last)))
+
+    def _add_cue(self, lines: Sequence[_Line]) -> None:
         count = len(self.texts)
         if any(RESERVED.search(line) for line, _ in lines):
             self._keep(lines)
@@ -113,63 +159,67 @@ class SubtitleDocument:
         if len(self.texts) == count:
             self._keep(lines)  # nothing to translate
             return
-        columns = max(_columns(_TAGS[self.kind].sub("", line)) for line, _ in lines)
+        shown = [part for line, _ in lines for part in _PARTING.split(line)[::2]]
+        columns = max(_columns(_TAG.sub("", part)) for part in shown)
         newline = next((newline for _, newline in lines if newline), "\n")
-        self._parts += [_Cue(utterances, newline, max(COLUMNS, columns)), lines[-1][1]]
+        source = "".join(map("".join, lines)).removesuffix(lines[-1][1])
+        self._parts += [_Cue(utterances, newline, max(COLUMNS, columns), source), lines[-1][1]]
 
     def _utterances(self, lines: Sequence[str]) -> Iterator[_Utterance]:
-        """Lines that begin with dashes are said by one after the other; all others are joined."""
-        bare = [_TAGS[self.kind].sub("", line) for line in lines]
-        dashed = [number for number, line in enumerate(bare) if _DASH.match(line)]
-        if len(dashed) < 2:
-            dashed = []
-        starts = [*dashed, len(lines)]
-        if starts[0]:
-            yield self._utterance("", lines[: starts[0]])
-        for start, end in pairwise(starts):
-            found = _DASH.match(lines[start])
-            if found is None:  # a tag is in front of it
-                yield self._utterance("", lines[start:end])
+        """What is said by one after the other; other lines are joined."""
+        bare = [_TAG.sub("", line) for line in lines]
+        parts: list[tuple[str | None, list[str]]] = []
+        for line, starts in zip(lines, _starts(lines, bare), strict=True):
+            first, *others = _PARTING.split(line)
+            if starts:
+                parts.append((None, [first]))
             else:
-                yield self._utterance(
-                    found[0], [lines[start][found.end() :], *lines[start + 1 : end]]
-                )
+                parts[-1][1].append(first)
+            parts += [(sign, [part]) for sign, part in zip(*[iter(others)] * 2, strict=True)]
+        dashes = [line for line in bare if _DASH.match(line)]
+        for parting, (first, *others) in parts:
+            found = _CHANGE.match(first) or (_DASH.match(first) if len(dashes) > 1 else None)
+            begin = found[0] if found else ""  # unless a tag is in front of it
+            yield self._utterance(parting, begin, [first[len(begin) :], *others])
 
-    def _utterance(self, begin: str, lines: Sequence[str]) -> _Utterance:
+    def _utterance(self, parting: str | None, begin: str, lines: Sequence[str]) -> _Utterance:
         line = " ".join(one.strip() for one in lines)
         marked = mark_pieces(list(self._pieces(line)), collapses=True)
         if marked is None:
-            return _Utterance(begin, line)
+            return _Utterance(parting, begin, line)
         self.texts.append(NumberedText(**vars(marked)))
-        return _Utterance(begin, len(self.texts) - 1)
+        return _Utterance(parting, begin, len(self.texts) - 1)
 
     def _pieces(self, line: str) -> Iterator[MarkupPiece]:
         end = 0
-        for found in _TAGS[self.kind].finditer(line):
+        for found in _TAG.finditer(line):
             yield self._text(line[end : found.start()])
-            name = (found["name"] or "").lower()
-            kind: Literal["open", "close", "point"] = "point"
-            if name:
-                kind = "close" if found[0].startswith("</") else "open"
             self._tags.append(found[0])
-            yield MarkupPiece(kind, as_number(len(self._tags) - 1), name)
+            yield MarkupPiece(_kind(found), as_number(len(self._tags) - 1), found["name"] or "")
             end = found.end()
         yield self._text(line[end:])
 
     def _text(self, text: str) -> MarkupPiece:
         is_markup = self.kind == "WebVTT"
+        text = text.replace(_HARD_SPACE, "\u00a0")
         return MarkupPiece("text", text if is_markup else html.escape(text, quote=False))
 
     def _written(self, cue: _Cue, translations: Sequence[str]) -> str:
-        lines: list[str] = []
+        numbers = [one.part for one in cue.utterances if isinstance(one.part, int)]
+        if all(translations[number] == unchanged(self.texts[number]) for number in numbers):
+            return cue.source
+        written: list[str] = []
         for one in cue.utterances:
-            if isinstance(one.part, str):
-                lines.append(one.begin + one.part)
-                continue
-            words = list(self._words(text_and_numbers(translations[one.part].strip())))
-            found = _balanced(words, cue.columns)
-            lines += [("" if number else one.begin) + line for number, line in enumerate(found)]
-        return cue.newline.join(line for line in lines if line.strip())
+            lines = [one.part] if isinstance(one.part, str) else []
+            if isinstance(one.part, int):
+                words = list(self._words(text_and_numbers(translations[one.part].strip())))
+                lines = _balanced(words, cue.columns)
+            said = one.begin + cue.newline.join(line for line in lines if line.strip())
+            if one.parting is not None:
+                written += [one.parting, said]
+            elif said.strip():
+                written += [cue.newline if written else "", said]
+        return "".join(written).replace("\u00a0", cue.no_break)
 
     def _words(self, parts: Iterable[str | int]) -> Iterator[_Word]:
         """What lines may be broken between, each with the tags that it touches."""
@@ -257,22 +307,34 @@ def _broken(words: Sequence[_Word], columns: int) -> list[str]:
     return lines
 
 
-def _cue_end(lines: Sequence[tuple[str, str]], start: int) -> int:
-    """Where the text of a cue ends: at an empty line, or in front of the next cue.
+def _starts(lines: Sequence[str], bare: Sequence[str]) -> list[bool]:
+    """Whether somebody else speaks from a line of a cue on, for each line.
 
-    A line of white space is not empty: YouTube writes one in front of the words.
+    Args:
+        lines: of the cue.
+        bare: the same without tags.
     """
-    for number in range(start, len(lines)):
-        line = lines[number][0]
-        following = lines[number + 1][0] if number + 1 < len(lines) else ""
-        if not line or _TIME.match(line):
-            return number
-        if line.strip().isdigit() and _TIME.match(following):
-            return number
-    return len(lines)
+    labels = [_LABEL.match(line) for line in bare]
+    sounds = [_is_sound(line) for line in bare]
+    several = [sum(1 for one in each if one) > 1 for each in (map(_DASH.match, bare), labels)]
+    return [
+        not number
+        or (several[0] and _DASH.match(bare[number]) is not None)
+        or (label is not None and (several[1] or label["name"].isupper()))
+        or _CHANGE.match(bare[number]) is not None
+        or _VOICE.match(line) is not None
+        or sounds[number - 1]
+        or sounds[number]
+        for number, (line, label) in enumerate(zip(lines, labels, strict=True))
+    ]
 
 
-def _without_blank(lines: Sequence[tuple[str, str]], start: int, end: int) -> tuple[int, int]:
-    """The lines of a cue without those of white space at its ends."""
-    shown = [number for number in range(start, end) if lines[number][0].strip()]
-    return (shown[0], shown[-1] + 1) if shown else (end, end)
+def _is_sound(line: str) -> bool:
+    found = _SOUND.fullmatch(line)
+    return found is not None and (found["aside"] is None or found["aside"].isupper())
+
+
+def _kind(tag: re.Match[str]) -> Literal["open", "close", "point"]:
+    if not tag["name"] or tag["name"].lower() in _ALONE or tag[0].endswith("/>"):
+        return "point"
+    return "close" if tag[0].startswith("</") else "open"

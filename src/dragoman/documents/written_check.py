@@ -31,7 +31,10 @@ class CheckedFile(NamedTuple):
 
 
 def checked(
-    document: OpenDocument, translations: Sequence[str], read: Callable[[bytes], OpenDocument]
+    document: OpenDocument,
+    translations: Sequence[str],
+    read: Callable[[bytes], OpenDocument],
+    left: Collection[int] = (),
 ) -> CheckedFile:
     """A document with its texts replaced, but for those whose translations would change its blocks.
 
@@ -39,8 +42,9 @@ def checked(
         document: as it was read.
         translations: of all its texts, with their marks.
         read: reads a document of the same format.
+        left: indices of texts that stay as they are in any case.
     """
-    return _Check(document, translations, read).carried_out()
+    return _Check(document, translations, read).carried_out(left)
 
 
 class _Finding(NamedTuple):
@@ -66,8 +70,8 @@ class _Check:
         self._everything = frozenset(range(len(translations)))
         self._probes = _MOST_PROBES
 
-    def carried_out(self) -> CheckedFile:
-        left: set[int] = set()
+    def carried_out(self, given: Collection[int]) -> CheckedFile:
+        left = set(given)
         for _ in range(_MOST_ROUNDS):
             found = self._finding(left)
             if not found.differs:

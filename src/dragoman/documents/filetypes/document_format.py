@@ -20,6 +20,10 @@ class FileLanguages(NamedTuple):
     target: str
 
 
+EMPTY = "its translation is empty"
+"""Why a text stays as it is."""
+
+
 class OpenDocument(ABC):
     """A document that was read, and can be written with its texts translated."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.character_encoding import CharacterEncoding
-from dragoman.documents.filetypes.document_format import OpenDocument
+from dragoman.documents.filetypes.document_format import EMPTY, OpenDocument
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.string_values import StringValue, are_unchanged
 
@@ -142,7 +142,7 @@ class SplicedDocument(OpenDocument):
 def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> str | None:
     """Why a string stays as it is although it was translated; None if it does not."""
     if not all(one.strip() for one in translations):
-        return "its translation is empty"
+        return EMPTY
     if joined == value.source and not are_unchanged(value.texts, translations):
         return "its translation would not have the same placeholders and tags"
     return None
