@@ -111,7 +111,29 @@ def test_the_bootstrap_has_twice_the_p_of_sacrebleu_and_randomisation_the_same(
     (ours,) = compare_systems(one, {"b": two}, [references], BLEU, test)
     found: Any = asked()[1]["BLEU"][1]
     assert ours.p_value == pytest.approx(factor * found.p_value)
+    assert ours.sacrebleu_p_value == pytest.approx(found.p_value)
     assert 0.02 < ours.p_value < 1
+
+
+@pytest.mark.parametrize(("test", "theirs"), [(TESTS[0], "bs"), (TESTS[1], "ar")])
+@pytest.mark.parametrize("share", [0.2, 0.0])  # another system, and the same
+def test_the_p_value_of_sacrebleu_is_reported_beside_ours_which_has_a_mark(
+    test: SignificanceConfig, theirs: str, share: float
+) -> None:
+    references = corpus(9, 6)
+    one = corrupted(references, 0.2, 7)
+    two = corrupted(references, share, 8) if share else one
+    measure = sacrebleu.BLEU(tokenize="none", force=True)
+    asked = PairedTest(
+        [("a", one), ("b", two)], {"BLEU": measure}, [references], theirs, n_samples=300
+    )
+    signatures, found = asked()
+    (ours,) = compare_systems(one, {"b": two}, [references], BLEU, test)
+    cell: Any = found["BLEU"][1]
+    assert ours.sacrebleu_p_value == pytest.approx(cell.p_value)
+    assert ours.signature == f"{signatures['BLEU']}|p:two-sided"
+    assert f"p = {ours.p_value:.4f}, sacreBLEU's {cell.p_value:.4f})" in str(ours)
+    assert ours.to_json()["sacrebleu_p_value"] == ours.sacrebleu_p_value
 
 
 @pytest.mark.parametrize("metric", ["exact_match", "accuracy", "ter"])

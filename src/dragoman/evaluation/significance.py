@@ -8,8 +8,8 @@ is one tail of the differences ``d*`` in resamples: its p is doubled here.  Its 
 not count trials whose difference equals the observed one, unlike the paper's; where few lines
 differ, most trials do, and p would be tiny: they count here.  Resamples of a few lines hardly
 differ from one another, so that the bootstrap would find every difference significant: its p here
-is at least that of an exact randomisation.  The seed is fixed (12345, or SACREBLEU_SEED) and is
-part of the signature.
+is at least that of an exact randomisation.  sacrebleu's own p is reported beside it.  The seed is
+fixed (12345, or SACREBLEU_SEED) and is part of the signature, to which a mark of our own is added.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 """Scores that differ by less are equal: sums of the same numbers in another order."""
 
+MARK = "p:two-sided"
+"""Added to sacrebleu's signature, since its p-value under the same signature is another."""
+
 
 class SignificanceConfig(Config):
     """How systems are compared with the baseline."""
@@ -55,18 +58,18 @@ class SignificanceConfig(Config):
 
 @dataclass(frozen=True)
 class SignificanceTest:
-    """One system against the baseline by one metric.
-
-    ``p_value`` is the probability of a difference as large as this one, in either direction, if
-    both systems were equally good.
-    """
+    """One system against the baseline by one metric."""
 
     system: str
     metric: str
     value: float
     baseline_value: float
     p_value: float
+    """The probability of so large a difference, in either direction, if both were equally good."""
     signature: str
+    """sacrebleu's, with :data:`MARK`."""
+    sacrebleu_p_value: float
+    """The p-value that ``sacrebleu --paired-bs`` or ``--paired-ar`` prints."""
 
     @property
     def difference(self) -> float:
@@ -84,7 +87,7 @@ class SignificanceTest:
     def __str__(self) -> str:
         return (
             f"{self.system}: {self.metric} {self.value:.2f} ({self.difference:+.2f}, "
-            f"p = {self.p_value:.4f}) [{self.signature}]"
+            f"p = {self.p_value:.4f}, sacreBLEU's {self.sacrebleu_p_value:.4f}) [{self.signature}]"
         )
 
 
@@ -148,7 +151,6 @@ def compare_systems(
         signatures |= found[0]
         results |= found[1]
         titles |= zip(names, found[0], strict=True)
-    is_bootstrap = config.test == "bootstrap"
     return [
         _comparison(
             system,
@@ -156,8 +158,7 @@ def compare_systems(
             results[title][0],
             results[title][row],
             str(signatures[title]),
-            tails=2 if is_bootstrap else 1,
-            least=_least_p(baseline, systems[system]) if is_bootstrap else 0.0,
+            least=_least_p(baseline, systems[system]),
         )
         for row, system in enumerate(systems, start=1)
         for title in [titles[name] for name in metrics]
@@ -179,22 +180,30 @@ def _least_p(baseline: Sequence[str], system: Sequence[str]) -> float:
     return min(1.0, 2.0 ** (1 - different))
 
 
+@dataclass
+class _Chance:
+    """A system's score, and the share of trials that differ by as much, and by more."""
+
+    score: float
+    p_value: float
+    sacrebleu_p_value: float
+
+
 def _randomised(
     baseline: Mapping[str, tuple[Any, Result]], name: str, *given: Any
-) -> tuple[str, dict[str, Result]]:
-    """The randomisation test of sacrebleu, with its draws, where equal differences count, too.
+) -> tuple[str, dict[str, _Chance]]:
+    """The randomisation test of sacrebleu, with its draws; equal differences count as well.
 
     Args:
         baseline: statistics of its lines, and its score, by metric.
         name: of the system.
-        given: what sacrebleu's own function takes: the system's translations, the references, the
-            metrics by name, the number of trials, one number that does not matter, and the seed.
+        given: the arguments of sacrebleu's own function: the system's translations, the references,
+            the metrics by name, the number of trials, one number that does not matter, the seed.
 
     Returns:
-        The name, and score and p-value by metric.
+        The name, and score and p-values by metric.
     """
     import numpy as np
-    from sacrebleu.significance import Result
 
     hypotheses, references, metrics, trials, _, seed = given
     swapped = np.random.default_rng(seed).integers(2, size=(trials, len(hypotheses)), dtype=bool)
@@ -209,9 +218,10 @@ def _randomised(
             [measure._compute_score_from_stats(sums).score for sums in both.tolist()]
             for both in (swapped @ own + ~swapped @ theirs, ~swapped @ own + swapped @ theirs)
         )
-        found = np.abs(np.subtract(one, other))
-        as_large = int((found >= abs(score - known.score) - _ROUNDING).sum())
-        results[metric] = Result(score, (as_large + 1) / (trials + 1))
+        differences = np.abs(np.subtract(one, other))
+        observed = abs(score - known.score)
+        counts = (differences >= observed - _ROUNDING, differences > observed)
+        results[metric] = _Chance(score, *((int(one.sum()) + 1) / (trials + 1) for one in counts))
     return name, results
 
 
@@ -271,25 +281,37 @@ def _comparison(
     system: str,
     metric: str,
     baseline: str | Result,
-    found: str | Result,
+    found: str | Result | _Chance,
     signature: str,
     *,
-    tails: int,
     least: float,
 ) -> SignificanceTest:
-    """One cell of sacrebleu's table, whose p is that of one of ``tails`` equal tails, or more."""
+    """One cell of sacrebleu's table.
+
+    Args:
+        system: its name.
+        metric: its title.
+        baseline: the baseline's cell.
+        found: the system's cell; a :class:`_Chance` is of the randomisation.
+        signature: sacrebleu's.
+        least: the smallest p of a bootstrap.
+    """
     # sacrebleu's table also has a column of names; these are the columns of metrics.
     assert not isinstance(baseline, str) and not isinstance(found, str)
     assert found.p_value is not None
-    # It counts only differences larger than the observed one, so equal scores would get the
-    # smallest p instead of the largest.
-    own = max(least, min(1.0, tails * float(found.p_value)))
-    p_value = 1.0 if found.score == baseline.score else own
+    if isinstance(found, _Chance):
+        p_value, theirs = found.p_value, found.sacrebleu_p_value
+    else:
+        theirs = float(found.p_value)
+        p_value = max(least, min(1.0, 2 * theirs))
+    # The bootstrap counts only differences larger than the observed one, so equal scores would get
+    # the smallest p instead of the largest.
     return SignificanceTest(
         system=system,
         metric=metric,
         value=float(found.score),
         baseline_value=float(baseline.score),
-        p_value=p_value,
-        signature=signature,
+        p_value=1.0 if found.score == baseline.score else p_value,
+        signature=f"{signature}|{MARK}",
+        sacrebleu_p_value=theirs,
     )
