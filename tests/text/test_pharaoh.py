@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.text.pharaoh import Link, read_alignments, read_gold_alignments
+from dragoman.text.pharaoh import Link, LinkCheck, read_alignments, read_gold_alignments
 
 links = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=6)
 
@@ -43,3 +43,22 @@ def test_gold_links_are_sure_or_possible(tmp_path: Path) -> None:
     path.write_text("0-0\n1x2\n", "utf-8")
     with pytest.raises(DataError, match="gold:2: '1x2' is not a link"):
         list(read_gold_alignments(path))
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=10, max_size=20))
+def test_links_that_are_counted_from_1_are_refused(sizes: list[tuple[int, int]]) -> None:
+    shift = [[(i + 1, i + 1) for i in range(min(pair))] for pair in sizes]
+    texts = [(" ".join("a" * source), " ".join("b" * target)) for source, target in sizes]
+    right = LinkCheck("gold", "text")
+    for number, (one, sides) in enumerate(zip(shift, texts, strict=True), 1):
+        right.add(number, [(i - 1, j - 1) for i, j in one], sides, number)
+    right.finish()
+    wrong = LinkCheck("gold", "text")
+    with pytest.raises(DataError, match=r"gold:\d+: .* subtract 1 from all numbers"):
+        for number, (one, sides) in enumerate(zip(shift, texts, strict=True), 1):
+            wrong.add(number, one, sides, number)
+    wider = LinkCheck("gold", "text")  # no last word is linked, so that no link is beyond the words
+    for number, (one, (source, target)) in enumerate(zip(shift, texts, strict=True), 1):
+        wider.add(number, one, (f"{source} a", f"{target} b"), number)
+    with pytest.raises(DataError, match="gold:1: no line links word 0"):
+        wider.finish()

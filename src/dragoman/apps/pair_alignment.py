@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from dragoman.core.errors import DataError
 from dragoman.evaluation.alignment_error import AlignmentScore
-from dragoman.text.pharaoh import Link, read_gold_alignments
+from dragoman.text.formats import Pair
+from dragoman.text.pharaoh import Link, LinkCheck, read_gold_alignments
 from dragoman.text.piece_spans import as_split
 from dragoman.text.word_alignment import Aligned, align
 from dragoman.text.words import space_spans
@@ -91,17 +92,28 @@ def pharaoh_lines(aligned: Iterable[Aligned]) -> Iterator[str]:
         yield " ".join(f"{i}-{j}" for i, j in sorted(one.all))
 
 
-def read_gold(path: Path, pairs: int) -> list[tuple[list[Link], list[Link]]]:
+def read_gold(path: Path, pairs: Sequence[Pair], text: str) -> list[tuple[list[Link], list[Link]]]:
     """The sure and the possible links of each pair.
 
+    Args:
+        path: the links that people have made.
+        pairs: the text.
+        text: its name, for messages.
+
     Raises:
-        DataError: the file cannot be read, or is of other text.
+        DataError: the file cannot be read, or is of other text: it has more or fewer lines, links
+            beyond the words of a pair, or words counted from 1.
     """
     gold = list(read_gold_alignments(path))
-    if len(gold) != pairs:
+    if len(gold) != len(pairs):
         raise DataError(
-            f"{path}: {len(gold):,} lines for {pairs:,} pairs; give a file with one line per pair"
+            f"{path}: {len(gold):,} lines for {len(pairs):,} pairs; give a file with one line per "
+            "pair"
         )
+    check = LinkCheck(path, text)
+    for number, (pair, (sure, possible)) in enumerate(zip(pairs, gold, strict=True), 1):
+        check.add(number, [*sure, *possible], (pair.source, pair.target), pair.line)
+    check.finish()
     return gold
 
 

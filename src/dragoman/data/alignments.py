@@ -39,7 +39,7 @@ from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
 from dragoman.text.corpus import read_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.text.pharaoh import Link, read_alignments
+from dragoman.text.pharaoh import Link, LinkCheck, read_alignments, word_count
 from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class _Aligned(NamedTuple):
 
     pair: Pair
     source_words: int | None
-    """Words of the original line in the corpus, to which the links refer; see `_word_count`."""
+    """Words of the original line in the corpus, to which the links refer; see `word_count`."""
     target_words: int | None
     links: list[Link]
 
@@ -167,16 +167,7 @@ def _aligned_pairs(
     )
     for pair in kept:
         ((raw, links),) = last
-        yield _Aligned(pair, _word_count(raw.source), _word_count(raw.target), links)
-
-
-def _word_count(text: str) -> int | None:
-    """How many words links of a text are counted in; None if that depends on the aligner.
-
-    fast_align splits at spaces and tabs alone, others also at a no-break space and the like.
-    """
-    words = text.split()
-    return len(words) if words == re.findall("[^ \t]+", text) else None
+        yield _Aligned(pair, word_count(raw.source), word_count(raw.target), links)
 
 
 def _joined(part: CorpusPart) -> Iterator[tuple[Pair, list[Link]]]:
@@ -185,6 +176,7 @@ def _joined(part: CorpusPart) -> Iterator[tuple[Pair, list[Link]]]:
         yield from ((pair, part.file_format.links(pair)) for pair in read_pairs(part))
         return
     pairs, lines = read_pairs(part), read_alignments(alignments)
+    check = LinkCheck(alignments, part.name)
     for number, (pair, links) in enumerate(zip_longest(pairs, lines), 1):
         if pair is None or links is None:
             longer = number + sum(1 for _ in (lines if pair is None else pairs))
@@ -193,15 +185,9 @@ def _joined(part: CorpusPart) -> Iterator[tuple[Pair, list[Link]]]:
                 f"{alignments} has {counts[0]} lines and {part.name} has {counts[1]} pairs; each "
                 "pair needs a line, which may be empty"
             )
-        for place, (side, text) in enumerate((("source", pair.source), ("target", pair.target))):
-            words, linked = _word_count(text), max((link[place] for link in links), default=-1)
-            if words is not None and linked >= words:
-                raise DataError(
-                    f"{alignments}:{number}: {side} word {linked} is linked, but the {side} has "
-                    f"{words} words, counted from 0 (line {pair.line} of {part.name}); align the "
-                    "original text"
-                )
+        check.add(number, links, (pair.source, pair.target), pair.line)
         yield pair, links
+    check.finish()
 
 
 def _of_rows(

@@ -7,15 +7,17 @@ fast_align, eflomal, SimAlign and awesome-align write it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import Link
 from dragoman.text.lines import read_lines
 
-__all__ = ["Link", "read_alignments", "read_gold_alignments"]
+__all__ = ["Link", "LinkCheck", "read_alignments", "read_gold_alignments", "word_count"]
 
+_ENOUGH = 10
+"""Pairs with links.  If none of so many links its first words, they are counted from 1."""
 _LINK = re.compile("([0-9]{1,9})([-p?])([0-9]{1,9})")
 
 
@@ -52,3 +54,66 @@ def _links(path: Path | str, number: int, line: str, signs: str) -> Iterator[tup
                 "numbers from 0, source before target, such as 0-0 1-2 2-1"
             )
         yield (int(found[1]), int(found[3])), found[2]
+
+
+def word_count(text: str) -> int | None:
+    """How many words links of a text are counted in; None if that depends on the aligner.
+
+    fast_align splits at spaces and tabs alone, others also at a no-break space and the like.
+    """
+    words = text.split()
+    return len(words) if words == re.findall("[^ \t]+", text) else None
+
+
+class LinkCheck:
+    """Checks pair by pair that links are of the words of a text, which are counted from 0.
+
+    Args:
+        path: the file of the links.
+        text: the name of the text, for messages.
+    """
+
+    def __init__(self, path: Path | str, text: str) -> None:
+        self._path, self._text = path, text
+        self._linked, self._first, self._has_zero = 0, 0, False
+
+    def add(self, number: int, links: Sequence[Link], sides: tuple[str, str], place: int) -> None:
+        """Check the links of a pair.
+
+        Args:
+            number: their line, from 1.
+            links: the links.
+            sides: source and target of the pair.
+            place: the pair's line in the text.
+
+        Raises:
+            DataError: a word is linked that the pair does not have.
+        """
+        if links:
+            self._linked += 1
+            self._first = self._first or number
+            self._has_zero = self._has_zero or any(0 in link for link in links)
+        for at, (side, text) in enumerate(zip(("source", "target"), sides, strict=True)):
+            words, linked = word_count(text), max((link[at] for link in links), default=-1)
+            if words is not None and linked >= words:
+                advice = (
+                    "subtract 1 from all numbers"
+                    if linked == words and not self._has_zero
+                    else "align the original text"
+                )
+                raise DataError(
+                    f"{self._path}:{number}: {side} word {linked} is linked, but the {side} has "
+                    f"{words} words, counted from 0 (line {place} of {self._text}); {advice}"
+                )
+
+    def finish(self) -> None:
+        """Check all links together.
+
+        Raises:
+            DataError: words are counted from 1.
+        """
+        if self._linked >= _ENOUGH and not self._has_zero:
+            raise DataError(
+                f"{self._path}:{self._first}: no line links word 0, so words are counted from 1 "
+                "here; subtract 1 from all numbers"
+            )

@@ -104,6 +104,21 @@ def test_gold_links_of_other_text_are_refused(
     assert "gold:1: '0x0' is not a link" in one_error(
         dragoman("align", *sides, "--against", gold), 3
     )
+    for line, side in ("0-0 1-2 2-3", "target"), ("0-0 3p0", "source"):
+        gold.write_text("0-0\n" * 59 + f"{line}\n", "utf-8")
+        error = one_error(dragoman("align", *sides, "--against", gold), 3)
+        assert f"gold:60: {side} word 3 is linked, but the {side} has 3 words" in error
+        assert "(line 60 of " in error
+        assert error.endswith("align the original text")
+    gold.write_text("1-1 2-3 3-2\n" * 60, "utf-8")
+    error = one_error(dragoman("align", *sides, "--against", gold), 3)
+    assert "gold:1: source word 3 is linked" in error
+    assert error.endswith("subtract 1 from all numbers")
+    gold.write_text("\n1-1 2-2\n" + "1-1\n" * 58, "utf-8")
+    error = one_error(dragoman("align", *sides, "--against", gold), 3)
+    assert "gold:2: no line links word 0, so words are counted from 1 here" in error
+    gold.write_text("1-1\n" * 9 + "\n" * 51, "utf-8")  # so few may leave all first words out
+    assert dragoman("align", *sides, "--against", gold).code == 0
     given = ("align", *sides, "--against", gold, "--output", tmp_path / "a")
     assert "--against prints figures" in one_error(dragoman(*given), 2)
     assert "are of a MODEL" in one_error(dragoman("align", *sides, "--head", 1), 2)

@@ -99,8 +99,9 @@ def align_words(
             raise click.UsageError("--against prints figures; leave out --output, or --against")
         check_no_input(output, files)
     part, _ = find_part(files, Choice(options["source"], options["target"], options["file_format"]))
-    pairs = [(one.source, one.target) for one in read_pairs(part)]
-    gold = None if against is None else read_gold(against, len(pairs))
+    text = list(read_pairs(part))
+    gold = None if against is None else read_gold(against, text, part.name)
+    pairs = [(one.source, one.target) for one in text]
     with ExitStack() as stack:
         if model is None:
             progress = stack.enter_context(counting("aligning", "rounds", 2 * ROUNDS))
