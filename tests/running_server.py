@@ -19,8 +19,9 @@ def running(app: FastAPI, server: uvicorn.Server | None = None) -> Iterator[str]
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
-    config = uvicorn.Config(app, log_level="warning", lifespan="on", loop="asyncio", ws="none")
-    server = server or uvicorn.Server(config)
+    server = server or uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", lifespan="on", loop="asyncio", ws="none")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

@@ -12,7 +12,11 @@ import pytest
 from document_jobs import REQUEST, Progress, Work, ended, runner, upper
 
 from dragoman.apps.server import jobs
-from dragoman.apps.server.kept.failures import DamagedError, UnansweredError
+from dragoman.apps.server.kept.failures import (
+    DamagedError,
+    UnansweredError,
+    UnwritableError,
+)
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.core.errors import DataError, StorageError
@@ -247,3 +251,34 @@ def test_a_server_ends_though_the_disk_is_full(
 
     asyncio.run(asyncio.wait_for(main(), 10))
     assert time.monotonic() < freed
+
+
+def test_a_look_that_finds_no_file_does_not_end_a_full_disk(
+    store: ServerStore,
+    translates: Callable[[Work], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    translates(upper)
+    claim, looks = store.claim_job, 0
+
+    def claimed(*arguments: Any) -> DocumentJob | None:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise UnwritableError("/srv/x: the disk is full; free some space")
+        return claim(*arguments)
+
+    monkeypatch.setattr(store, "claim_job", claimed)
+
+    async def main() -> None:
+        files = runner(store, documents_at_once=1)
+        async with files.running():
+            while looks < 5:  # as if another server had taken the file
+                await asyncio.sleep(0.005)
+            assert "answers again" not in caplog.text
+            await ended(store, await files.submit("a.txt", b"text", REQUEST))
+
+    asyncio.run(asyncio.wait_for(main(), 10))
+    assert caplog.text.count("the database answers again") == 1

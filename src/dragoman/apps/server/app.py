@@ -21,6 +21,7 @@ from dragoman.apps.server.parameters import keep_uploads_in_memory
 from dragoman.apps.server.premises import Door
 from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.request_bounds import RequestBounds
+from dragoman.apps.server.request_head import RequestHead
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.apps.server.turnstile import Turnstile
@@ -104,6 +105,7 @@ def create_app(
         begin=monitoring.begin,
         is_ending=lambda: readiness.is_draining,
     )
+    app.add_middleware(RequestHead)
     return app
 
 

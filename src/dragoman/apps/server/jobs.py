@@ -212,7 +212,7 @@ class JobRunner:
         except AWAY as error:
             self._queue_away.begin(error)
             return None
-        self._queue_away.end()
+        self._queue_away.end(written=job is not None)
         if job is not None:
             self._at_work.add(job.id)
         return job
@@ -248,23 +248,27 @@ class JobRunner:
             message = UNEXPECTED
         await self._kept(partial(self._fail, job, message))
 
-    async def _kept(self, keep: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Keep what has become of a job, however long the database refuses it: it was expensive."""
+    async def _kept(self, keep: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        """Keep what has become of a job, however long the database refuses it: it was expensive.
+
+        Args:
+            keep: tells whether anything was written.
+        """
         while True:
             try:
-                await _to_the_end(keep())
-                self._away.end()
+                self._away.end(written=await _to_the_end(keep()))
                 return
             except AWAY as error:
                 self._away.begin(error)
                 await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _fail(self, job: DocumentJob, message: str) -> None:
+    async def _fail(self, job: DocumentJob, message: str) -> bool:
         failed = partial(self._store.finish_job, job.id, "error", message=message)
-        await to_thread.run_sync(failed)
+        is_kept = await to_thread.run_sync(failed)
         self._at_work.discard(job.id)
+        return is_kept
 
-    async def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
+    async def _keep(self, job: DocumentJob, file: TranslatedFile) -> bool:
         kept = partial(
             self._store.finish_job,
             job.id,
@@ -274,9 +278,10 @@ class JobRunner:
             characters=file.characters,
         )
         # Another server may have finished it if this one was taken for dead.
-        if await to_thread.run_sync(kept):
+        if is_kept := await to_thread.run_sync(kept):
             self._count(file.characters)
         self._at_work.discard(job.id)
+        return is_kept
 
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""
@@ -308,15 +313,15 @@ class JobRunner:
         except AWAY as error:
             self._reports_away.begin(error)
             return True
-        self._reports_away.end()
+        self._reports_away.end(written=is_wanted)
         return is_wanted
 
     async def _forget_all(self) -> None:
         while True:
             before = _now() - timedelta(hours=self._limits.document_hours)
             try:
-                await to_thread.run_sync(self._store.forget_jobs, before)
-                self._old_away.end()
+                forgotten = await to_thread.run_sync(self._store.forget_jobs, before)
+                self._old_away.end(written=forgotten > 0)
             except AWAY as error:
                 self._old_away.begin(error)
             except Exception:

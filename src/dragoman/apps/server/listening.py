@@ -67,6 +67,7 @@ class StoppableServer(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 log_config=None,
+                log_level="error",  # it warns of what clients send, and advises to install more
                 access_log=False,  # its lines have what follows a question mark, such as texts
                 server_header=False,
                 forwarded_allow_ips=config.believed_addresses,

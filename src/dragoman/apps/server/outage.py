@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from dragoman.apps.server.kept.failures import DamagedError, UnansweredError
+from dragoman.apps.server.kept.failures import DamagedError, UnansweredError, UnwritableError
 
 AWAY = (UnansweredError, DamagedError)
 """What a store raises whose database does not answer; nothing else does."""
@@ -24,16 +24,23 @@ class Outage:
     def __init__(self, log: logging.Logger, what: str) -> None:
         self._log, self._what = log, what
         self._reason: str | None = None
+        self._ends_with_writing = False
 
     def begin(self, error: Exception) -> None:
         """The database has refused it, for this reason."""
+        self._ends_with_writing = isinstance(error, UnwritableError)
         reason = str(error)
         if reason != self._reason:
             self._reason = reason
             self._log.error("%s, and will be tried again: %s", self._what, reason)
 
-    def end(self) -> None:
-        """The database has answered."""
-        if self._reason is not None:
+    def end(self, *, written: bool = True) -> None:
+        """The database has answered.
+
+        Args:
+            written: whether something was written: one that is full or read-only can still be read,
+                and deletes what does not exist.
+        """
+        if self._reason is not None and (written or not self._ends_with_writing):
             self._reason = None
             self._log.info("the database answers again")

@@ -35,10 +35,10 @@ Refuse = Callable[[str, RefusedError, int], Response]
 
 _METHODS = b"GET|POST|PUT|PATCH|DELETE"
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-# A path with % may mean another one.
+_PATH = rb"/(?!/)(?:/(?!/)|[!-$&-.0->@-~])*"  # one with % or several slashes may mean another
 _HEAD = re.compile(
-    rb"(%b) (/[!-$&->@-~]*)(?:\?[!-~]*)? HTTP/1\.1\r\n((?:%b:[ \t!-~\x80-\xff]*\r\n)+)\r\n"
-    % (_METHODS, _TOKEN)
+    rb"(%b) (%b)(?:\?[!-~]*)? HTTP/1\.1\r\n((?:%b:[ \t!-~\x80-\xff]*\r\n)+)\r\n"
+    % (_METHODS, _PATH, _TOKEN)
 )
 _LENGTH = re.compile(rb"[0-9]{1,20}")
 _NEEDS_MORE = {b"expect", b"origin", b"transfer-encoding", b"upgrade"}

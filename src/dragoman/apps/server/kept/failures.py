@@ -23,6 +23,10 @@ class UnansweredError(StorageError):
     """A database that does not answer: full, locked, read-only, deleted or not to be reached."""
 
 
+class UnwritableError(UnansweredError):
+    """A database that can perhaps be read, but not written: full, read-only, or others write."""
+
+
 class DamagedError(SavedError):
     """A database whose file or tables are damaged."""
 
@@ -30,6 +34,8 @@ class DamagedError(SavedError):
 _FULL = "the disk is full; free some space and repeat this"
 _READ_ONLY = "it is read-only; change its permissions or choose another database"
 _BUSY = "others have been writing for {seconds:g} seconds; repeat this later"
+
+_UNWRITABLE = {_FULL, _READ_ONLY, _BUSY}
 
 # By what SQLite says: Python 3.10 has no codes of its errors.
 _SQLITE = {
@@ -83,7 +89,8 @@ def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> Dragoma
     else:
         reason = next((reason for part, reason in _SQLITE.items() if part in said), None)
     if reason is not None:
-        return UnansweredError(f"{name}: {reason.format(seconds=busy_seconds)}")
+        kind = UnwritableError if reason in _UNWRITABLE else UnansweredError
+        return kind(f"{name}: {reason.format(seconds=busy_seconds)}")
     if type(error.orig).__module__.startswith("psycopg") and _is_unreachable(error, state):
         return UnansweredError(
             f"{name}: cannot be reached: {said}; check that the server runs, and the URL"
