@@ -50,6 +50,25 @@ _REFUSALS = {
 }
 
 
+_OF_ONE_PATH = frozenset(
+    [
+        errno.EACCES,
+        errno.EPERM,
+        errno.ENOTDIR,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+    ]
+)
+
+
+def is_of_one_path(error: StorageError) -> bool:
+    """Whether what was refused at one path may well be done at another, unlike on a full disk."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in _OF_ONE_PATH
+
+
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
     """Turn the operating system's refusals to write at ``path`` into :class:`StorageError`."""

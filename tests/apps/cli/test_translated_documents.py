@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from command_line import call, one_error
+from command_line import Outcome, call, one_error
 from tiny_model import save_tiny_model
 
+from dragoman.apps.cli.document_places import DocumentPlaces
+from dragoman.core.files import storage_errors
 from dragoman.saved.model import CONFIDENCE_FILE
 from dragoman.text.examples import Direction
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
@@ -198,3 +202,127 @@ def test_a_model_without_names_of_languages_needs_them(tmp_path: Path, document:
     assert "name them by --from and --to" in line
     assert call("translate", nameless, document, "--from", "en", "--to", "fr", "-q").code == 0
     assert document.with_name("report.fr.txt").exists()
+
+
+@pytest.fixture
+def several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with documents of which some can be translated: a, d and e."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "d.html", "e.txt"):
+        Path(name).write_text("a b c\n", encoding="utf-8")
+    Path("bytes.txt").write_bytes(b"a\xff")
+    Path("notes.pdf").write_bytes(b"x")
+    Path("broken.docx").write_bytes(b"PK")
+    Path("strings.xml").write_text("<other/>")
+    Path("french.po").write_text('msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "a"\nmsgstr ""\n')
+    Path("done.txt").write_text("a b\n", encoding="utf-8")
+    Path("done.de.txt").write_text("kept", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("bytes.txt", 3, "bytes.txt: the file is not UTF-8 at byte 2"),
+        ("notes.pdf", 3, "notes.pdf: files of the format '.pdf' are not translated"),
+        ("missing.txt", 3, "missing.txt: no such file"),
+        ("broken.docx", 3, "broken.docx: "),
+        ("strings.xml", 3, "strings.xml: the file begins with <other>"),
+        ("french.po", 3, "french.po: "),
+        ("done.txt", 2, "done.de.txt: exists already"),
+    ],
+)
+def test_a_refused_document_stops_no_other(
+    model: Path, several: Path, name: str, code: int, message: str
+) -> None:
+    outcome = call("translate", model, "a.txt", name, "d.html", "--json")
+    line = one_error(outcome, code)
+    assert message in line
+    assert line.endswith("; the other 2 documents are translated")
+    found = json.loads(outcome.out)
+    assert [one["document"] for one in found["documents"]] == ["a.txt", "d.html"]
+    ((refused),) = found["refused"]
+    assert refused["document"] == name
+    assert refused["error"] in line
+    assert Path("a.de.txt").is_file()
+    assert Path("d.de.html").is_file()
+    assert Path("done.de.txt").read_text(encoding="utf-8") == "kept"
+
+
+def test_all_refused_documents_are_named_in_one_line(
+    model: Path, several: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = one_error(call("translate", model, "bytes.txt", "a.txt", "missing.txt", "e.txt"), 3)
+    assert "2 problems: (1) missing.txt: no such file" in line  # found before any is translated
+    assert "(2) bytes.txt: the file is not UTF-8" in line
+
+    async def none(*arguments: object, **options: object) -> None:
+        raise AssertionError("no model is needed")
+
+    monkeypatch.setattr(ModelService, "open", none)
+    outcome = call("translate", model, "gone.md", "missing.txt", "--to", "de", "--json")
+    assert "2 problems: (1) gone.md: no such file" in one_error(outcome, 3)
+    assert "translated" not in outcome.err
+    assert json.loads(outcome.out)["documents"] == []
+    assert [one["document"] for one in json.loads(outcome.out)["refused"]] == [
+        "gone.md",
+        "missing.txt",
+    ]
+
+
+def test_texts_that_stayed_are_told_beside_refused_documents(
+    model: Path, several: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refusing(
+        self: ModelService, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        raise RefusedError("invalid", "too hard")
+
+    monkeypatch.setattr(ModelService, "translate", refusing)
+    line = one_error(call("translate", model, "a.txt", "done.txt"), 2)
+    assert "(1) done.de.txt: exists already" in line
+    assert "(2) 1 text could not be translated and stayed in the source language" in line
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
+    """Have one document meet an error of the system when it is written."""
+    write = DocumentPlaces.write
+
+    def refused(self: DocumentPlaces, output: Path, content: bytes) -> None:
+        with storage_errors(output):
+            if output.name == name:
+                raise OSError(number, os.strerror(number))
+        write(self, output, content)
+
+    monkeypatch.setattr(DocumentPlaces, "write", refused)
+
+
+def test_what_forbids_one_file_stops_no_other(
+    model: Path, several: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, "a.de.txt", errno.EACCES)
+    line = one_error(call("translate", model, "a.txt", "d.html"), 6)
+    assert "cannot write a.de.txt: permission denied" in line
+    assert Path("d.de.html").is_file()
+
+
+def test_a_full_disk_ends_the_command(
+    model: Path, several: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing(monkeypatch, "a.de.txt", errno.ENOSPC)
+    outcome = call("translate", model, "bytes.txt", "a.txt", "d.html")
+    assert "cannot write a.de.txt: the disk is full" in one_error(outcome, 6)
+    assert not Path("d.de.html").exists()
+    assert [one for one in caplog.messages if one.startswith("bytes.txt: the file is not UTF-8")]
+
+
+def test_an_interruption_ends_the_command(
+    model: Path, several: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: DocumentPlaces, output: Path, content: bytes) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DocumentPlaces, "write", interrupted)
+    outcome: Outcome = call("translate", model, "a.txt", "d.html")
+    assert outcome.code == 130
+    assert not Path("a.de.txt").exists()

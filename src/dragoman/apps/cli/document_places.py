@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from dragoman.apps.cli.options import STREAM, check_no_input, is_directory
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError, DragomanError
 
 
 class DocumentPlaces:
@@ -82,40 +82,57 @@ class DocumentPlaces:
             return self._output / name
         return self._output
 
-    def check(self, target: str) -> None:
-        """Refuse to lose a file.
+    def check(self, target: str) -> dict[Path, DragomanError]:
+        """The documents that cannot be translated, as far as their names say it, and why.
 
         Raises:
-            ConfigError: a translation would replace its document, another one, or, unless it may,
-                whatever else is there; or it would have the suffix of another format.
-            DataError: a document is missing, or of an unknown format.
+            ConfigError: a translation would replace a document, or that of another one.
         """
-        from dragoman.documents.filetypes import document_format
-
+        outputs = [self.output(document, target) for document in self.documents]
         files = [one for one in self.documents if one != STREAM]
-        outputs: set[Path] = set()
-        for document in self.documents:
-            form = document_format(self.name(document))
-            if document != STREAM and not document.exists():
-                raise DataError(f"{document}: no such file")
-            output = self.output(document, target)
+        for at, output in enumerate(outputs):
             if output == STREAM:
                 continue
             check_no_input(output, [*files, *self._read])
-            if output.suffix.lower() not in form.suffixes and output.suffix:
-                raise ConfigError(
-                    f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
-                    "change the suffix"
-                )
-            if output in outputs:
+            if output in outputs[:at]:
                 raise ConfigError(
                     f"{output}: two documents would be written there; translate them one by one"
                 )
-            if output.is_file() and not self._replaces:
-                raise ConfigError(
-                    f"{output}: exists already; replace it with --force, or name another --output"
-                )
-            outputs.add(output)
+        refused: dict[Path, DragomanError] = {}
+        for document, output in zip(self.documents, outputs, strict=True):
+            try:
+                self._check_one(document, output)
+            except DragomanError as error:
+                refused[document] = error
+        return refused
+
+    def _check_one(self, document: Path, output: Path) -> None:
+        """Refuse a document that cannot be read, or whose translation cannot be written.
+
+        Raises:
+            ConfigError: its translation would replace whatever is there, unless it may; or it would
+                have the suffix of another format.
+            DataError: it is missing, or of an unknown format.
+        """
+        from dragoman.documents.filetypes import document_format
+
+        try:
+            form = document_format(self.name(document))
+        except DataError as error:
+            raise DataError(f"{named_document(document)}: {error}") from error
+        if document != STREAM and not document.exists():
+            raise DataError(f"{document}: no such file")
+        if output == STREAM:
+            return
+        if output.suffix.lower() not in form.suffixes and output.suffix:
+            raise ConfigError(
+                f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
+                "change the suffix"
+            )
+        if output.is_file() and not self._replaces:
+            raise ConfigError(
+                f"{output}: exists already; replace it with --force, or name another --output"
+            )
 
     def write(self, output: Path, content: bytes) -> None:
         """Write a translation, whole or not at all."""

@@ -20,8 +20,15 @@ from dragoman.apps.cli.system_options import described
 from dragoman.apps.cli.translated_lines import worded_faults
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
-from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.wording import shown
+from dragoman.core.errors import (
+    ConfigError,
+    DataError,
+    DragomanError,
+    MissingExtraError,
+    StorageError,
+)
+from dragoman.core.files import is_of_one_path
+from dragoman.core.wording import listed, shown
 
 if TYPE_CHECKING:
     from dragoman.documents.file_translation import Flaw, TranslatedFile
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_Refused = dict[Path, DragomanError]
+"""Documents that are not translated, and why."""
 _SECONDS = 24 * 3600.0
 """For a part of a document, however slow the model is."""
 _SHOWN = 60
@@ -65,25 +74,30 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
         Models and documents.
 
     Raises:
-        DataError: a file has no suffix of a document.
+        DataError: a file has no suffix of a document, and none is a document.
         UsageError: a model is behind a document.
     """
     models: list[Path] = []
     documents: list[Path] = []
+    neither: dict[Path, str] = {}
     for path in paths:
         is_file = path.exists() and not path.is_dir()
         problem = "a directory" if path.is_dir() else _no_document(path)
         if path == STREAM or (is_file and form is not None) or not problem:
             documents.append(path)
         elif is_file:
-            raise DataError(
-                f"{path}: neither a model, which is a directory, nor a document: {problem}, or say "
-                "by --format which of them it is like"
-            )
+            neither[path] = problem
+            documents.append(path)
         elif documents:
             raise click.UsageError(f"{path}: name MODELs first, and FILEs behind them")
         else:
             models.append(path)
+    if neither and len(neither) == len(documents):
+        path, problem = next(iter(neither.items()))
+        raise DataError(
+            f"{path}: neither a model, which is a directory, nor a document: {problem}, or say "
+            "by --format which of them it is like"
+        )
     return tuple(models), tuple(documents)
 
 
@@ -129,7 +143,7 @@ def translate_documents(
     *,
     as_json: bool,
 ) -> None:
-    """Translate documents; nothing is written of one that fails.
+    """Translate documents; nothing is written of one that is refused, which stops no other.
 
     Args:
         models: as given.
@@ -141,8 +155,8 @@ def translate_documents(
         as_json: whether a summary is printed as JSON.
 
     Raises:
-        DragomanError: options contradict one another, a document cannot be read, or its
-            translation exists; or some texts could not be translated, at the very end.
+        DragomanError: options contradict one another; or, once all others are written, a document
+            cannot be read, its translation exists, or texts could not be translated.
     """
     from dragoman.saved.system import write_system
 
@@ -169,10 +183,17 @@ def translate_documents(
         check_no_input(options["write_system"], documents, "--write-system")
         check_description(options["write_system"], "--write-system")
         write_system(options["write_system"], system)
-    done = asyncio.run(_translated(system, places, detects=detects))
+    done, refused = asyncio.run(_translated(system, places, detects=detects))
     if as_json:
-        print_json({"documents": [one.summary() for one in done]})
-    _complain(done)
+        print_json(
+            {
+                "documents": [one.summary() for one in done],
+                "refused": [
+                    {"document": str(path), "error": str(error)} for path, error in refused.items()
+                ],
+            }
+        )
+    _complain(done, refused)
 
 
 @dataclass(frozen=True)
@@ -237,26 +258,42 @@ def _check_languages(system: TranslationSystem) -> None:
 
 async def _translated(
     system: TranslationSystem, places: DocumentPlaces, *, detects: bool
-) -> list[_Done]:
-    from dragoman.translation.service.interface import RefusedError
+) -> tuple[list[_Done], _Refused]:
+    """The documents that are written, and those that are not.
+
+    Raises:
+        DragomanError: what would stop every other document, too.
+    """
     from dragoman.translation.service.model_service import ModelService
 
     if system.target_language is not None:
-        places.check(system.target_language)  # before the model is loaded, which takes a while
+        # before the model is loaded, which takes a while
+        refused = places.check(system.target_language)
+        if len(refused) == len(places.documents):
+            return [], refused
     async with await ModelService.open(
         [system], pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False
     ) as service:
         target, sources = _direction(service.directions(), system)
-        places.check(target)
+        refused = places.check(target)
         likely = sources[0] if len(sources) == 1 and not detects else None
-        done = []
+        done: list[_Done] = []
         for document in places.documents:
+            if document in refused:
+                continue
             try:
-                one = await _translate_one(service, places, document, system, (target, likely))
-            except RefusedError as error:
-                raise _explained(document, error) from error
-            done.append(one)
-    return done
+                done.append(
+                    await _translate_one(service, places, document, system, (target, likely))
+                )
+            except (ConfigError, DataError, MissingExtraError, StorageError) as error:
+                if isinstance(error, StorageError) and not is_of_one_path(error):
+                    _warn_of_refused(refused)
+                    raise
+                refused[document] = error
+            except BaseException:
+                _warn_of_refused(refused)
+                raise
+    return done, refused
 
 
 def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tuple[str, list[str]]:
@@ -281,7 +318,7 @@ async def _translate_one(
     languages: tuple[str, str | None],
 ) -> _Done:
     from dragoman.documents.file_translation import translate_file
-    from dragoman.translation.service.interface import TextRequest
+    from dragoman.translation.service.interface import RefusedError, TextRequest
 
     begin = time.monotonic()
     target, likely = languages
@@ -301,15 +338,18 @@ async def _translate_one(
                 shown.append(stack.enter_context(counting("translating", "texts", total)))
             shown[0](count)
 
-        file = await translate_file(
-            service,
-            places.name(document),
-            places.read(document),
-            TextRequest("", target=target, source=system.source_language),
-            progress=progress,
-            likely_source=likely,
-            untranslatable=report,
-        )
+        try:
+            file = await translate_file(
+                service,
+                places.name(document),
+                places.read(document),
+                TextRequest("", target=target, source=system.source_language),
+                progress=progress,
+                likely_source=likely,
+                untranslatable=report,
+            )
+        except RefusedError as error:
+            raise _explained(document, error) from error
     _warn_of_flaws(document, file.flaws)
     output = places.output(document, target)
     places.write(output, file.content)
@@ -350,19 +390,34 @@ def _explained(document: Path, error: RefusedError) -> ConfigError | DataError:
     return kind(f"{named_document(document)}: {error}")
 
 
-def _complain(done: Sequence[_Done]) -> None:
-    """Fail the command if a text could not be translated.
+def _warn_of_refused(refused: _Refused) -> None:
+    """Name the documents that were refused before something ended the command."""
+    for error in refused.values():
+        log.warning("%s", error)
+
+
+def _complain(done: Sequence[_Done], refused: _Refused) -> None:
+    """Fail the command if a document or a text could not be translated.
 
     Raises:
-        DataError: there were some.
+        DragomanError: of the kind of the first one.
     """
+    problems = [str(error) for error in refused.values()]
     left = [(one.path, *text) for one in done for text in one.untranslated]
     if left:
         path, text, reason = left[0]
-        raise DataError(
+        problems.append(
             f"{_texts(len(left))} could not be translated and stayed in the source language; the "
             f"first is {named_document(path)}: {text[:_SHOWN]!r}: {reason}"
         )
+    if not problems:
+        return
+    others = ""
+    if refused and done:
+        what = "document is" if len(done) == 1 else f"{len(done):,} documents are"
+        others = f"; the other {what} translated"
+    kind = type(next(iter(refused.values()), DataError()))
+    raise kind(f"{listed(problems)}{others}")
 
 
 def _texts(number: int) -> str:
