@@ -8,7 +8,6 @@ made, so that subword sampling may split words differently each time.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, zip_longest

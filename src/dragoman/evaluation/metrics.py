@@ -315,25 +315,20 @@ def _sacrebleu_metric(name: MetricName, config: EvaluationConfig) -> Metric:
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
-    from sacrebleu.metrics.ter import TER
 
-    def plain(found: Any) -> Any:
-        """With a plain float: resamples have NumPy's or either, whose mean may fail (2.6.0)."""
-        found.score = float(found.score)
-        return found
+    from dragoman.evaluation.bounded_ter import BoundedTER
 
     class PlainCHRF(CHRF):
         def _compute_score_from_stats(self, stats: list[int]) -> Any:
-            return plain(super()._compute_score_from_stats(stats))
-
-    class PlainTER(TER):
-        def _compute_score_from_stats(self, stats: list[float]) -> Any:
-            return plain(super()._compute_score_from_stats(stats))
+            """With a plain float: resamples have NumPy's or either, whose mean may fail (2.6.0)."""
+            found = super()._compute_score_from_stats(stats)
+            found.score = float(found.score)
+            return found
 
     if name == "chrf":
         return PlainCHRF(lowercase=config.lowercase, word_order=config.chrf_word_order)
     if name == "ter":
-        return PlainTER()
+        return BoundedTER()
     tokenize = config.bleu_tokenize
     try:
         # sacrebleu warns about text that looks tokenised unless ``force`` says that it is intended.
