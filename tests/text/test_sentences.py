@@ -149,3 +149,24 @@ def test_without_sentencex_lines_still_work(monkeypatch: pytest.MonkeyPatch) -> 
     assert split("One. Two\nthree", mode="paragraphs") == ["One. Two", "three"]
     with pytest.raises(MissingExtraError, match="sentencex is not installed"):
         split("One. Two")
+
+
+@pytest.mark.parametrize("mode", ["sentences", "flowing", "paragraphs"])
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("seven euros\tnine cents", ["seven euros", "nine cents"]),
+        ("\ta one \t\t b\u00a0two\t", ["a one", "b\u00a0two"]),
+        ("Item name      Price\u00a0\u00a0\u00a0\u00a0Count", ["Item name", "Price", "Count"]),
+        ("The   house  is", ["The   house  is"]),
+        ("see {count,     number} of `a\tb` <a     href='x'>", None),
+        ("5 < 6\tand 7 > 3", ["5 < 6", "and 7 > 3"]),
+    ],
+)
+def test_cells_of_a_line_are_segments(mode: SplitMode, text: str, cells: list[str] | None) -> None:
+    assert [text[slice(*one)] for one in split_text(text, "en", mode)] == (cells or [text])
+
+
+def test_indented_lines_that_flow_have_no_cells() -> None:
+    text = "The house\n\t\tis     \n      small."
+    assert [text[slice(*one)] for one in split_text(text, "en", "flowing")] == [text]

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument, find_elements
+from dragoman.documents.marked_document import MOST_MARKS, Elements, MarkedDocument, find_elements
 from dragoman.documents.marked_text import MarkedText, escaped, walk
-from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marking import MarkupPiece, mark_pieces, parted
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_placeholders import (
     filled_in,
@@ -18,6 +18,7 @@ from dragoman.documents.string_placeholders import (
     without_stray,
 )
 from dragoman.documents.string_values import StringValue, WrittenText, are_unchanged, string_pieces
+from dragoman.text.break_codes import is_breaking_code
 from dragoman.text.formats.xliff import CODES, SHOWN_AS
 
 _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
@@ -72,23 +73,39 @@ def text_pieces(
     """
     text = reading(raw)
     atoms = {span: text[slice(*span)] for span in filled_in(text)}
-    for piece in string_pieces(text, atoms):
+    for piece in string_pieces(text, atoms, finds_escapes=reading is html.unescape):
         yield replace(piece, raw=(escaped if piece.kind == "text" else writing)(piece.raw))
 
 
-def written_text(
+def written_parts(
     pieces: Sequence[MarkupPiece], writing: Callable[[str], str] = escaped, *, collapses: bool
-) -> MarkedText | None:
-    """A text with marks; None if there is nothing to translate, or too much markup.
+) -> Iterator[str | MarkedText]:
+    """Texts with marks, and what is between them; text with too much markup stays as it is.
 
     Args:
-        pieces: of it.
+        pieces: of the texts.
         writing: how text is written.
         collapses: whether white space of any length is a space.
     """
+    for part in parted(pieces):
+        if isinstance(part, str):
+            yield part
+        elif (text := _written_text(part, writing, collapses=collapses)) is not None:
+            yield text
+        else:
+            yield "".join(
+                writing(html.unescape(one.raw)) if one.kind == "text" else one.raw for one in part
+            )
+
+
+def _written_text(
+    pieces: Sequence[MarkupPiece], writing: Callable[[str], str], *, collapses: bool
+) -> MarkedText | None:
+    """A text with marks; None if there is nothing to translate, or too much markup."""
     marked = mark_pieces(pieces, collapses=collapses)
     if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
         return None
+    marked.lead, marked.tail = writing(marked.lead), writing(marked.tail)
     plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
     atoms = [one for one in pieces if one.kind == "atom"]
     placeholders = {text for one in atoms for text in (one.content, html.unescape(one.raw))}
@@ -100,18 +117,14 @@ def written_text(
 
 
 def _parts(tokens: Sequence[MarkupToken], *, collapses: bool) -> Iterator[str | MarkedText]:
-    pieces = [piece for piece in coded_pieces(tokens) if piece.raw]
-    marked = written_text(pieces, collapses=collapses)
-    if marked is None:
-        yield "".join(token.raw for token in tokens)
-    else:
-        yield marked
+    yield from written_parts(list(coded_pieces(tokens)), collapses=collapses)
 
 
 def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
     """Tokens with inline codes as pieces; codes that begin and end something are pairs."""
     elements = find_elements(tokens)
     pairs = _pairs(tokens)
+    breaks = _breaks(tokens, elements)
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -119,7 +132,9 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
         if token.kind in ("open", "empty") and (name in CODES or _is_kept(token)):
             end = elements.ends.get(index, index)
             raw = "".join(one.raw for one in tokens[index : end + 1])
-            if index in pairs:
+            if index in breaks:
+                yield MarkupPiece("break", raw, token.name)
+            elif index in pairs:
                 kind, pair = pairs[index]
                 yield MarkupPiece("open" if kind else "close", raw, pair)
             else:
@@ -130,6 +145,8 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
             yield from text_pieces(token.raw)
         elif token.kind == "opaque" and token.raw.startswith(_SECTION):
             yield from text_pieces(_section_as_text(token))
+        elif index in breaks:
+            yield MarkupPiece("break", token.raw, token.name)
         elif token.kind in ("open", "close"):
             yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
         else:
@@ -137,9 +154,24 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
         index += 1
 
 
+def _breaks(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
+    """Indices of tags at which a text ends; of an element with text, both."""
+    found: set[int] = set()
+    for index, token in enumerate(tokens):
+        if token.kind not in ("open", "empty") or _is_kept(token):
+            continue
+        end = elements.ends.get(index, index)
+        content = ""
+        if token.name.rpartition(":")[2] in CODES:
+            content = _content(tokens[index + 1 : end])
+        if is_breaking_code(token.attributes, content):
+            found |= {index, end}
+    return found
+
+
 def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> MarkupPiece:
     """A code: a word of the sentence if it stands for one, or else between words."""
-    inner = "".join(html.unescape(one.raw) for one in content if one.kind == "text")
+    inner = _content(content)
     if _is_kept(token):
         return MarkupPiece("atom", raw, token.name, " ".join(inner.split()))
     shown = (html.unescape(token.attributes.get(name, "")) for name in SHOWN_AS)
@@ -147,6 +179,10 @@ def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> Marku
         if filled_in(text) == [(0, len(text))] and not text.startswith("&"):
             return MarkupPiece("atom", raw, token.name, text)
     return MarkupPiece("point", raw, token.name)
+
+
+def _content(tokens: Sequence[MarkupToken]) -> str:
+    return "".join(html.unescape(one.raw) for one in tokens if one.kind == "text")
 
 
 def _is_kept(token: MarkupToken) -> bool:

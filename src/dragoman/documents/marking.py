@@ -12,6 +12,7 @@ from typing import Literal
 import regex
 
 from dragoman.documents.marked_text import Mark, MarkedText
+from dragoman.text.break_codes import ends_sentence, would_glue
 from dragoman.translation.service.placeholders import protected
 
 _LONGEST_ATOM = 100
@@ -22,8 +23,9 @@ _LONGEST_ATOM = 100
 class MarkupPiece:
     """A part of a run of text and tags."""
 
-    kind: Literal["text", "open", "close", "point", "atom"]
-    """Text; tags around something; what is between words; an element that is not translated."""
+    kind: Literal["text", "open", "close", "point", "atom", "break"]
+    """Text; tags around something; what is between words; an element that is not translated; what
+    is between two texts, which :func:`parted` tells apart."""
     raw: str
     """As it is written."""
     name: str = ""
@@ -48,6 +50,61 @@ def mark_pieces(pieces: Sequence[MarkupPiece], *, collapses: bool) -> MarkedText
     for piece in _paired(joined_texts(pieces)):
         marking.add(piece)
     return marking.finish() if marking.has_words else None
+
+
+def parted(pieces: Sequence[MarkupPiece]) -> Iterator[str | list[MarkupPiece]]:
+    """The texts that pieces make up, and what is between them, as it is written.
+
+    A text ends at a break.  It also ends at a point, or a pair of tags around nothing, that alone
+    keeps two words or sentences apart, as in ``again.<1></1>If``.
+
+    Args:
+        pieces: in the order in which they are written.
+    """
+    run: list[MarkupPiece] = []
+    for piece in joined_texts([one for one in pieces if one.raw]):
+        if piece.kind == "break":
+            if run:
+                yield run
+            yield piece.raw
+            run = []
+            continue
+        if piece.kind in ("text", "atom"):
+            start, end = _nothing_within(run)
+            if start < end and _is_apart(run[start - 1 :: -1], piece):
+                yield run[:start]
+                yield "".join(one.raw for one in run[start:end])
+                run = run[end:]
+        run.append(piece)
+    if run:
+        yield run
+
+
+def _nothing_within(run: Sequence[MarkupPiece]) -> tuple[int, int]:
+    """Where points and pairs of tags around nothing are behind the last word of a run."""
+    found: list[int] = []
+    after = len(run)
+    while after and run[after - 1].kind not in ("text", "atom"):
+        after -= 1
+        one, following = run[after], run[after + 1 : after + 2]
+        if one.kind == "point" and one.is_shown:
+            found += [after, after + 1]
+        elif one.kind == "open" and following and following[0].kind == "close":
+            found += [after, after + 2]
+    return (min(found), max(found)) if found and after else (0, 0)
+
+
+def _is_apart(before: Sequence[MarkupPiece], after: MarkupPiece) -> bool:
+    """Whether nothing but a code keeps a word from the ones in front, the last piece first."""
+    last = next(one for one in before if one.kind in ("text", "atom"))
+    one, other = (_words(piece) for piece in (last, after))
+    if after.kind == "atom":
+        return ends_sentence(one, "A")
+    return ends_sentence(one, other) or would_glue(one, other)
+
+
+def _words(piece: MarkupPiece) -> str:
+    return piece.content if piece.kind == "atom" else html.unescape(piece.raw)
 
 
 def joined_texts(pieces: Sequence[MarkupPiece]) -> list[MarkupPiece]:

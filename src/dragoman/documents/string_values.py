@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument
 from dragoman.documents.marked_text import MarkedText, walk
-from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marking import MarkupPiece, mark_pieces, parted
 from dragoman.documents.string_placeholders import (
     TAG,
     Numbering,
@@ -25,13 +25,20 @@ from dragoman.documents.string_placeholders import (
     without_numbers,
     without_stray,
 )
+from dragoman.text.break_codes import BREAKING_TAGS
 from dragoman.text.word_edges import Span
 from dragoman.translation.service.interface import TranslatedText
 
-_VOID = frozenset(["br", "hr", "img", "input", "wbr"])
+_VOID = frozenset(["img", "input", "wbr"])
 _ENTITY = re.compile(r"&(?:amp|lt|gt);")
 _LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_ESCAPE = r"(?:(?:\\r)?\\n|\\t)"
+_ESCAPED_BREAK = re.compile(
+    rf"""((?<![\s\\'"`(]){_ESCAPE}(?!['"`),.;])|(?<![\\'"`(]){_ESCAPE}(?=\w))"""
+)
+"""An escape that the program reads itself, as it is in its strings; not one that a text is about,
+as "use \\n for a new line"."""
+_OTHER_ESCAPE = re.compile(r"\\[^nrt\"'\\]")
 # One word with a sign within: a name of a file, a key, a colour, an address, a symbol of Ruby.
 _CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*", re.DOTALL)
 _MOST_TAGS = 20 * MOST_MARKS
@@ -49,6 +56,7 @@ _TWO_ALIKE = re.compile(r"([yMdDHhms])\1")
 
 def is_code(text: str) -> bool:
     """Whether a string is no text: a single word such as ``main_menu`` or ``a.png``, or a date."""
+    text = TAG.sub(lambda tag: " " if tag["name"].lower() in BREAKING_TAGS else tag[0], text)
     text = text.strip()
     is_word = text.isascii() and not _SPACE.search(text) and "{" not in text
     if is_word and (len(text) > _LONGEST_WORD or _CODE.fullmatch(text)):
@@ -169,7 +177,6 @@ def mark_string(
         writing: the reverse.
         finds_entities: whether ``&amp;`` and the like may be in it; False: ``reading`` reads them.
     """
-    line: list[MarkupPiece] = []
     if len(TAG.findall(source)) > _MOST_TAGS:
         yield source
         return
@@ -180,31 +187,33 @@ def mark_string(
     read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
     plain = html.unescape(read) if is_html else read
     how = _Writing(plain, {source[slice(*one)] for one in atoms}, is_html, reading, writing)
-    for piece in pieces:
-        if piece.kind == "point" and _BREAK.fullmatch(piece.raw):
-            yield from _marked(line, how)
-            yield piece.raw
-            line = []
-            continue
-        if piece.kind != "text":
-            line.append(piece)
-            continue
-        for number, part in enumerate(_LINE_END.split(piece.raw)):
-            if number % 2:
-                yield from _marked(line, how)
-                yield part
-                line = []
-            elif part:
-                line.append(MarkupPiece("text", part))
-    yield from _marked(line, how)
+    for part in parted([one for piece in pieces for one in _parts(piece, _LINE_END)]):
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from _marked(part, how)
 
 
-def string_pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
-    """A string as texts, tags and atoms; tags without a partner are atoms.
+def _parts(
+    piece: MarkupPiece, ends: re.Pattern[str], unless: re.Pattern[str] | None = None
+) -> list[MarkupPiece]:
+    """A piece of text with some ends as breaks; any other piece alone."""
+    if piece.kind != "text" or (unless and unless.search(piece.raw)):
+        return [piece]
+    parts = enumerate(ends.split(piece.raw))
+    return [MarkupPiece("break" if number % 2 else "text", part) for number, part in parts]
+
+
+def string_pieces(
+    source: str, atoms: Mapping[Span, str], *, finds_escapes: bool = True
+) -> list[MarkupPiece]:
+    """A string as texts, tags, breaks and atoms; tags without a partner are atoms.
 
     Args:
         source: the string.
         atoms: where it has placeholders, in order, and what is translated instead of each.
+        finds_escapes: whether ``\\n`` may be in it and end a text; False: the format has escapes of
+            its own, and all are read.
     """
     found: list[MarkupPiece] = []
     opened: list[int] = []
@@ -225,7 +234,9 @@ def string_pieces(source: str, atoms: Mapping[Span, str]) -> list[MarkupPiece]:
                 _close(found, [len(found) - 1])
     found += _atoms(source, end, len(source), atoms)
     _close(found, opened)
-    return found
+    if not finds_escapes:
+        return found
+    return [part for piece in found for part in _parts(piece, _ESCAPED_BREAK, _OTHER_ESCAPE)]
 
 
 def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Iterator[MarkupPiece]:
@@ -242,8 +253,10 @@ def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Ite
 
 def _tag(tag: re.Match[str]) -> MarkupPiece:
     name = tag["name"]
+    if name.lower() in BREAKING_TAGS:
+        return MarkupPiece("break", tag[0], name)
     if tag["empty"] or name.lower() in _VOID:
-        return MarkupPiece("point", tag[0], name)
+        return MarkupPiece("point", tag[0], name, is_shown=name.lower() != "wbr")
     return MarkupPiece("close" if tag["end"] else "open", tag[0], name)
 
 

@@ -6,7 +6,7 @@ White space between segments is no part of them, so that whoever joins their tra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -17,7 +17,8 @@ from dragoman.text.language_codes import base_language
 
 SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
 """Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the
-ends of lines alone, or not at all.  Line breaks that end nothing are white space like any other."""
+ends of lines alone, or not at all.  Line breaks that end nothing are white space like any other.
+Where a line has cells, as tables of plain text do, all but the last mode split it there, too."""
 
 
 class TextSpan(NamedTuple):
@@ -34,7 +35,8 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
 
     Sentences end where sentencex says (never within braces), except after the number of a list's
     item, after abbreviations that it does not know, and where nothing but a full stop separates two
-    words, as in ``java.lang.String``.
+    words, as in ``java.lang.String``.  Cells end at a tab or four spaces, except within braces,
+    tags and code.
 
     Args:
         text: any text.
@@ -46,10 +48,13 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
     """
     if mode == "none":
         return list(_trimmed(text, [(0, len(text))]))
+    ends = _cell_ends(text)
     if mode == "flowing":
         # As many spaces as there were characters, so that places stay what they are.
         text = _LINE_END.sub(lambda end: " " * len(end[0]), text)
-    lines = list(_trimmed(text, _lines(text)))
+    else:
+        ends = sorted([*ends, *(found.span() for found in _LINE_END.finditer(text))])
+    lines = list(_trimmed(text, _between(text, ends)))
     if mode == "paragraphs":
         return lines
     code = base_language(language)
@@ -62,7 +67,13 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
 
 
 # Where str.splitlines ends a line.
-_LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+_LINE_END = re.compile(rf"\r\n|[{_ENDS}]")
+_WIDE = re.compile(rf"\t|[^\S{_ENDS}]{{4}}")
+# What white space in it does not divide, or white space between two words of a line.
+_GAP = re.compile(
+    rf"\{{[^{{}}{_ENDS}]*\}}|<[^\s<>][^<>{_ENDS}]*>|`[^`{_ENDS}]*`|(?<=\S)[^\S{_ENDS}]+(?=\S)"
+)
 _WINDOW = 2000
 """Characters that sentencex gets at once.  It takes the square of the number of sentences, and no
 other thread runs meanwhile."""
@@ -101,8 +112,15 @@ def _trimmed(text: str, spans: list[tuple[int, int]]) -> Iterator[TextSpan]:
             yield TextSpan(begin, begin + len(stripped))
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
-    ends = [found.span() for found in _LINE_END.finditer(text)]
+def _cell_ends(text: str) -> list[tuple[int, int]]:
+    """The white space between the cells of each line."""
+    if not _WIDE.search(text):
+        return []
+    found = (gap for gap in _GAP.finditer(text) if gap[0].isspace())
+    return [gap.span() for gap in found if _WIDE.search(gap[0])]
+
+
+def _between(text: str, ends: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     starts, stops = [end for _, end in ends], [at for at, _ in ends]
     return list(zip([0, *starts], [*stops, len(text)], strict=True))
 

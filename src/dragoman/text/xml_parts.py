@@ -80,12 +80,17 @@ def local(element: Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def text_within(element: Element, instead: Callable[[Element], str | None]) -> str:
+def text_within(
+    element: Element,
+    instead: Callable[[Element], str | None],
+    around: Callable[[Element], str] = lambda _: "",
+) -> str:
     """The text of an element.
 
     Args:
         element: however deeply nested.
         instead: what stands in place of an element within it; None: its own text.
+        around: what stands in front of that text, and behind.
     """
     found = [element.text or ""]
     inside = [(iter(element), "")]  # no recursion, which ends in an error where nesting is deep
@@ -98,8 +103,9 @@ def text_within(element: Element, instead: Callable[[Element], str | None]) -> s
         elif (text := instead(part)) is not None:
             found += [text, part.tail or ""]
         else:
-            inside.append((iter(part), part.tail or ""))
-            found.append(part.text or "")
+            edge = around(part)
+            inside.append((iter(part), edge + (part.tail or "")))
+            found.append(edge + (part.text or ""))
     return "".join(found)
 
 

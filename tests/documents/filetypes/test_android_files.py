@@ -131,3 +131,23 @@ def test_identity_gives_the_same_bytes() -> None:
 def test_bad_files(content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         opened("a.xml", content)
+
+
+@pytest.mark.parametrize(
+    ("raw", "found"),
+    [
+        ("one<br/>two", ["one", "two"]),
+        ("<b>one<br/>two</b> x", ["one", "two x"]),
+        ("one&lt;br&gt;\\ntwo \\n &lt;br/&gt;three", ["one", "two", "three"]),
+        ("<ul><li>one</li><li>two</li></ul>", ["one", "two"]),
+        ("one.<x/>Two", ["one.", "Two"]),
+        ('"one<br/>  two"', ["one", "two"]),
+    ],
+)
+def test_elements_and_escaped_tags_that_part_a_text(raw: str, found: list[str]) -> None:
+    file = f'<resources><string name="a">{raw}</string></resources>'
+    assert texts("a.xml", file) == found
+    wanted = file
+    for word in ("one", "two", "Two", "three"):
+        wanted = wanted.replace(word, word.upper())
+    assert translated("a.xml", file) == wanted.replace("</b> x", "</b> X")

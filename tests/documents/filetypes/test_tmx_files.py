@@ -43,3 +43,14 @@ def test_variants_that_are_missing_are_added() -> None:
 def test_bad_files(content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         opened("a.tmx", content)
+
+
+def test_codes_part_texts_and_glue_no_words() -> None:
+    seg = 'one<ph type="lb"/>two<ph x="1">&lt;br&gt;</ph>ten.<ph x="2"/>Six'
+    file = (
+        '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en">'
+        f"<seg>{seg}</seg></tuv></tu></body></tmx>"
+    )
+    assert texts("a.tmx", file) == ["one", "two", "ten.", "Six"]
+    wanted = seg.replace("one", "ONE").replace("two", "TWO").replace("ten", "TEN")
+    assert wanted.replace("Six", "SIX") in translated("a.tmx", file)

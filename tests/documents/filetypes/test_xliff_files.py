@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -205,3 +206,59 @@ def test_what_ascii_lacks_becomes_a_reference() -> None:
 def test_bad_files(content: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         opened("a.xlf", content, source="en")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '<x id="1" ctype="lb"/>',
+        '<x id="LINE_BREAK_1"/>',
+        '<x id="1" ctype="x-br" equiv-text="&lt;br/&gt;"/>',
+        '<ph id="1">&lt;br /&gt;</ph>',
+        '<ph id="1" equiv-text="\\n"/>',
+        '<it id="1" pos="open">&lt;p&gt;</it>',
+        "&lt;br/&gt;",
+        "<![CDATA[<br>]]>",
+        '<x id="1"/>',
+        '<g id="1"/>',
+    ],
+)
+def test_codes_part_texts_and_glue_no_words(code: str) -> None:
+    source = f"seven houses{code}nine {code} <g id='8'>ten{code}x</g> are"
+    file = FIRST.replace(UNITS, f'<trans-unit id="1"><source>{source}</source></trans-unit>')
+    found = texts("a.xlf", file)
+    if code in ('<x id="1"/>', '<g id="1"/>'):
+        assert found == ["seven houses", "nine ten", "x are"]
+    else:
+        assert found == ["seven houses", "nine", "ten", "x are"]
+    target = translated("a.xlf", file).partition("</source>")[2]
+    assert re.sub(r"<[^<>]*>|\]\]>|&lt;.*?&gt;", " ", target).split() == [
+        *("SEVEN", "HOUSES", "NINE", "TEN", "X", "ARE")
+    ]
+    assert target.count(code) == 3 or "CDATA" in code
+
+
+def test_paragraphs_of_angular_are_texts() -> None:
+    source = (
+        'Hi <x id="START_PARAGRAPH" ctype="x-p"/>one<x id="CLOSE_PARAGRAPH" ctype="x-p"/>'
+        '<x id="START_PARAGRAPH_1" ctype="x-p"/>two <x id="START_LINK" ctype="x-a"/>x'
+        '<x id="CLOSE_LINK" ctype="x-a"/><x id="CLOSE_PARAGRAPH" ctype="x-p"/>'
+    )
+    file = FIRST.replace(UNITS, f'<trans-unit id="1"><source>{source}</source></trans-unit>')
+    assert texts("a.xlf", file) == ["Hi", "one", "two x"]
+    assert source.replace("Hi", "HI").replace(">one", ">ONE").replace(">two", ">TWO").replace(
+        ">x", ">X"
+    ) in translated("a.xlf", file)
+
+
+def test_paragraphs_and_line_breaks_of_version_2_are_texts() -> None:
+    source = (
+        '<pc id="1" dispStart="&lt;p&gt;" dispEnd="&lt;/p&gt;">one</pc><pc id="2" type="fmt" '
+        'subTypeStart="xlf:b">two<ph id="3" type="fmt" subType="xlf:lb"/>ten</pc>'
+    )
+    file = SECOND.replace(SECOND[SECOND.index("Hi ") : SECOND.index("</source>")], source)
+    assert texts("a.xlf", file)[:3] == ["one", "two", "ten"]
+    wanted = source
+    for word in ("one", "two", "ten"):
+        wanted = wanted.replace(f">{word}<", f">{word.upper()}<")
+    assert wanted in translated("a.xlf", file)

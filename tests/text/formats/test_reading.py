@@ -192,6 +192,20 @@ class TestTmx:
         )
         assert read(write(tmp_path, "a.tmx", text))[0].source == "Click the button!"
 
+    @pytest.mark.parametrize(
+        "code",
+        [
+            '<ph type="lb"/>',
+            '<ph x="1">&lt;br/&gt;</ph>',
+            '<it pos="begin">&lt;p&gt;</it>',
+            "<ph/>",
+        ],
+    )
+    def test_codes_glue_no_words(self, tmp_path: Path, code: str) -> None:
+        text = tmx([("oneXtwo.XThree", "b")]).replace("X", code)
+        read_pair = read(write(tmp_path, "a.tmx", text))[0]
+        assert read_pair.source.split() == ["one", "two.", "Three"]
+
     def test_text_that_is_highlighted_without_end_is_text(self, tmp_path: Path) -> None:
         deep = "<hi>x" * 20_000 + "</hi>y" * 20_000
         path = write(tmp_path, "a.tmx", tmx([("X", "b")]).replace("X", deep))

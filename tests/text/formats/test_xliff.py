@@ -183,3 +183,26 @@ def test_files_of_several_languages_are_refused(tmp_path: Path) -> None:
 def test_bad_files(text: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=problem):
         read(tmp_path, text)
+
+
+def test_line_breaks_and_codes_glue_no_words(tmp_path: Path) -> None:
+    units = [
+        unit('five<x id="1" ctype="lb"/>six', "fünf<ph id='1'>&lt;br/&gt;</ph>sechs"),
+        unit('five<x id="LINE_BREAK"/>six.<x id="2"/>Seven', 'fünf sechs.<g id="2"/> Sieben'),
+        unit('fi<bpt id="1"/>ve<ept id="1"/> ', 'fü<g id="1">nf</g>'),
+        unit('<g id="1" ctype="x-p">five</g><g id="2" ctype="x-p">six</g>', "fünf"),
+    ]
+    assert [tuple(map(str.split, pair)) for pair in sides(tmp_path, version_1("".join(units)))] == [
+        (["five", "six"], ["fünf", "sechs"]),
+        (["five", "six.", "Seven"], ["fünf", "sechs.", "Sieben"]),
+        (["five"], ["fünf"]),
+        (["five", "six"], ["fünf"]),
+    ]
+
+
+def test_line_breaks_of_version_2_glue_no_words(tmp_path: Path) -> None:
+    source = 'five<ph id="1" type="fmt" subType="xlf:lb"/>six<ph id="2" disp="&lt;br/>"/>ten'
+    target = '<pc id="3" dispStart="&lt;li>">fünf</pc><pc id="4" dispStart="&lt;li>">zehn</pc>'
+    segment = f"<segment><source>{source}</source><target>{target}</target></segment>"
+    (pair,) = sides(tmp_path, version_2(f'<unit id="1">{segment}</unit>'))
+    assert [side.split() for side in pair] == [["five", "six", "ten"], ["fünf", "zehn"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as, with_pairs
@@ -17,7 +18,7 @@ from dragoman.documents.filetypes.spliced_document import (
     replacement,
     space_before,
 )
-from dragoman.documents.inline_codes import text_pieces, written_text
+from dragoman.documents.inline_codes import text_pieces, written_parts
 from dragoman.documents.marked_document import MarkedDocument, find_elements
 from dragoman.documents.marked_text import MarkedText, escaped
 from dragoman.documents.marking import MarkupPiece
@@ -32,6 +33,7 @@ from dragoman.documents.string_placeholders import (
 )
 from dragoman.documents.string_values import StringValue, are_unchanged, is_code, mark_string
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
+from dragoman.text.break_codes import BREAKING_TAGS
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
@@ -186,11 +188,12 @@ def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | Ma
     else:
         tail = ""
     reading = _read if quoted is None else _read_quoted
-    marked = written_text(list(_pieces(inner, number, reading)), _write, collapses=False)
-    if marked is None:
-        yield raw
+    pieces = list(_pieces(inner, number, reading))
+    parts = list(written_parts(pieces, _write, collapses=False))
+    if any(isinstance(part, MarkedText) for part in parts):
+        yield from (lead, *parts, tail)
     else:
-        yield from (lead, marked, tail)
+        yield raw
 
 
 def _around(tokens: Sequence[MarkupToken]) -> tuple[str, str]:
@@ -242,6 +245,8 @@ def _pieces(
             raw = "".join(one.raw for one in tokens[index : end + 1])
             yield from _numbered([MarkupPiece("atom", raw, content=content.strip())], number)
             index = end
+        elif token.name.lower() in BREAKING_TAGS:
+            yield MarkupPiece("break", token.raw, token.name)
         elif token.kind in ("open", "close"):
             yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
         else:
@@ -254,9 +259,8 @@ def _numbered(
 ) -> Iterator[MarkupPiece]:
     """The pieces with a number instead of the placeholder of a count."""
     for piece in pieces:
-        content = piece.content
-        is_count = number is not None and piece.kind == "atom" and _is_count(content)
-        yield MarkupPiece(piece.kind, piece.raw, piece.name, str(number) if is_count else content)
+        is_count = number is not None and piece.kind == "atom" and _is_count(piece.content)
+        yield replace(piece, content=str(number)) if is_count else piece
 
 
 def _is_count(placeholder: str) -> bool:

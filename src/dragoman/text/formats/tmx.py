@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from dragoman.core.errors import DataError
 from dragoman.core.wording import named
+from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.xml_parts import each_part, local, text_within
 
@@ -27,7 +28,7 @@ class Tmx(Format):
         """Pairs of two languages, in constant memory.
 
         ``en`` also finds ``en-US``. Units that lack one of the languages are skipped.  Codes inside
-        a segment (``bpt``, ``ph`` ...) are not text and are dropped.
+        a segment (``bpt``, ``ph`` ...) are not text and are dropped, but no words are glued.
 
         Raises:
             DataError: not well-formed XML, or no unit has both languages.
@@ -68,13 +69,18 @@ def _segments(unit: Element) -> dict[str, str]:
         language = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang")
         if local(variant) == "tuv" and language:
             segments = (part for part in variant if local(part) == "seg")
-            texts.setdefault(language, text_within(next(segments, Element("seg")), _in_place))
+            text = without_points(text_within(next(segments, Element("seg")), _in_place))
+            texts.setdefault(language, text)
     return texts
 
 
 def _in_place(element: Element) -> str | None:
-    """Of the elements inside a segment, only highlighted text is text."""
-    return None if local(element) == "hi" else ""
+    """Of the elements inside a segment, only highlighted text is text, and some end a line."""
+    if local(element) == "hi":
+        return None
+    if is_breaking_code(element.attrib, "".join(element.itertext())):
+        return BREAK
+    return POINT if local(element) == "ph" else ""
 
 
 def _of_language(texts: dict[str, str], language: str) -> str | None:

@@ -8,12 +8,15 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from dragoman.core.errors import DataError
+from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.terminology import Terminology
 from dragoman.text.xml_parts import each_part, local, text_within
 
 CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
 """Inline elements whose content, if there is any, is no text."""
+STANDING_ALONE = frozenset(["ph", "x"])
+"""Those of them that neither begin nor end anything."""
 SHOWN_AS = ("equiv-text", "equiv", "disp")
 """Attributes of such an element that may say what it stands for."""
 UNDONE = ("new", "needs-translation")
@@ -44,8 +47,8 @@ class Xliff(Format):
         Targets that are missing or empty, or whose state says that they are not translated
         (``new``, ``needs-translation``, ``initial``) or not reviewed (``needs-review-translation``,
         as fuzzy messages of PO), are skipped.  Inline codes are dropped, but
-        for those that stand for a placeholder, which is text; what is within ``g``, ``pc`` and
-        ``mrk`` is text, too.
+        for those that stand for a placeholder, which is text, or for a line break, and no words
+        are glued; what is within ``g``, ``pc`` and ``mrk`` is text, too.
 
         Raises:
             DataError: not well-formed XML, with a document type, or nothing in it is translated.
@@ -135,13 +138,22 @@ def _named(element: Element, name: str) -> list[Element]:
 
 def _text(element: Element, *, is_kept: bool) -> str:
     """The text of a side; lines that are indented are no lines, unless white space is kept."""
-    text = text_within(element, lambda one: _placeholder(one) if local(one) in CODES else None)
+    text = without_points(text_within(element, _shown, _around))
     return " ".join(text.split()) if not is_kept and _INDENTED.search(text) else text
 
 
-def _placeholder(code: Element) -> str:
-    """The placeholder that a code stands for; empty if it stands for none."""
-    for text in (*(code.get(name, "") for name in SHOWN_AS), "".join(code.itertext())):
+def _shown(element: Element) -> str | None:
+    """What is read instead of an inline code: a placeholder, or a line break; None: its text."""
+    if local(element) not in CODES:
+        return None
+    content = "".join(element.itertext())
+    if is_breaking_code(element.attrib, content):
+        return BREAK
+    for text in (*(element.get(name, "") for name in SHOWN_AS), content):
         if _PLACEHOLDERS.protected(text) == [(0, len(text))]:
             return text
-    return ""
+    return POINT if local(element) in STANDING_ALONE else ""
+
+
+def _around(element: Element) -> str:
+    return BREAK if is_breaking_code(element.attrib) else ""
