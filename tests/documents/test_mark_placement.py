@@ -358,6 +358,50 @@ def test_pairs_of_html_stay_nested(markup: str, data: st.DataObject) -> None:
     assert tags(result) == tags(markup)
 
 
+@pytest.mark.parametrize(
+    ("markup", "target", "pairs", "expected"),
+    [
+        pytest.param(
+            "<b>one two</b><i>,</i> <b>three</b>, four",
+            "ONE TWO, THREE, FOUR",
+            "0-0 1-1 2-2 3-3",
+            "<b>ONE TWO</b><i>,</i> <b>THREE</b>, FOUR",
+            id="signs stay around the same signs",
+        ),
+        pytest.param(
+            "one, two, three<i>,</i> four",
+            "ONE, TWO, THREE, FOUR",
+            "0-0 1-1 2-2 3-3",
+            "ONE, TWO, THREE<i>,</i> FOUR",
+            id="the nearest of them",
+        ),
+        pytest.param(
+            "one<i>;</i> two three",
+            "ONE TWO THREE",
+            "0-0 1-1 2-2",
+            "ONE <i></i>TWO THREE",
+            id="and around nothing if there are none",
+        ),
+        pytest.param(
+            "go to /a/b/c/ now",
+            "WON /C/B/A/ OT OG",
+            "0-3 1-2 2-1 3-0",
+            "WON /a/b/c/ OT OG",
+            id="what is copied leaves none of its signs",
+        ),
+        pytest.param(
+            "see <code>ab cd ef</code> now",
+            "WON FE DC BA EES",
+            "0-4 1-3 2-2 3-1 4-0",
+            "WON <code>ab cd ef</code> EES",
+            id="nor of its words",
+        ),
+    ],
+)
+def test_signs_have_places_too(markup: str, target: str, pairs: str, expected: str) -> None:
+    assert placed(markup, target, pairs) == expected
+
+
 def test_a_text_of_too_many_marks_stays_as_it_is() -> None:
     content = "Say {a} now. " + "<b>{b}</b> & {a} " * 600
     assert file_by(str.upper, "a.txt", content) == content

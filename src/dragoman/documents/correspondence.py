@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -148,6 +148,35 @@ class Correspondence:
         sentence = self.units[first].sentence
         self.units[first:last] = [TargetUnit(start, end, sentence, True, source, atom=atom)]
         self._first_units[first:last] = [start]
+        self._leave_out_rest(atom, sentence, Counter(self.target[start:end]))
+
+    def _leave_out_rest(self, atom: Mark, sentence: int, signs: Counter[str]) -> None:
+        """Write nothing instead of other units that translate parts of an atom that is put.
+
+        Args:
+            atom: what is put.
+            sentence: index of its sentence.
+            signs: that it is put in place of.
+        """
+        left = Counter(self._text[atom.start : atom.stop])
+        left.subtract(signs)
+        begin = end = -1  # of neighbouring units that are left out
+        for index in self.units_of(sentence):
+            unit = self.units[index]
+            inside = all(atom.start <= a and b <= atom.stop for a, b in unit.sources)
+            if unit.atom is not None or not unit.sources or not inside:
+                continue
+            if not unit.is_word:
+                sign = self.target[unit.start : unit.end]
+                left[sign] -= 1
+                if left[sign] < 0:
+                    continue
+            unit.atom = NOTHING
+            begin = begin if unit.start == end else unit.start
+            # One of the spaces around them is enough.
+            is_apart = begin == 0 or self.target[begin - 1] == " "
+            unit.end += is_apart and self.target[unit.end : unit.end + 1] == " "
+            end = unit.end
 
     def sentence_at(self, place: int) -> int:
         """Index of the sentence at a place of the source, or else of the one in front of it."""

@@ -119,6 +119,7 @@ def _make_point(atom: Mark, text: str) -> None:
 
 
 # At the ends of a text, up to its first and last word.
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 _SIGNS_BEFORE = regex.compile(r"^[^\p{L}\p{M}\p{N}]+")
 _SIGNS_BEHIND = regex.compile(r"(?<![^\p{L}\p{M}\p{N}])[^\p{L}\p{M}\p{N}]+$")
 _SPACED_BEHIND, _SPACED_BEFORE = "«‹", "»›!?;:"
@@ -190,7 +191,7 @@ class _Placement:
     def _free(self, mark: Mark, within: Range, taken: Sequence[Range]) -> Range:
         """The best range for a pair among what others have left."""
         gaps = _gaps(within, taken)
-        if (place := self._fitting(mark, gaps)) is not None:
+        if (place := self._fitting(mark, gaps) or self._of_signs(mark, gaps)) is not None:
             return place
         expected = self._found.to_target((mark.start + mark.stop) // 2)
         if (whole := self._whole_words(mark)) is not mark:
@@ -206,6 +207,24 @@ class _Placement:
             nearest = min(free, key=lambda index: abs(self._middle(index) - expected))
             return nearest, nearest + 1
         return self._nearest_edge(gaps, expected)
+
+    def _of_signs(self, mark: Mark, gaps: Sequence[Range]) -> Range | None:
+        """The nearest range of the same signs for a pair around signs, or an empty one.
+
+        None for a pair around words, or around nothing.
+        """
+        signs = "".join(self._text[mark.start : mark.stop].split())
+        if not signs or _WORD.search(signs):
+            return None
+        same = [
+            (start, start + len(signs))
+            for first, last in gaps
+            for start in range(first, last - len(signs) + 1)
+            if self._written(start, start + len(signs)) == signs
+        ]
+        empty = ((index, index) for first, last in gaps for index in range(first, last + 1))
+        expected = self._found.to_target((mark.start + mark.stop) // 2)
+        return min(same or empty, key=lambda one: abs(self._boundary(one[0]) - expected))
 
     def _fitting(self, mark: Mark, gaps: Sequence[Range]) -> Range | None:
         """The best range for a pair in one of the gaps; None if nothing there belongs to it."""
@@ -346,6 +365,13 @@ class _Placement:
         expected = self._found.to_target(place)
         edges = range(within[0], within[1] + 1)
         return min(edges, key=lambda at: abs(self._boundary(at) - expected)), follows
+
+    def _written(self, start: int, end: int) -> str:
+        """The text of a run of units, without white space; empty if it has atoms."""
+        units = self._units[start:end]
+        if any(unit.atom for unit in units):
+            return ""
+        return "".join(self._found.target[unit.start : unit.end] for unit in units)
 
     def _middle(self, index: int) -> float:
         return (self._units[index].start + self._units[index].end) / 2

@@ -307,6 +307,40 @@ def test_the_space_between_underlined_words_is_not_underlined() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            [run("One", BOLD), run(" ", ITALIC), run("2", ITALIC), run(" ", BOLD), run("in", BOLD)],
+            [run("ni ", BOLD), run("2", ITALIC), run(" enO", BOLD)],
+            id="white space has no mark of its own",
+        ),
+        pytest.param(
+            [run("Dept"), run(", ", BOLD), run("as it is of it,"), run(" ", BOLD), run("2012")],
+            [run("2102 "), run(",", BOLD), run("ti fo si ti sa ,tpeD")],
+            id="signs keep their format and lose no space",
+        ),
+        pytest.param(
+            [run("name "), run("     ", '<w:u w:val="single"/>'), run(" and date")],
+            [run("eman "), run("     ", '<w:u w:val="single"/>'), run(" etad dna")],
+            id="texts end at a blank to fill in",
+        ),
+        pytest.param(
+            [
+                "<w:r><w:t>Signed on </w:t></w:r>",
+                run("3 May", BOLD),
+                "<w:r><w:t> by all</w:t></w:r>",
+            ],
+            [run("lla yb "), run("yaM 3", BOLD), run(" no dengiS")],
+            id="spaces between runs that no attribute keeps",
+        ),
+    ],
+)
+def test_white_space_and_signs(before: list[str], after: list[str]) -> None:
+    found = body_of(translated("a.docx", docx(paragraph(*before)), ReversingService()))
+    assert found == paragraph(*after)
+
+
 def test_words_that_were_moved_stay_in_the_range_of_their_move() -> None:
     moved = '<w:moveTo w:id="2">{}</w:moveTo>'
     range_of = f'<w:moveToRangeStart w:id="1"/>{moved}<w:moveToRangeEnd w:id="1"/>'

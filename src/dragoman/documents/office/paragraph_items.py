@@ -241,15 +241,27 @@ class _ItemReader:
 
     def _add_words(self, start: int, stop: int, form: RunFormat) -> None:
         words = escaped_words([token.raw for token in self._tokens[start + 1 : stop - 1]])
+        if form.trims and attribute(self._tokens[start], "space") != "preserve":
+            words = self._trimmed(words)
         words = _LINE_ENDS.sub(" ", words)
-        token = self._tokens[start]
-        if form.trims and attribute(token, "space") != "preserve":
-            words = words.strip(" \t")
         for number, part in enumerate(words.split("\t")):
             if number:
                 self._add("edge", [form.run("\t")])
             if part:
                 self.items.append(Item("text", [part], self._owner, format=form))
+
+    def _trimmed(self, words: str) -> str:
+        """Words at whose ends Word shows no white space, with a space where they would be glued.
+
+        Programs that forget the attribute that keeps white space mean a space all the same.
+        Indentation is none.
+        """
+        kept = words.strip(" \t\r\n")
+        front, _, behind = words.partition(kept) if kept else ("", "", words)
+        last = self.items[-1] if self.items else None
+        follows = last is not None and last.format is not None and str(last.parts[0])[-1:] != " "
+        kept = " " + kept if follows and front and not _LINE_ENDS.search(front) else kept
+        return kept + " " if behind and not _LINE_ENDS.search(behind) else kept
 
     def _add_spaced(self, words: str) -> None:
         """Add words whose white space is one space, however long, and none at the start."""
@@ -420,14 +432,28 @@ def _is_gap(item: Item) -> bool:
     return item.kind == "text" and item.parts[0] in (" ", "  ")
 
 
+_BLANK = 3
+"""Spaces: as many as are a blank to fill in, if they are underlined."""
+
+
 def smoothed(items: Sequence[Item]) -> None:
-    """Give white space between words of one format that format, unless that would be seen."""
-    for before, gap, after in zip(items, items[1:], items[2:], strict=False):
-        if not (before.format and gap.format and after.format and _is_gap(gap)):
+    """Give white space the format of words beside it, so that it has no mark of its own.
+
+    If it is seen, as a line below a blank to fill in is, texts end there.
+    """
+    main = main_formats(items)
+    for index, gap in enumerate(items):
+        words = str(gap.parts[0])
+        if gap.format is None or words.strip(" "):
             continue
-        is_same = before.format.key == after.format.key and not is_seen_on_spaces(before.format.key)
-        if is_same and before.owner == after.owner == gap.owner:
-            gap.format = before.format
+        is_seen = is_seen_on_spaces(gap.format.key)
+        if is_seen and len(words) >= _BLANK:
+            gap.kind, gap.parts, gap.format = "edge", [gap.format.run(words)], None
+            continue
+        beside = [*items[index - 1 : index], *items[index + 1 : index + 2]]
+        formats = [one.format for one in beside if one.format and one.owner == gap.owner]
+        alike = [one for one in formats if is_seen_on_spaces(one.key) == is_seen]
+        gap.format = next(iter([*alike, main[gap.owner], *formats]))
 
 
 def main_formats(items: Sequence[Item]) -> dict[int, RunFormat]:
