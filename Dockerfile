@@ -1,6 +1,6 @@
 # A server of translations: docker build -t dragoman . ; see docs/server.md.
 # With a GPU: --build-arg TORCH=https://download.pytorch.org/whl/cu126, and docker run --gpus all.
-ARG PYTHON=3.13
+ARG PYTHON=3.11
 
 FROM python:${PYTHON}-slim AS build
 ARG TORCH=https://download.pytorch.org/whl/cpu
@@ -32,14 +32,17 @@ COPY --from=build /opt/dragoman /opt/dragoman
 ENV PATH=/opt/dragoman/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    DRAGOMAN_DATABASE=/var/lib/dragoman/server.sqlite
+    DRAGOMAN_DATABASE=/var/lib/dragoman/server.sqlite \
+    DRAGOMAN_ADDRESS_FILE=/tmp/dragoman-address
 USER 10001:10001
 WORKDIR /models
 # Models are only read, so mount /models read-only; the database is in /var/lib/dragoman.
 VOLUME ["/models", "/var/lib/dragoman"]
 EXPOSE 5000
+# Wherever the server listens, and without the proxy that HTTP_PROXY names.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s CMD ["python", "-c", \
-    "import urllib.request; urllib.request.urlopen('http://127.0.0.1:5000/ready', timeout=4)"]
+    "import os, urllib.request as u; a = open(os.environ['DRAGOMAN_ADDRESS_FILE']).read().strip(); \
+u.build_opener(u.ProxyHandler({})).open(a + '/ready', timeout=4)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["tini", "--", "dragoman"]
 CMD ["serve", "--config", "/models/server.yaml", "--host", "0.0.0.0"]

@@ -131,6 +131,37 @@ def test_a_model_is_served_through_all_doors_until_a_signal(model: Path, databas
         assert store.used(None) == 12
 
 
+@pytest.mark.usefixtures("kept_logging")
+def test_the_address_is_written_wherever_the_server_listens(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "address"
+    monkeypatch.setenv("DRAGOMAN_ADDRESS_FILE", str(file))
+    config = tmp_path / "server.yaml"
+    config.write_text(f"systems: [{model}]\nport: 0\n")
+    with ThreadPoolExecutor(1) as clients:
+
+        def use() -> str:
+            while not file.exists():
+                time.sleep(0.02)
+            address = file.read_text().strip()
+            answers(address)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return address
+
+        used = clients.submit(use)
+        outcome = call("serve", "--config", config, "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["address"] == used.result()
+
+
+def test_an_address_that_cannot_be_written_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    serve_command._write_address("http://localhost:5000", tmp_path)
+    assert "a health check will not find the server: cannot write" in caplog.text
+
+
 def test_check_opens_everything_and_ends(model: Path, tmp_path: Path) -> None:
     config = tmp_path / "server.yaml"
     config.write_text(f"systems: [{os.path.relpath(model, tmp_path)}]\nport: 5001\n")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from configparser import RawConfigParser
+from contextlib import closing
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -15,12 +20,15 @@ import click
 import pytest
 import yaml
 from echo_service import EchoService
+from fastapi import FastAPI
+from running_server import running
 
 from dragoman.apps.cli.main import commands
 from dragoman.apps.cli.options import database_option
 from dragoman.apps.server.kept.database import database_url
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import operations_router
+from dragoman.apps.server.readiness import Readiness
 from dragoman.apps.server.server_config import LimitsConfig, ServerConfig, read_server
 
 ROOT = Path(__file__).parents[3]
@@ -93,15 +101,48 @@ def test_the_image_serves_as_a_user_without_rights() -> None:
     assert any(f"{database_variable()}=" in line for line in of("ENV"))
 
 
-def test_the_health_check_asks_a_route_that_exists() -> None:
+def health_check(address: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the image's health check where a server has written this address."""
     (check,) = of("HEALTHCHECK")
-    program = json.loads(check[check.index("[") :])[-1]
-    compile(program, "HEALTHCHECK", "exec")
-    address = re.search(r"http://127\.0\.0\.1:(\d+)(/\w+)", program)
-    assert address is not None
-    assert int(address[1]) == PORT
-    router = operations_router(EchoService(), Monitoring())
-    assert address[2] in {getattr(route, "path", None) for route in router.routes}
+    _, *arguments = json.loads(check[check.index("[") :])
+    (variables,) = (line for line in of("ENV") if "ADDRESS_FILE" in line)
+    (name,) = re.findall(r"(\w+ADDRESS_FILE)=/tmp/", variables)
+    option = next(one for one in commands.commands["serve"].params if one.name == "address_file")
+    assert option.envvar == name
+    file = folder / "address"
+    file.write_text(f"{address}\n")
+    with closing(socket.create_server(("127.0.0.1", 0))) as nobody:
+        proxy = f"http://127.0.0.1:{nobody.getsockname()[1]}"  # accepts, and never answers
+        proxies = dict.fromkeys(["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"], proxy)
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, **proxies, name: str(file)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def test_the_health_check_asks_the_server_wherever_it_listens(tmp_path: Path) -> None:
+    readiness = Readiness()
+    app = FastAPI()
+    app.include_router(operations_router(EchoService(), Monitoring(), readiness=readiness))
+    with running(app) as address:
+        found = health_check(address, tmp_path)
+        assert found.returncode == 0, found.stderr
+        readiness.drain()
+        found = health_check(address, tmp_path)
+        assert found.returncode != 0 and "503" in found.stderr
+    assert health_check(address, tmp_path).returncode != 0
+
+
+def test_the_image_has_the_python_that_its_page_says() -> None:
+    (default,) = (one.partition("=")[2] for one in of("ARG") if one.startswith("PYTHON="))
+    assert of("FROM") == [f"python:${{PYTHON}}-slim{name}" for name in (" AS build", "")]
+    page = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
+    assert re.findall(r"^The image has Python (\S+) ", page, re.MULTILINE) == [default]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'"Programming Language :: Python :: {default}"' in project
 
 
 def test_a_container_has_time_to_answer_what_it_has_begun() -> None:

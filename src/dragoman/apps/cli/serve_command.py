@@ -14,7 +14,8 @@ from click.core import ParameterSource
 from dragoman.apps.cli.options import MODEL, PATH, database_option, json_option
 from dragoman.apps.progress import is_quiet, tell
 from dragoman.apps.results import print_json
-from dragoman.core.errors import MissingExtraError
+from dragoman.core.errors import MissingExtraError, StorageError
+from dragoman.core.files import atomic_write
 
 if TYPE_CHECKING:
     from dragoman.apps.server.server_config import ServerConfig
@@ -69,6 +70,14 @@ _PACKAGES = {
     type=click.Choice(["plain", "json"]),
     help="Log each request as a line to read, or as a JSON object.  [default: plain]",
 )
+@click.option(
+    "--address-file",
+    metavar="FILE",
+    type=PATH,
+    envvar="DRAGOMAN_ADDRESS_FILE",
+    help="Write the address to FILE once the server answers, for a health check.  [default: "
+    "$DRAGOMAN_ADDRESS_FILE]",
+)
 @click.option("--check", is_flag=True, help="Open all models and the database, and end.")
 @json_option
 def serve(
@@ -77,6 +86,7 @@ def serve(
     settings: tuple[str, ...],
     *,
     require_key: bool,
+    address_file: Path | None,
     check: bool,
     as_json: bool,
     **options: Any,
@@ -110,6 +120,8 @@ def serve(
     log_to_standard_error(read.log_format, logging.WARNING if is_quiet() else logging.INFO)
 
     def ready(address: str, directions: Sequence[Pairing]) -> None:
+        if address_file is not None:
+            _write_address(address, address_file)
         if as_json:
             page = f"{address}/" if read.web else None
             pairs = [pair._asdict() for pair in directions]
@@ -157,6 +169,15 @@ def _configured(
                 file,
             )
     return read
+
+
+def _write_address(address: str, file: Path) -> None:
+    """Say where the server is; it translates even if this cannot be written."""
+    try:
+        with atomic_write(file) as stream:
+            stream.write(f"{address}\n")
+    except StorageError as error:
+        log.warning("a health check will not find the server: %s", error)
 
 
 def _languages(directions: Sequence[Pairing]) -> str:
