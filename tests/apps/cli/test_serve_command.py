@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -7,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,8 @@ from tiny_model import save_tiny_model
 
 from dragoman.apps.cli import serve_command
 from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.listening import StoppableServer
+from dragoman.evaluation.languages import _identifier
 from dragoman.text.examples import Direction
 
 
@@ -153,6 +156,24 @@ def test_the_address_is_written_wherever_the_server_listens(
         outcome = call("serve", "--config", config, "--json")
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["address"] == used.result()
+
+
+@pytest.mark.usefixtures("kept_logging")
+def test_languages_can_be_detected_before_the_first_request(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("py3langid")
+    _identifier.cache_clear()
+    loaded: list[int] = []
+
+    def ready(_: StoppableServer, sockets: object) -> Coroutine[object, object, None]:
+        loaded.append(_identifier.cache_info().currsize)
+        return asyncio.sleep(0)
+
+    monkeypatch.setattr(StoppableServer, "serve", ready)
+    outcome = call("serve", model, "--port", 0)
+    assert outcome.code == 0, outcome.err
+    assert loaded == [1]
 
 
 def test_an_address_that_cannot_be_written_is_a_warning(

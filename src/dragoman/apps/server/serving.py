@@ -72,7 +72,7 @@ async def _serve(
 
 
 async def _open_service(config: ServerConfig, store: ServerStore) -> ModelService:
-    return await ModelService.open(
+    service = await ModelService.open(
         config.systems,
         pivots=config.pivots,
         batching=config.batching,
@@ -81,3 +81,5 @@ async def _open_service(config: ServerConfig, store: ServerStore) -> ModelServic
         remember=store.remembered,
         may_remember=store.may_remember,
     )
+    await service.prepare_detection()
+    return service

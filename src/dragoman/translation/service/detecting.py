@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from dragoman.core.errors import ConfigError, MissingExtraError, StorageError
 from dragoman.evaluation.languages import identified
@@ -54,6 +55,11 @@ class LanguageDetector:
         self._sources = frozenset(sources)
         self._languages = tuple(dict.fromkeys([*sources, *targets]))
         self._known: tuple[str, ...] | None = None
+
+    def prepare(self) -> None:
+        """Load what detects languages, which takes seconds; what is missing is logged."""
+        with suppress(RefusedError):
+            self._identifiable()
 
     def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         """The languages that each text may be in, the most probable first; none if it is empty.

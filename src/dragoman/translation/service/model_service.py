@@ -240,6 +240,10 @@ class ModelService:
                 for sentence in joiner.add(unit):
                     yield sentence
 
+    async def prepare_detection(self) -> None:
+        """Load what detects languages, so that the first request does not wait for it."""
+        await asyncio.to_thread(self._detector.prepare)
+
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         """See :meth:`TranslationService.detect`."""
         return await asyncio.to_thread(self._detector.detect, list(texts))
