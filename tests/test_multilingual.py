@@ -232,7 +232,7 @@ def test_scores_come_by_direction(trained: Path) -> None:
         direction = report["source_language"], report["target_language"]
         assert direction == tuple(name.removeprefix("dev_").split("-"))
     table = scores_table(scores)
-    assert "dev_en-de         en-de  loss" in table
+    assert "dev_en-de  en-de  loss  " in table
     (validation,) = (
         record
         for record in map(json.loads, (trained / "metrics.jsonl").read_text().splitlines())

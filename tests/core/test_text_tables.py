@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dragoman.core.text_tables import markdown_table, terminal_table
+from dragoman.core.text_tables import display_width, markdown_table, terminal_table
 
 cells = st.text(st.sampled_from("ab |\n\\`1,"), max_size=8)
 
@@ -41,6 +41,40 @@ def test_columns_stand_below_one_another() -> None:
         "dev        7.25  best",
         "test2016  20.10",
     ]
+
+
+def test_columns_stand_below_one_another_in_all_scripts() -> None:
+    rows = [
+        ["개발", "7.25", "best"],
+        ["テスト", "１", ""],
+        ["测试集", "20.10", "最好"],
+        ["e\u0301\u200b", "1", "x"],
+    ]
+    table = terminal_table(rows, "lrl").splitlines()
+    # As a terminal shows them: wide characters fill two columns, marks and zero-width spaces none.
+    assert table == [
+        "개발     7.25  best",
+        "テスト     １",
+        "测试集  20.10  最好",
+        "e\u0301\u200b           1  x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("abc", 3),
+        ("한국어", 6),
+        ("ｱｲ", 2),
+        ("Ａ", 2),
+        ("नि", 2),
+        ("🙂", 2),
+        ("שָׁ", 1),
+        ("\u200d", 0),
+    ],
+)
+def test_the_width_of_a_text_on_a_terminal(text: str, width: int) -> None:
+    assert display_width(text) == width
 
 
 @pytest.mark.parametrize("alignment", ["l", "lrr"])

@@ -14,6 +14,7 @@ import click
 from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.apps.results import print_json
 from dragoman.core.errors import MissingExtraError, SavedError
+from dragoman.core.text_tables import terminal_table
 from dragoman.core.wording import in_shell
 from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment
@@ -200,18 +201,14 @@ def scores_table(scores: Mapping[str, Report]) -> str:
     """
     directions = {name: _direction(report) for name, report in scores.items()}
     several = len(set(directions.values())) > 1
-    longest = max((len(name) for name in scores), default=0)
-    width = max((len(direction) for direction in directions.values()), default=0)
-    lines = []
+    rows = []
     for name, report in scores.items():
-        label = f"{name:<{max(16, longest)}}"
-        if several:
-            label += f"  {directions[name]:<{width}}"
+        label = [name, directions[name]] if several else [name]
         for metric, value in figures(report).items():
-            found = report[metric]
-            signature = found.get("signature", "") if isinstance(found, dict) else ""
-            lines.append(f"{label}  {metric:<10}  {value:>8.2f}  {signature}".rstrip())
-    return "\n".join(lines)
+            score = report[metric]
+            signature = score.get("signature", "") if isinstance(score, dict) else ""
+            rows.append([*label, metric, f"{value:.2f}", signature])
+    return terminal_table(rows, "lllrl" if several else "llrl")
 
 
 def _direction(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 _RULES = {"l": "---", "r": "---:"}
@@ -30,14 +31,35 @@ def terminal_table(rows: Sequence[Sequence[str]], alignment: str) -> str:
         rows: cells of one line each; the names of the columns may be the first.
         alignment: as above.
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if letter == "r" else cell.ljust(width)
+            padded(cell, width, letter)
             for cell, width, letter in zip(row, widths, alignment, strict=True)
         ).rstrip()
         for row in rows
     )
+
+
+def display_width(text: str) -> int:
+    """Columns of a text on a terminal.
+
+    Chinese, Japanese and Korean characters and emoji fill two; combining marks and invisible
+    characters fill none.
+    """
+    return sum(map(_width, text))
+
+
+def padded(text: str, width: int, side: str = "l") -> str:
+    """A text with spaces up to a display width, at the left (``l``) or right (``r``) of it."""
+    space = " " * (width - display_width(text))
+    return space + text if side == "r" else text + space
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import math
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Literal
 
 from dragoman.core.errors import DataError
+from dragoman.core.text_tables import display_width
 from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.marking import MarkupPiece, mark_pieces
@@ -160,7 +160,7 @@ class SubtitleDocument:
             self._keep(lines)  # nothing to translate
             return
         shown = [part for line, _ in lines for part in _PARTING.split(line)[::2]]
-        columns = max(_columns(_TAG.sub("", part)) for part in shown)
+        columns = max(display_width(_TAG.sub("", part)) for part in shown)
         newline = next((newline for _, newline in lines if newline), "\n")
         source = "".join(map("".join, lines)).removesuffix(lines[-1][1])
         self._parts += [_Cue(utterances, newline, max(COLUMNS, columns), source), lines[-1][1]]
@@ -237,7 +237,7 @@ class SubtitleDocument:
                     written, columns, gap = "", 0, space
                 space = ""
                 written += self._safe(unit) if is_text else unit
-                columns += _columns(unit) if is_text else 0
+                columns += display_width(unit) if is_text else 0
         yield _Word(written, columns, gap)
 
     def _safe(self, text: str) -> str:
@@ -267,14 +267,7 @@ _UNIT = re.compile(rf"{_SPACE.pattern}|[{_UNSPACED}]|(?:[^\s{_UNSPACED}]|[{_NO_B
 
 
 def _is_wide(text: str) -> bool:
-    return len(text) == 1 and unicodedata.east_asian_width(text) in "WF"
-
-
-def _columns(text: str) -> int:
-    return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
-        for one in text
-    )
+    return len(text) == 1 and display_width(text) > 1
 
 
 def _balanced(words: Sequence[_Word], columns: int) -> list[str]:
@@ -284,7 +277,7 @@ def _balanced(words: Sequence[_Word], columns: int) -> list[str]:
         words: in order.
         columns: of a line at most, unless a word is longer.
     """
-    width = sum(word.columns + _columns(word.gap) for word in words)
+    width = sum(word.columns + display_width(word.gap) for word in words)
     lines = _broken(words, columns)
     for narrower in range(math.ceil(width / len(lines)), columns):
         found = _broken(words, narrower)
@@ -297,7 +290,7 @@ def _broken(words: Sequence[_Word], columns: int) -> list[str]:
     lines: list[str] = []
     filled = 0
     for word in words:
-        more = word.columns + _columns(word.gap)
+        more = word.columns + display_width(word.gap)
         if lines and filled + more <= columns:
             lines[-1] += word.gap + word.written
             filled += more

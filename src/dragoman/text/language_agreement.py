@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.language_codes import meant, spelling
+from dragoman.text.language_codes import meant, typeset
 from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.targets import asks_for_its_target, wanted_tags
 
@@ -62,7 +62,7 @@ class LanguageAgreement:
         for key, part in {**self.train, **self.sets, **self.general}.items():
             for side in ("source_language", "target_language"):
                 name = getattr(part, side)
-                where, known = first.setdefault(spelling(name), (f"{key}.{side}", name))
+                where, known = first.setdefault(typeset(name), (f"{key}.{side}", name))
                 if name != known:
                     yield f"{key}.{side} is {name}, but {where} is {known}; write one of them alike"
 

@@ -84,8 +84,13 @@ def spelling(language: str) -> str:
     Case and underscores do not count (``zh-Hans``, ``zh_hans``), and codes of ISO 639 for the same
     language are equal (``de``, ``deu`` and ``ger``; ``he`` and ``iw``).
     """
-    base, sign, rest = language.casefold().replace("_", "-").partition("-")
+    base, sign, rest = typeset(language).partition("-")
     return f"{_shortest(base)}{sign}{rest}" if base in _CODES else f"{base}{sign}{rest}"
+
+
+def typeset(language: str) -> str:
+    """A code in lower case with hyphens, so that ``zh_Hans`` and ``zh-hans`` are equal."""
+    return language.casefold().replace("_", "-")
 
 
 def base_language(language: str) -> str:

@@ -77,7 +77,7 @@ def test_a_packed_model_is_installed_as_it_was(
     assert contents(folder / "en-de") == contents(model)
     assert os.listdir(folder) == ["en-de"]
     listed = dragoman("install", "--list")
-    assert listed.out == "en-de       0 MB  source-target\n"
+    assert listed.out == "en-de  0 MB  source-target\n"
 
 
 def test_a_shortlist_comes_along(

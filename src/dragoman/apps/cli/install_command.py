@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dragoman.apps.cli.options import MODEL, PATH, is_given, json_option
+from dragoman.core.text_tables import terminal_table
 
 
 @click.command()
@@ -64,11 +65,16 @@ def _list(*, as_json: bool) -> None:
     if as_json:
         print_json({"models": found})
         return
-    width = max((len(one["name"]) for one in found), default=0)
-    for one in found:
-        size = "" if one["bytes"] is None else f"{one['bytes'] / 1e6:,.0f} MB"
-        told = one["problem"] or ", ".join(one["directions"])
-        click.echo(f"{one['name']:<{width}}  {size:>9}  {told}")
+    rows = [
+        [
+            one["name"],
+            "" if one["bytes"] is None else f"{one['bytes'] / 1e6:,.0f} MB",
+            one["problem"] or ", ".join(one["directions"]),
+        ]
+        for one in found
+    ]
+    if rows:
+        click.echo(terminal_table(rows, "lrl"))
 
 
 @click.command()

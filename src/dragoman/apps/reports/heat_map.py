@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Literal
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import atomic_write
+from dragoman.core.text_tables import display_width, padded
 from dragoman.translation.outputs import Attention, AttentionOf
 
 PAGE, PICTURES = ".html", (".svg", ".png")
@@ -124,16 +124,16 @@ def heat_map_lines(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterat
         best: number of source pieces.
         blocks: whether the terminal has block characters; otherwise bars are number signs.
     """
-    target_width = max(_width(piece) for piece, _ in found.rows)
-    source_width = max(map(_width, found.source))
+    target_width = max(display_width(piece) for piece, _ in found.rows)
+    source_width = max(map(display_width, found.source))
     for piece, weights in found.rows:
         order = sorted(range(len(weights)), key=lambda place: -weights[place])[:best]
         cells = [
-            f"{_padded(found.source[place], source_width)} {weights[place]:.2f} "
+            f"{padded(found.source[place], source_width)} {weights[place]:.2f} "
             f"{_bar(weights[place], blocks)}"
             for place in order
         ]
-        yield f"{_padded(piece, target_width)}  {'  '.join(cells)}".rstrip()
+        yield f"{padded(piece, target_width)}  {'  '.join(cells)}".rstrip()
 
 
 def _bar(weight: float, blocks: bool) -> str:
@@ -141,18 +141,6 @@ def _bar(weight: float, blocks: bool) -> str:
         return f"{'#' * round(_BAR * weight):<{_BAR}}"
     whole, eighths = divmod(round(8 * _BAR * weight), 8)
     return f"{_EIGHTHS[8] * whole + _EIGHTHS[eighths]:<{_BAR + 1}}"
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
-
-
-def _width(text: str) -> int:
-    """Columns on a terminal: an ideograph takes two and a combining mark none."""
-    return sum(
-        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
-        for sign in text
-    )
 
 
 View = Literal["mean", "heads", "lines"]

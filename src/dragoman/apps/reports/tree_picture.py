@@ -6,7 +6,6 @@ and lies above all of them.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -14,6 +13,7 @@ from html import escape
 from dragoman.apps.reports.picture_text import plain
 from dragoman.core.constituency import Leaf, Tree
 from dragoman.core.linear_trees import WORD
+from dragoman.core.text_tables import display_width
 
 _CHARACTER, _FONT, _ROW, _GAP, _MARGIN = 7.4, 13, 42, 14, 12  # pixels
 _LABEL, _TAG, _TEXT, _EDGE = "#1f3b73", "#8a5a00", "#111", "#9aa5b1"
@@ -73,9 +73,8 @@ def _height(tree: Tree) -> int:
 
 
 def _width(text: str) -> float:
-    """About the width of a text in pixels; East Asian characters are twice as wide."""
-    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
-    return _CHARACTER * (len(text) + wide)
+    """About the width of a text in pixels."""
+    return _CHARACTER * display_width(text)
 
 
 def _room(node: Tree | Leaf) -> float:
