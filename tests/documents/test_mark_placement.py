@@ -396,6 +396,13 @@ def test_pairs_of_html_stay_nested(markup: str, data: st.DataObject) -> None:
             "WON <code>ab cd ef</code> EES",
             id="nor of its words",
         ),
+        pytest.param(
+            "one two—<b>three four</b>/five",
+            "ONE TWO—THREE FOUR/FIVE",
+            "0-0 1-1 2-2",
+            "ONE TWO—<b>THREE FOUR</b>/FIVE",
+            id="words that are the same within words that are linked as one",
+        ),
     ],
 )
 def test_signs_have_places_too(markup: str, target: str, pairs: str, expected: str) -> None:

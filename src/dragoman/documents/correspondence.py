@@ -225,12 +225,24 @@ class Correspondence:
     def _read_links(self, links: Sequence[Link]) -> None:
         for link in links:
             source = _without_signs(self._text, link.source_start, link.source_end)
+            same = self._same_words(link, source)
             index = max(0, bisect_left(self._first_units, link.target_start + 1) - 1)
             while index < len(self.units) and self.units[index].start < link.target_end:
                 unit = self.units[index]
                 if unit.atom is None and not unit.is_part and unit.end > link.target_start:
-                    unit.sources = (*unit.sources, source)
+                    word = self.target[unit.start : unit.end].casefold()
+                    unit.sources = (*unit.sources, same.get(word, source))
                 index += 1
+
+    def _same_words(self, link: Link, source: Range) -> dict[str, Range]:
+        """Words that a link has once on both sides, if it has more than one, as in "and/or"."""
+        if UNIT.fullmatch(self._text, *source):
+            return {}
+        ours = UNIT.finditer(self._text, *source)
+        theirs = UNIT.findall(self.target, link.target_start, link.target_end)
+        known = {word.casefold() for word in theirs}
+        found = _once((one[0].casefold(), one.span()) for one in ours if is_word(one[0]))
+        return {word: place for word, place in found.items() if word in known}
 
     def _read_likeness(self, index: int) -> None:
         """Finds what the units of a sentence without links translate."""

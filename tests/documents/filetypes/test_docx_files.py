@@ -328,10 +328,10 @@ def test_the_space_between_underlined_words_is_not_underlined() -> None:
         pytest.param(
             [
                 "<w:r><w:t>Signed on </w:t></w:r>",
-                run("3 May", BOLD),
+                link(run("3 May", BOLD)),
                 "<w:r><w:t> by all</w:t></w:r>",
             ],
-            [run("lla yb "), run("yaM 3", BOLD), run(" no dengiS")],
+            [run("lla yb "), link(run("yaM 3", BOLD)), run(" no dengiS")],
             id="spaces between runs that no attribute keeps",
         ),
     ],

@@ -258,7 +258,8 @@ class _ItemReader:
         """
         kept = words.strip(" \t\r\n")
         front, _, behind = words.partition(kept) if kept else ("", "", words)
-        last = self.items[-1] if self.items else None
+        seen = (one for one in reversed(self.items) if one.kind not in ("open", "close"))
+        last = next(seen, None)
         follows = last is not None and last.format is not None and str(last.parts[0])[-1:] != " "
         kept = " " + kept if follows and front and not _LINE_ENDS.search(front) else kept
         return kept + " " if behind and not _LINE_ENDS.search(behind) else kept
