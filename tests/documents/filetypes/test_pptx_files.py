@@ -104,7 +104,10 @@ def test_a_presentation_of_python_pptx_opens_again() -> None:
     table, drawn = found.shapes[2], found.shapes[3]
     assert table.table.cell(0, 0).text == "CELLde"
     assert drawn.chart.chart_title.text_frame.text == "THE CHARTde"
-    assert list(drawn.chart.plots[0].categories) == ["East"]
+    assert list(drawn.chart.plots[0].categories) == ["EASTde"]
+    assert [(one.name, list(one.values)) for one in drawn.chart.plots[0].series] == [
+        ("SALESde", [1.0])
+    ]
     with zipfile.ZipFile(buffer) as old, zipfile.ZipFile(io.BytesIO(written)) as new:
         assert old.namelist() == new.namelist()
         changed = [name for name in old.namelist() if old.read(name) != new.read(name)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES
+from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES, OPEN_DOCUMENT_TEXTS
 from dragoman.documents.office.office_document import OfficeDocument, read_text
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import attribute, part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
 
 _TYPE = "application/vnd.oasis.opendocument.text"
+_CHART = "application/vnd.oasis.opendocument.chart"
 _MANIFEST = "META-INF/manifest.xml"
 _SCRIPTS = ("basic/", "scripts/")
 _TRANSLATED = ("content.xml", "styles.xml")
@@ -25,7 +26,7 @@ _UNSEEN = frozenset(_UNSEEN_NAMES.split())
 
 
 class OdtFile(DocumentFormat):
-    """Text documents: body, headers, footers, notes, comments and text boxes.
+    """Text documents: body, headers, footers, notes, comments, text boxes and charts.
 
     Tracked deletions and formulas stay as they are, and so does what fields show.
     """
@@ -38,7 +39,8 @@ class OdtFile(DocumentFormat):
         """See :meth:`DocumentFormat.read`."""
         package = ZipPackage(content)
         _check(package)
-        names = [name for name in _TRANSLATED if name in package.names]
+        names = [*_TRANSLATED, *_charts(package)]
+        names = [name for name in dict.fromkeys(names) if name in package.names]
         return OfficeDocument(package, names, _markup)
 
 
@@ -57,8 +59,18 @@ def _check(package: ZipPackage) -> None:
         raise DataError("the file is encrypted; save it without a password")
 
 
+def _charts(package: ZipPackage) -> list[str]:
+    """Names of the parts that are charts within the document."""
+    manifest, _ = read_text(package, _MANIFEST)
+    return [
+        f"{attribute(token, 'full-path').rstrip('/')}/content.xml"
+        for token in part_tokens(manifest)
+        if token.name == "manifest:file-entry" and attribute(token, "media-type") == _CHART
+    ]
+
+
 def _markup(text: str) -> ParagraphMarkup:
-    return ParagraphMarkup(OPEN_DOCUMENT_ROLES, frozenset(_plain_styles(text)))
+    return ParagraphMarkup(OPEN_DOCUMENT_ROLES, OPEN_DOCUMENT_TEXTS, frozenset(_plain_styles(text)))
 
 
 def _plain_styles(text: str) -> set[str]:

@@ -9,9 +9,9 @@ _TRANSLATED = ("slide", "notesSlide", "comments")
 
 
 class PptxFile(DocumentFormat):
-    """Presentations: slides, notes, comments, tables, titles of charts, and diagrams.
+    """Presentations: slides, notes, comments, tables, charts, and diagrams.
 
-    Layouts stay as they are, and so do the data of charts, which are those of their workbooks.
+    Layouts stay as they are, and so do the workbooks of charts.
     """
 
     name = "PowerPoint"

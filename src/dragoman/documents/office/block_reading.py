@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import DocumentMarking
 from dragoman.documents.marking import MarkupPiece
 from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.office.paragraph import Paragraph, Parts, RunFormat, Symbol, merged
+from dragoman.documents.office.drop_caps import is_initial, joined
+from dragoman.documents.office.paragraph import (
+    Initial,
+    Paragraph,
+    Parts,
+    RunFormat,
+    Symbol,
+    merged,
+)
 from dragoman.documents.office.paragraph_items import (
     Item,
     ParagraphMarkup,
@@ -17,6 +26,7 @@ from dragoman.documents.office.paragraph_items import (
     smoothed,
 )
 from dragoman.documents.office.part_tokens import written_name
+from dragoman.documents.office.shown_attributes import attribute_parts
 
 _DEEPEST = 16
 """Paragraphs within one another, as those of a text box are."""
@@ -37,14 +47,32 @@ def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: i
         raise DataError(f"more than {_DEEPEST} paragraphs are within one another")
     parts: Parts = []
     waiting = iter(tokens)
+    frame: list[MarkupToken] = []  # the paragraph of an initial
+    between: Parts = []  # white space behind it
     for token in waiting:
         role = markup.roles.get(token.name) if token.kind == "open" else None
-        if role == "paragraph":
-            parts.append(_read_paragraph(_element(token, waiting), markup, depth))
-        elif role == "hidden":
-            parts += [one.raw for one in _element(token, waiting)]
+        if frame and role != "paragraph" and token.raw.isspace():
+            between.append(token.raw)
+            continue
+        element = _element(token, waiting) if role in ("paragraph", "hidden") else [token]
+        reader = _ParagraphReader(markup, depth)
+        if frame and role == "paragraph" and not is_initial(element):
+            parts += reader.read_with_initial(frame, between, element)
+            frame, between = [], []
+            continue
+        if frame:
+            parts += [reader.read(frame), *between]
+            frame, between = [], []
+        if role == "paragraph" and is_initial(element):
+            frame = element
+        elif role == "paragraph":
+            parts.append(reader.read(element))
+        elif role != "hidden" and token.name in markup.texts:
+            parts += attribute_parts(token, markup.texts[token.name])
         else:
-            parts.append(token.raw)
+            parts += [one.raw for one in element]
+    if frame:
+        parts += [_ParagraphReader(markup, depth).read(frame), *between]
     return merged(parts)
 
 
@@ -60,10 +88,51 @@ def _element(first: MarkupToken, following: Iterator[MarkupToken]) -> list[Marku
     return found
 
 
-def _read_paragraph(
-    tokens: Sequence[MarkupToken], markup: ParagraphMarkup, depth: int
+class _ParagraphReader:
+    """Reads paragraphs, and those within them.
+
+    Args:
+        markup: how they are written.
+        depth: paragraphs that they are within.
+    """
+
+    def __init__(self, markup: ParagraphMarkup, depth: int) -> None:
+        self._markup, self._depth = markup, depth
+
+    def read(self, tokens: Sequence[MarkupToken]) -> Paragraph:
+        """The paragraph of an element."""
+        items, raw = self._items(tokens)
+        return _paragraph(tokens, items, raw)
+
+    def read_with_initial(
+        self, frame: Sequence[MarkupToken], between: Parts, tokens: Sequence[MarkupToken]
+    ) -> Parts:
+        """A paragraph, and the one in front of it that is the frame of its initial.
+
+        Args:
+            frame: tokens of that one.
+            between: what is between them.
+            tokens: of the paragraph.
+        """
+        letters, raw_frame = self._items(frame)
+        items, raw = self._items(tokens)
+        found = joined(letters, items)
+        if found is None:
+            alone = _paragraph(frame, letters, raw_frame)
+            return [alone, *between, _paragraph(tokens, items, raw)]
+        items, initial = found
+        initial.begin = [frame[0].raw, *initial.begin]
+        initial.end = [*initial.end, frame[-1].raw, *between]
+        return [_paragraph(tokens, items, [*raw_frame, *between, *raw], initial)]
+
+    def _items(self, tokens: Sequence[MarkupToken]) -> tuple[list[Item], Parts]:
+        inner = partial(read_blocks, markup=self._markup, depth=self._depth + 1)
+        return read_items(tokens, self._markup, inner)
+
+
+def _paragraph(
+    tokens: Sequence[MarkupToken], items: Sequence[Item], raw: Parts, initial: Initial | None = None
 ) -> Paragraph:
-    items, raw = read_items(tokens, markup, lambda inner: read_blocks(inner, markup, depth + 1))
     smoothed(items)
     formats = main_formats(items)
     fallback = formats.get(0) or next(iter(formats.values()), None)
@@ -79,6 +148,7 @@ def _read_paragraph(
         symbols=marking.symbols,
         format=fallback,
         space=space if tokens[0].name.startswith("text:") else "",
+        initial=initial,
     )
 
 

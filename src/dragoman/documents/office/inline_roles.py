@@ -13,6 +13,8 @@ Role = Literal[
     "run",
     "format",
     "words",
+    "ruby",
+    "base",
     "pair",
     "span",
     "properties",
@@ -28,16 +30,17 @@ Role = Literal[
     "point",
 ]
 """A paragraph; what is never translated, paragraphs within included; a run of words in one format,
-that format, and its words; an element around words, one that is nothing but a format, what is in
-front of the words in it, and the element in it that has the words; the parts of a field that span
-runs, and what it says; the begin and the end of a range; what is copied as a word of the
-sentence; where texts end; what programs put in by themselves, wherever they like; what is tied
-to a word and takes no space; and anything else, which is between words, as a picture is.  Both may
-hold paragraphs of their own."""
+that format, and its words; words with a reading above them, and the element in it that has these
+words; an element around words, one that is nothing but a format, what is in front of the words in
+it, and the element in it that has the words; the parts of a field that span runs, and what it says;
+the begin and the end of a range; what is copied as a word of the sentence; where texts end; what
+programs put in by themselves, wherever they like; what is tied to a word and takes no space; and
+anything else, which is between words, as a picture is.  Both may hold paragraphs of their own."""
 
 _OF_OPEN_XML: dict[Role, str] = {
-    "paragraph": "w:p a:p p:text",
-    "hidden": "w:del w:moveFrom w:delText w:delInstrText w:rPrChange w:pPrChange",
+    "paragraph": "w:p a:p p:text c:v cx:v cx:pt",
+    "hidden": "w:del w:moveFrom w:delText w:delInstrText w:rPrChange w:pPrChange c:numCache "
+    "c:numLit cx:numDim",
     "run": "w:r a:r",
     "format": "w:rPr a:rPr",
     "words": "w:t a:t",
@@ -49,7 +52,9 @@ _OF_OPEN_XML: dict[Role, str] = {
     "begin": "w:bookmarkStart w:commentRangeStart w:permStart w:moveFromRangeStart "
     "w:moveToRangeStart",
     "end": "w:bookmarkEnd w:commentRangeEnd w:permEnd w:moveFromRangeEnd w:moveToRangeEnd",
-    "atom": "a:fld w:ruby",
+    "atom": "a:fld",
+    "ruby": "w:ruby",
+    "base": "w:rubyBase",
     "edge": "w:pPr w:tab w:ptab w:br w:cr a:pPr a:br a:endParaRPr",
     "dropped": "w:proofErr w:lastRenderedPageBreak w:softHyphen",
     "anchor": "w:footnoteReference w:endnoteReference w:commentReference",
@@ -64,6 +69,8 @@ _OF_OPEN_DOCUMENT: dict[Role, str] = {
     "paragraph": "text:p text:h svg:title svg:desc",
     "hidden": "text:tracked-changes office:forms office:scripts text:note-citation text:number",
     "pair": "text:a text:meta text:meta-field loext:content-control",
+    "ruby": "text:ruby",
+    "base": "text:ruby-base",
     "span": "text:span",
     "begin": "text:bookmark-start text:reference-mark-start office:annotation",
     "end": "text:bookmark-end text:reference-mark-end office:annotation-end",
@@ -78,7 +85,7 @@ _ATOMS_OF_OPEN_DOCUMENT = """
     description editing-cycles editing-duration expression file-name hidden-text image-count
     initial-creator keywords measure modification-date modification-time note-ref object-count
     page-continuation page-count page-number page-variable-get page-variable-set paragraph-count
-    placeholder print-date print-time printed-by reference-ref ruby script sender-city
+    placeholder print-date print-time printed-by reference-ref script sender-city
     sender-company sender-country sender-email sender-fax sender-firstname sender-initials
     sender-lastname sender-phone-private sender-phone-work sender-position sender-postal-code
     sender-state-or-province sender-street sender-title sequence sequence-ref sheet-name subject
@@ -90,13 +97,39 @@ _ATOMS_OF_OPEN_DOCUMENT = """
 OPEN_XML_ROLES: dict[str, Role] = {
     name: role for role, names in _OF_OPEN_XML.items() for name in names.split()
 }
-"""Of WordprocessingML and DrawingML (ECMA-376, part 1, chapters 17 and 21)."""
+"""Of WordprocessingML and DrawingML (ECMA-376, part 1, chapters 17 and 21).  The words of a chart
+are those that it keeps of its workbook."""
 
 OPEN_DOCUMENT_ROLES: dict[str, Role] = {
     **{name: role for role, names in _OF_OPEN_DOCUMENT.items() for name in names.split()},
     **{f"text:{name}": "atom" for name in _ATOMS_OF_OPEN_DOCUMENT.split()},
 }
 """Of text documents (ODF 1.3, part 3, chapters 5 to 7)."""
+
+_SHAPES_OF_VML = "arc curve group image line oval polyline rect roundrect shape shapetype"
+OPEN_XML_TEXTS: dict[str, tuple[str, ...]] = {
+    **{f"{prefix}:cNvPr": ("descr", "title") for prefix in ("a", "cdr", "p", "pic", "wps")},
+    "wp:docPr": ("descr", "title"),
+    **{f"v:{name}": ("alt",) for name in _SHAPES_OF_VML.split()},
+    "v:textpath": ("string",),
+    "w:tblCaption": ("val",),
+    "w:tblDescription": ("val",),
+    "w:listItem": ("displayText",),
+    "w:listEntry": ("val",),
+    "w:helpText": ("val",),
+    "w:statusText": ("val",),
+    "w:hyperlink": ("tooltip",),
+    "a:hlinkClick": ("tooltip",),
+}
+"""Attributes with text that people read, by element: alternative text, words drawn as a picture,
+entries of lists to choose from, help in forms, and what is shown at a link."""
+
+OPEN_DOCUMENT_TEXTS: dict[str, tuple[str, ...]] = {
+    "text:a": ("title",),
+    "draw:a": ("title",),
+    "loext:list-item": ("display-text",),
+}
+"""The same in text documents."""
 
 _COPIED_FIELDS = """
     = addin advance author autonum autonumlgl autonumout bibliography citation comments createdate

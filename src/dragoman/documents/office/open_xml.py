@@ -6,14 +6,14 @@ from collections.abc import Collection
 from functools import partial
 
 from dragoman.core.errors import DataError
-from dragoman.documents.office.inline_roles import OPEN_XML_ROLES
+from dragoman.documents.office.inline_roles import OPEN_XML_ROLES, OPEN_XML_TEXTS
 from dragoman.documents.office.office_document import OfficeDocument, read_text
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import attribute, part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
 
 _TYPES = "[Content_Types].xml"
-_MARKUP = ParagraphMarkup(OPEN_XML_ROLES)
+_MARKUP = ParagraphMarkup(OPEN_XML_ROLES, OPEN_XML_TEXTS)
 _MOST_TYPES = 4 * 2**20
 """Bytes of the part that says what the others are."""
 
@@ -22,14 +22,18 @@ _KINDS = {
     "presentationml": "a presentation (.pptx)",
     "spreadsheetml": "a workbook (.xlsx)",
 }
-_DIAGRAMS = frozenset(
+_OF_ANY = frozenset(
     [
         "application/vnd.openxmlformats-officedocument.drawingml.chart+xml",
+        "application/vnd.openxmlformats-officedocument.drawingml.chartshapes+xml",
+        "application/vnd.ms-office.chartex+xml",
         "application/vnd.openxmlformats-officedocument.drawingml.diagramData+xml",
         "application/vnd.ms-office.drawingml.diagramDrawing+xml",
+        "application/vnd.ms-powerpoint.comments+xml",
     ]
 )
-"""Parts of any document: titles of charts, and diagrams, with the picture that is kept of them."""
+"""Parts of any document: charts and shapes on them, diagrams with the picture that is kept of them,
+and comments of newer programs."""
 
 
 def read_open_xml(content: bytes, kind: str, main: str, others: Collection[str]) -> OfficeDocument:
@@ -54,7 +58,7 @@ def read_open_xml(content: bytes, kind: str, main: str, others: Collection[str])
         is_about = partial(_has_kind, types)
         other = next((text for name, text in _KINDS.items() if is_about(name)), "something else")
         raise DataError(f"the file is not {_KINDS[kind]}, but {other}; give it the name of that")
-    wanted = {f"{base}{name}+xml" for name in others} | _DIAGRAMS
+    wanted = {f"{base}{name}+xml" for name in others} | _OF_ANY
     rest = [name for name, found in types.items() if found in wanted]
     return OfficeDocument(package, [*first, *rest], lambda text: _MARKUP)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
+import regex
+
 from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import Mark, MarkedText, escaped, walk
@@ -56,6 +58,30 @@ class Symbol:
 
 
 @dataclass
+class Initial:
+    """The first letter of a paragraph, which is written in front of it, in a frame."""
+
+    begin: Parts
+    """In front of the letter: the start of the frame."""
+    end: Parts
+    """Behind it, up to the paragraph."""
+    format: RunFormat
+    is_word: bool
+    """Whether it is the whole first word."""
+
+    def parted(self, words: str) -> tuple[str, str]:
+        """The initial of words, and what is left of them, all as they are written in XML."""
+        text = read_words(words)
+        found = (_FIRST_WORD if self.is_word else _FIRST_LETTER).match(text)
+        end = found.end() if found else 1
+        return escaped(text[:end].lstrip(" ")), escaped(text[end:])
+
+
+_FIRST_LETTER = regex.compile(r"\s*[^\p{L}\p{N}\s]*[\p{L}\p{N}]\p{M}*")
+_FIRST_WORD = regex.compile(r"\s*\S+")
+
+
+@dataclass
 class Paragraph:
     """A paragraph: texts with tags, ``<0>`` and so on, that stand for symbols."""
 
@@ -70,6 +96,9 @@ class Paragraph:
     """Of the words that are in no symbol; None: words are written without runs."""
     space: str = ""
     """Name of the element that stands for spaces, as it is written; empty: spaces are written."""
+    is_attribute: bool = False
+    """Whether it is the value of an attribute, in which quotation marks are written as others."""
+    initial: Initial | None = None
     keys: list[str] = field(init=False)
     """Of its texts: the same for those that are translated in the same way."""
 
@@ -91,7 +120,16 @@ class Paragraph:
         ]
         writing = _Writing(self, answers)
         writing.write(self.document.joined(texts))
-        return self.begin + "".join(writing.parts) + self.end
+        written = self.begin + "".join(writing.parts) + self.end
+        return written if self.initial is None else self._with_initial(writing, written)
+
+    def _with_initial(self, writing: _Writing, written: str) -> str:
+        """What is written of the paragraph, with the frame of its initial."""
+        one = self.initial
+        if one is None or not writing.initial:
+            return written_parts(self.raw, writing.answers)
+        begin, end = (written_parts(parts, writing.answers) for parts in (one.begin, one.end))
+        return begin + one.format.run(writing.initial) + end + written
 
 
 def written_parts(parts: Parts, answers: Callable[[str], str | None]) -> str:
@@ -158,11 +196,13 @@ class _Writing:
     """Writes words in runs, and what is around and between them.
 
     Attributes:
+        answers: as for :meth:`Paragraph.written`.
         parts: what is written so far.
+        initial: what is written into its frame; empty: nothing so far.
     """
 
     def __init__(self, paragraph: Paragraph, answers: Callable[[str], str | None]) -> None:
-        self._paragraph, self._answers = paragraph, answers
+        self._paragraph, self.answers = paragraph, answers
         self._formats: list[RunFormat | None] = [paragraph.format]
         self._run: RunFormat | None = None
         self._words: list[str] = []  # of the run
@@ -170,6 +210,7 @@ class _Writing:
         self._held: dict[int, Symbol] = {}  # whose time has not come
         self._rank = 0  # of the symbol whose time is next
         self.parts: list[str] = []
+        self.initial = ""
 
     def write(self, text: str) -> None:
         end = 0
@@ -197,12 +238,14 @@ class _Writing:
             self._rank += 1
 
     def _write_raw(self, parts: Parts) -> None:
-        raw = written_parts(parts, self._answers)
+        raw = written_parts(parts, self.answers)
         if raw:
             self._end_run()
             self.parts.append(raw)
 
     def _write_words(self, words: str) -> None:
+        if self._paragraph.initial is not None and words.strip() and not self.initial:
+            self.initial, words = self._paragraph.initial.parted(words)
         if not words:
             return
         form = self._formats[-1]
@@ -221,6 +264,8 @@ class _Writing:
 
     def _write_without_run(self, words: str) -> None:
         space = self._paragraph.space
+        if self._paragraph.is_attribute:
+            words = words.replace('"', "&quot;").replace("'", "&#39;")
         if not space:
             self.parts.append(words)
             return

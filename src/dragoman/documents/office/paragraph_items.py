@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dragoman.documents.marked_document import find_elements
 from dragoman.documents.markup_tokens import MarkupToken
@@ -57,6 +57,8 @@ class ParagraphMarkup:
 
     roles: dict[str, Role]
     """By the name of the element."""
+    texts: Mapping[str, Sequence[str]]
+    """Attributes that people read, by the name of the element."""
     plain_styles: frozenset[str] = frozenset()
     """Styles of spans that change nothing that one sees."""
 
@@ -91,6 +93,17 @@ _HYPHEN = "w:noBreakHyphen"
 _SPACES = "text:s"
 
 
+class _Opened(NamedTuple):
+    """An element around words whose end has not come."""
+
+    end: int
+    """Index of the first token of its end."""
+    stop: int
+    number: int
+    suffix: str = ""
+    """What is written behind it: the end of the run that it is in."""
+
+
 class _ItemReader:
     """Reads the content of a paragraph.
 
@@ -108,7 +121,7 @@ class _ItemReader:
         self._ends = find_elements(tokens).ends
         self._has_runs = tokens[0].name in _WITH_RUNS
         self._nested: list[tuple[int, int, Parts]] = []
-        self._opened: list[tuple[int, int, int]] = []  # where the end is written, and the number
+        self._opened: list[_Opened] = []
         self._count = 0
         self._is_spaced = True  # whether white space that comes next would not be seen
         self.items: list[Item] = []
@@ -123,9 +136,11 @@ class _ItemReader:
         return merged([*parts, *(token.raw for token in self._tokens[place:])])
 
     def read(self) -> None:
-        index, last = 1, len(self._tokens) - 1
+        self._read(1, len(self._tokens) - 1)
+
+    def _read(self, index: int, last: int) -> None:
         while index < last:
-            if self._opened and self._opened[-1][0] == index:
+            if self._opened and self._opened[-1].end == index:
                 index = self._close()
                 continue
             token = self._tokens[index]
@@ -159,7 +174,7 @@ class _ItemReader:
 
     @property
     def _owner(self) -> int:
-        return self._opened[-1][2] if self._opened else 0
+        return self._opened[-1].number if self._opened else 0
 
     def _element(self, index: int) -> int:
         """Read an element; the index of the token to go on with."""
@@ -168,6 +183,8 @@ class _ItemReader:
             self._run(index, after)
         elif role in ("pair", "span") and token.kind == "open":
             return self._open(index, after, role)
+        elif role == "ruby":
+            self._ruby(index, after, "", "")
         elif token.name == _SPACES:
             self._spaces(token)
         elif role != "dropped":
@@ -235,9 +252,25 @@ class _ItemReader:
                 self._add_words(index, after, form)
             elif token.name == _HYPHEN and self.items and self.items[-1].format is not None:
                 self.items.append(Item("text", ["-"], self._owner, format=self.items[-1].format))
+            elif role == "ruby":
+                self._ruby(index, after, begin, end)
             elif role != "dropped":
                 self._add_element(index, after, role, begin, end)
             index = after
+
+    def _ruby(self, start: int, stop: int, begin: str, end: str) -> None:
+        """Add words that have a reading above them, which is not read, with the run around it."""
+        base = next((at for at in range(start, stop) if self._role(at) == "base"), None)
+        last = None if base is None else self._ends.get(base)
+        if base is None or last is None:
+            self._add_element(start, stop, "point", begin, end)
+            return
+        self._count += 1
+        parts: Parts = [begin, *self._parts(start, base + 1)]
+        self.items.append(Item("open", parts, self._owner, number=self._count))
+        self._opened.append(_Opened(last, stop, self._count, end))
+        self._read(base + 1, last)
+        self._close()
 
     def _add_words(self, start: int, stop: int, form: RunFormat) -> None:
         words = escaped_words([token.raw for token in self._tokens[start + 1 : stop - 1]])
@@ -299,16 +332,16 @@ class _ItemReader:
             self._add_element(start, stop, "atom", "", "")
             return stop
         self._count += 1
-        begin = self._written(start, index)
-        self.items.append(Item("open", [begin], self._owner, number=self._count, is_span=is_span))
-        self._opened.append((end, stop, self._count))
+        begin = self._parts(start, index)
+        self.items.append(Item("open", begin, self._owner, number=self._count, is_span=is_span))
+        self._opened.append(_Opened(end, stop, self._count))
         return index
 
     def _close(self) -> int:
-        start, stop, number = self._opened.pop()
-        parts: Parts = [self._written(start, stop)]
-        self.items.append(Item("close", parts, self._owner, number=number))
-        return stop
+        one = self._opened.pop()
+        parts: Parts = [self._written(one.end, one.stop) + one.suffix]
+        self.items.append(Item("close", parts, self._owner, number=one.number))
+        return one.stop
 
 
 @dataclass

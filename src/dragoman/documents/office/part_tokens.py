@@ -15,6 +15,7 @@ _DEEPEST = 200
 
 _OPEN_XML = "http://schemas.openxmlformats.org/"
 _STRICT = "http://purl.oclc.org/ooxml/"
+_MICROSOFT = "http://schemas.microsoft.com/office/word/"
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 _PREFIXES = {
     **{
@@ -23,10 +24,19 @@ _PREFIXES = {
             ("w", "wordprocessingml/2006/main", "wordprocessingml/main"),
             ("a", "drawingml/2006/main", "drawingml/main"),
             ("p", "presentationml/2006/main", "presentationml/main"),
+            ("c", "drawingml/2006/chart", "drawingml/chart"),
+            ("cdr", "drawingml/2006/chartDrawing", "drawingml/chartDrawing"),
+            ("pic", "drawingml/2006/picture", "drawingml/picture"),
+            ("wp", "drawingml/2006/wordprocessingDrawing", "drawingml/wordprocessingDrawing"),
         ]
         for base, path in [(_OPEN_XML, old), (_STRICT, strict)]
     },
     f"{_OPEN_XML}package/2006/content-types": "types",
+    "urn:schemas-microsoft-com:vml": "v",
+    f"{_MICROSOFT}2010/wordprocessingShape": "wps",
+    f"{_MICROSOFT}2010/wordprocessingGroup": "wps",
+    f"{_MICROSOFT}2010/wordprocessingCanvas": "wps",
+    "http://schemas.microsoft.com/office/drawing/2014/chartex": "cx",
     **{
         f"{_OASIS}{name}:1.0": name
         for name in ("office", "text", "table", "draw", "style", "presentation", "manifest")
@@ -34,8 +44,8 @@ _PREFIXES = {
     f"{_OASIS}svg-compatible:1.0": "svg",
     "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0": "loext",
 }
-"""Namespaces (ECMA-376 and ISO 29500, ODF 1.3, LibreOffice), and the prefixes that stand for them
-here."""
+"""Namespaces (ECMA-376 and ISO 29500, MS-ODRAWXML, ODF 1.3, LibreOffice), and the prefixes that
+stand for them here."""
 _UNKNOWN = "?"
 _NAME = re.compile(r"</?([^\s/>]+)")
 
