@@ -44,7 +44,7 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
     tokens, rest = _without_rest(list(html_tokens(text)))
 
     def splits(index: int) -> bool:
-        return tokens[index].name in blocks
+        return tokens[index].kind == "control" or tokens[index].name in blocks
 
     def hides(index: int) -> bool:
         token = tokens[index]

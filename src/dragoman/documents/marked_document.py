@@ -123,6 +123,9 @@ def mark_document(
             marking.add_text(token.raw)
         elif token.kind == "open" or token.kind == "close":  # noqa: PLR1714  # mypy
             marking.add(MarkupPiece(token.kind, token.raw, token.name))
+        elif token.kind == "value":
+            # Without spaces, so that it is one word to the model.
+            marking.add(MarkupPiece("atom", token.raw, content="".join(token.raw.split())))
         else:
             marking.add(MarkupPiece("point", token.raw, token.name))
         index = after
@@ -219,5 +222,5 @@ def _content(tokens: Sequence[MarkupToken]) -> str:
     """The text within an element that is not translated."""
     if tokens[0].name.lower() in _WORDLESS:
         return ""
-    texts = [html.unescape(token.raw) for token in tokens if token.kind == "text"]
+    texts = [html.unescape(token.raw) for token in tokens if token.kind in ("text", "value")]
     return " ".join("".join(texts).split())

@@ -1,7 +1,8 @@
 """HTML and XML in tokens that join to the same text again, whatever it is.
 
 Tags, comments and raw text are told apart as the HTML standard does (WHATWG, section 13.2.5), so
-that nothing is text here that is markup to a browser.  No tree is built: nothing is repaired, and
+that nothing is text here that is markup to a browser.  Codes of templates are read first, as the
+program does that replaces them.  No tree is built: nothing is repaired, and
 what is not translated stays as it was written.  Every token is found in linear time.
 """
 
@@ -12,9 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-TokenKind = Literal["text", "open", "close", "empty", "opaque"]
-"""Text; tags that begin and end an element; an element without content; and what is neither:
-comments, declarations, raw text such as scripts, and an unfinished tag at the end."""
+from dragoman.documents.template_codes import CODE_BEGIN, TemplateCodes
+
+TokenKind = Literal["text", "open", "close", "empty", "opaque", "value", "control", "comment"]
+"""Text; tags that begin and end an element; an element without content; codes of templates by their
+roles (:mod:`dragoman.documents.template_codes`), comments with those of HTML; and what is neither:
+declarations, raw text such as scripts, and an unfinished tag or comment at the end."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +41,19 @@ RAW_TEXT = frozenset(
 
 
 def html_tokens(text: str) -> Iterator[MarkupToken]:
-    """The tokens of a page or a fragment of HTML."""
+    """The tokens of a page, a template of pages, or a fragment of these."""
+    codes = TemplateCodes(text)
     place = 0
     while place < len(text):
-        token = _html_token(text, place)
+        token = _html_token(text, place, codes)
         yield token
         place += len(token.raw)
         if token.kind == "open" and token.name in RAW_TEXT:
             end = _raw_text_end(text, place, token.name)
-            if end > place:
-                kind: TokenKind = "text" if token.name == "title" else "opaque"
-                yield MarkupToken(kind, text[place:end])
+            if token.name == "title":
+                yield from _title_tokens(text, place, end, codes)
+            elif end > place:
+                yield MarkupToken("opaque", text[place:end])
             place = end
 
 
@@ -70,6 +76,9 @@ _SLASH = "/"  # no name of an attribute
 _TAG = re.compile(r"</?[A-Za-z]")
 _XML_TAG = re.compile(r"</?[^\s!?/<>]")
 _NAME = re.compile(r"[^\t\n\f\r />]+")
+_NOTHING = re.compile(r"(?!)")
+_LESS = re.compile("<")
+_LESS_OR_CODE = re.compile(rf"<|{CODE_BEGIN.pattern}")
 _COMMENT_END = re.compile(r"--!?>")
 # After attributes end, and before a name begins.
 _BETWEEN = re.compile(r"[\t\n\f\r /]*")
@@ -79,35 +88,53 @@ _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
 _SCRIPT = re.compile(r"<!--|-->|<(/?)script(?=[\t\n\f\r />])", re.IGNORECASE)
 
 
-def _html_token(text: str, place: int) -> MarkupToken:
+def _html_token(text: str, place: int, codes: TemplateCodes) -> MarkupToken:
+    if code := codes.at(place):
+        return MarkupToken(code.role, text[place : code.end])
     if _TAG.match(text, place):
-        return _tag(text, place, is_html=True)
+        return _tag(text, place, codes)
     if text.startswith("<!--", place):
         return _comment(text, place)
     if text.startswith(("<!", "<?", "</"), place) and place + 2 < len(text):
         return _up_to(text, place, ">")
-    return _text(text, place, _TAG)
+    return _text(text, place, len(text), _TAG, codes)
+
+
+def _title_tokens(text: str, place: int, end: int, codes: TemplateCodes) -> Iterator[MarkupToken]:
+    """Text without tags."""
+    while place < end:
+        code = codes.at(place)
+        if code and code.end <= end:
+            token = MarkupToken(code.role, text[place : code.end])
+        else:
+            token = _text(text, place, end, _NOTHING, codes)
+        yield token
+        place += len(token.raw)
 
 
 def _xml_token(text: str, place: int) -> MarkupToken:
     if _XML_TAG.match(text, place):
-        return _tag(text, place, is_html=False)
+        return _tag(text, place, None)
     for begin, end in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")):
         if text.startswith(begin, place):
             return _up_to(text, place, end)
-    return _text(text, place, _XML_TAG)
+    return _text(text, place, len(text), _XML_TAG, None)
 
 
-def _text(text: str, place: int, tag: re.Pattern[str]) -> MarkupToken:
+def _text(
+    text: str, place: int, stop: int, tag: re.Pattern[str], codes: TemplateCodes | None
+) -> MarkupToken:
     """Text up to the next sign that begins something else."""
-    end = place
-    while end < len(text):
-        end = text.find("<", end + 1)
-        if end < 0:
-            end = len(text)
-        elif tag.match(text, end) or text.startswith(("<!", "<?", "</"), end):
-            break
-    return MarkupToken("text", text[place:end])
+    begin = _LESS if codes is None else _LESS_OR_CODE
+    for found in begin.finditer(text, place + 1, stop):
+        end = found.start()
+        if codes and (code := codes.at(end)) and code.end <= stop:
+            return MarkupToken("text", text[place:end])
+        if tag is _NOTHING or text[end] != "<":
+            continue
+        if tag.match(text, end) or text.startswith(("<!", "<?", "</"), end):
+            return MarkupToken("text", text[place:end])
+    return MarkupToken("text", text[place:stop])
 
 
 def _up_to(text: str, place: int, end: str) -> MarkupToken:
@@ -118,18 +145,21 @@ def _up_to(text: str, place: int, end: str) -> MarkupToken:
 def _comment(text: str, place: int) -> MarkupToken:
     for empty in ("<!-->", "<!--->"):
         if text.startswith(empty, place):
-            return MarkupToken("opaque", empty)
+            return MarkupToken("comment", empty)
     found = _COMMENT_END.search(text, place + 4)
-    return MarkupToken("opaque", text[place : found.end()] if found else text[place:])
+    if found is None:
+        return MarkupToken("opaque", text[place:])
+    return MarkupToken("comment", text[place : found.end()])
 
 
-def _tag(text: str, place: int, *, is_html: bool) -> MarkupToken:
-    is_end = text[place + 1] == "/"
+def _tag(text: str, place: int, codes: TemplateCodes | None) -> MarkupToken:
+    """A tag of HTML, in which there may be codes of templates, or of XML if ``codes`` is None."""
+    is_end, is_html = text[place + 1] == "/", codes is not None
     named = _NAME.match(text, place + 1 + is_end)
     assert named is not None
     name = named[0].lower() if is_html else named[0]
     attributes: dict[str, str] = {}
-    end = _read_attributes(text, named.end(), attributes, is_html=is_html)
+    end = _AttributeReading(text, codes, attributes).end(named.end())
     if end is None:
         return MarkupToken("opaque", text[place:])
     raw = text[place:end]
@@ -144,36 +174,62 @@ def _tag(text: str, place: int, *, is_html: bool) -> MarkupToken:
     return MarkupToken("empty" if is_empty else "open", raw, name, attributes)
 
 
-def _read_attributes(text: str, place: int, found: dict[str, str], *, is_html: bool) -> int | None:
-    """Where a tag ends, after its ``>``; None if it does not end.
+@dataclass(frozen=True)
+class _AttributeReading:
+    """Reads the attributes of a tag."""
 
-    Adds its attributes to ``found``, and the name ``/`` if it closes itself.
-    """
-    while True:
-        begin, place = place, _end(_BETWEEN, text, place)
-        if place >= len(text):
-            return None
-        if text[place] == ">":
-            if text[begin:place].endswith(_SLASH):
-                found[_SLASH] = ""
-            return place + 1
-        begin, place = place, _end(_ATTRIBUTE, text, place)
-        name = text[begin:place]
-        after = _end(_SPACES, text, place)
-        value = ""
-        if text.startswith("=", after):
-            value_end = _value_end(text, _end(_SPACES, text, after + 1))
-            if value_end is None:
+    text: str
+    codes: TemplateCodes | None
+    found: dict[str, str]
+    """The attributes, and the name ``/`` if the tag closes itself."""
+
+    def end(self, place: int) -> int | None:
+        """Where a tag ends, after its ``>``; None if it does not end."""
+        text = self.text
+        while True:
+            begin, place = place, _end(_BETWEEN, text, place)
+            if place >= len(text):
                 return None
-            value, place = text[after + 1 : value_end].strip(_SPACE), value_end
-        found.setdefault(name.lower() if is_html else name, _unquoted(value))
+            if self.codes and (code := self.codes.delimited(place)):
+                place = code.end
+                continue
+            if text[place] == ">":
+                if text[begin:place].endswith(_SLASH):
+                    self.found[_SLASH] = ""
+                return place + 1
+            begin, place = place, self._run(_ATTRIBUTE, place)
+            name = text[begin:place]
+            after = _end(_SPACES, text, place)
+            value = ""
+            if text.startswith("=", after):
+                value_end = self._value_end(_end(_SPACES, text, after + 1))
+                if value_end is None:
+                    return None
+                value, place = text[after + 1 : value_end].strip(_SPACE), value_end
+            self.found.setdefault(name if self.codes is None else name.lower(), _unquoted(value))
 
+    def _value_end(self, place: int) -> int | None:
+        """Where the value of an attribute ends; None if it does not."""
+        text = self.text
+        if not text.startswith(('"', "'"), place):
+            return self._run(_UNQUOTED, place)
+        quote, inner = text[place], place + 1
+        while True:
+            end = text.find(quote, inner)
+            if end < 0:
+                return None
+            if self.codes is None or not (first := self.codes.first(inner, end)):
+                return end + 1
+            inner = first[1].end
 
-def _value_end(text: str, place: int) -> int | None:
-    """Where the value of an attribute ends; None if it does not."""
-    if text.startswith(('"', "'"), place):
-        return text.find(text[place], place + 1) + 1 or None
-    return _end(_UNQUOTED, text, place)
+    def _run(self, pattern: re.Pattern[str], place: int) -> int:
+        """Where a run ends that a pattern describes but for codes in it."""
+        while True:
+            end = _end(pattern, self.text, place)
+            first = self.codes.first(place, end) if self.codes else None
+            if first is None:
+                return end
+            place = first[1].end
 
 
 def _unquoted(value: str) -> str:
