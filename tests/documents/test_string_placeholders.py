@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.documents.string_placeholders import Numbering, filled_in, in_order, same_placeholders
+from dragoman.documents.string_placeholders import filled_in, in_order, same_placeholders
+from dragoman.documents.string_syntax import Numbering, StringSyntax
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_placeholders_are_found(placeholder: str) -> None:
 def test_placeholders_that_changed_places(
     source: str, translation: str, numbering: Numbering, expected: str
 ) -> None:
-    assert in_order(source, translation, numbering) == expected
+    assert in_order(source, translation, StringSyntax(numbering=numbering)) == expected
 
 
 def test_a_sign_in_front_of_a_placeholder_does_not_spoil_it() -> None:

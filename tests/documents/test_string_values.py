@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.string_placeholders import filled_in
+from dragoman.documents.string_syntax import APPLE
 from dragoman.documents.string_values import PlainValue, StringValue, is_code
 from dragoman.translation.service.interface import TranslatedText
 
@@ -82,7 +83,7 @@ def test_what_is_written_as_text_is_no_tag(source: str) -> None:
     [
         ("50% off, 5 dollars", "%50 ucuz, $5", "%50 ucuz, $5"),
         ("a 50% or 75% share", "50%-ige, 75 %-ige", "50%-ige, 75 %-ige"),
-        ("a 50% share", "%-ige 9%-ige", "ge 9ge"),
+        ("a 50% share", "%-ige 9%-ige", "ge 9%-ige"),
         ("50% off", "%51 ucuz", " ucuz"),
         ("50%% off", "%50 ucuz", "%% ucuz"),
         ("50% off for %s", "%s %50 ucuz", "%s  ucuz"),
@@ -112,19 +113,19 @@ def test_a_count_is_a_number_while_it_is_translated() -> None:
     ],
 )
 def test_a_count_keeps_its_place_among_others(said: str, expected: str) -> None:
-    value = PlainValue("%d files in %d folders", 3, "printf")
+    value = PlainValue("%d files in %d folders", 3, APPLE)
     assert [one.text for one in value.texts] == ["3 files in %d folders"]
     assert joined(value) == "%d files in %d folders"
     assert joined(value, said) == expected
 
 
 def test_placeholders_with_and_without_numbers_stay_as_they_are() -> None:
-    value = PlainValue("%1$s: %d of %d", 3, "printf")
+    value = PlainValue("%1$s: %d of %d", 3, APPLE)
     assert joined(value, "%1$s: 3 von %d") == "%1$s: %d von %d"
 
 
 def test_placeholders_with_numbers_keep_theirs() -> None:
-    value = PlainValue("%1$d of %2$d files", 3, "printf")
+    value = PlainValue("%1$d of %2$d files", 3, APPLE)
     assert joined(value, "3 von %2$d Dateien") == "%1$d von %2$d Dateien"
     assert joined(value, "von %2$d Dateien 3") == "von %2$d Dateien %1$d"
 

@@ -15,8 +15,10 @@ from typing import Literal, NamedTuple
 from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import MarkedText, escaped
+from dragoman.documents.plural_alternatives import read_alternatives
 from dragoman.documents.plural_rules import choose_source, plural_forms
 from dragoman.documents.string_placeholders import filled_in, same_tags
+from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.documents.string_values import (
     KeptValue,
     PlainValue,
@@ -43,20 +45,24 @@ def has_choice(text: str) -> bool:
     return _CHOOSES.search(text) is not None
 
 
-def read_message(source: str, language: str, *, is_markup: bool = False) -> StringValue:
-    """A string, as a message if it has branches; one that is no valid message stays as it is.
+def read_message(
+    source: str, language: str, *, is_markup: bool = False, syntax: StringSyntax = ANY
+) -> StringValue:
+    """A string, as a message or alternatives; one that is no valid message stays as it is.
 
     Args:
         source: the string.
         language: what it is translated into.
         is_markup: whether it is written as in XML.
+        syntax: of its placeholders, if it has no branches.
 
     Raises:
         DataError: the plural forms of the language are unknown, and needed.
         MissingExtraError: they are needed, and Babel is missing.
     """
     if not has_choice(source):
-        return PlainValue(source)
+        alternatives = None if is_markup else read_alternatives(source, language, syntax)
+        return PlainValue(source, None, syntax) if alternatives is None else alternatives
     try:
         return MessageValue(source, language, is_markup=is_markup)
     except _NoMessageError:

@@ -12,11 +12,13 @@ from dragoman.documents.marked_text import MarkedText, escaped, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces, parted
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_placeholders import (
+    apart,
     filled_in,
     in_order,
     same_placeholders,
     without_stray,
 )
+from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.documents.string_values import StringValue, WrittenText, are_unchanged, string_pieces
 from dragoman.text.break_codes import is_breaking_code
 from dragoman.text.formats.xliff import CODES, SHOWN_AS
@@ -34,23 +36,31 @@ class CodedValue(StringValue):
     Args:
         tokens: of it.
         collapses: whether white space of any length is a space.
+        syntax: of its placeholders.
     """
 
-    def __init__(self, tokens: Sequence[MarkupToken], *, collapses: bool = False) -> None:
+    def __init__(
+        self,
+        tokens: Sequence[MarkupToken],
+        *,
+        collapses: bool = False,
+        syntax: StringSyntax = ANY,
+    ) -> None:
+        self._syntax = syntax
         self.source = "".join(token.raw for token in tokens)
         self._without_sections = "".join(_section_as_text(token) for token in tokens)
-        self._document = MarkedDocument(list(_parts(tokens, collapses=collapses)))
+        self._document = MarkedDocument(list(_parts(tokens, syntax, collapses=collapses)))
         self.texts = self._document.texts
 
     def joined(self, translations: Sequence[str]) -> str:
         """See :meth:`StringValue.joined`."""
         if are_unchanged(self.texts, translations):
             return self.source
-        joined = self._document.joined(translations)
+        joined = apart(self._without_sections, self._document.joined(translations), self._syntax)
         source, written = html.unescape(self._without_sections), html.unescape(joined)
-        if not same_placeholders(source, written):
+        if not same_placeholders(source, written, self._syntax):
             return self.source
-        return in_order(self._without_sections, joined, "none")
+        return in_order(self._without_sections, joined, self._syntax)
 
 
 def _section_as_text(token: MarkupToken) -> str:
@@ -63,6 +73,7 @@ def text_pieces(
     raw: str,
     reading: Callable[[str], str] = html.unescape,
     writing: Callable[[str], str] = escaped,
+    syntax: StringSyntax = ANY,
 ) -> Iterator[MarkupPiece]:
     """Text as it is written in markup, in pieces: placeholders and escaped tags are apart.
 
@@ -70,27 +81,33 @@ def text_pieces(
         raw: as it is written.
         reading: from that to text.
         writing: the reverse.
+        syntax: of its placeholders.
     """
     text = reading(raw)
-    atoms = {span: text[slice(*span)] for span in filled_in(text)}
+    atoms = {span: text[slice(*span)] for span in filled_in(text, syntax)}
     for piece in string_pieces(text, atoms, finds_escapes=reading is html.unescape):
         yield replace(piece, raw=(escaped if piece.kind == "text" else writing)(piece.raw))
 
 
 def written_parts(
-    pieces: Sequence[MarkupPiece], writing: Callable[[str], str] = escaped, *, collapses: bool
+    pieces: Sequence[MarkupPiece],
+    writing: Callable[[str], str] = escaped,
+    syntax: StringSyntax = ANY,
+    *,
+    collapses: bool,
 ) -> Iterator[str | MarkedText]:
     """Texts with marks, and what is between them; text with too much markup stays as it is.
 
     Args:
         pieces: of the texts.
         writing: how text is written.
+        syntax: of its placeholders.
         collapses: whether white space of any length is a space.
     """
     for part in parted(pieces):
         if isinstance(part, str):
             yield part
-        elif (text := _written_text(part, writing, collapses=collapses)) is not None:
+        elif (text := _written_text(part, writing, syntax, collapses=collapses)) is not None:
             yield text
         else:
             yield "".join(
@@ -99,7 +116,11 @@ def written_parts(
 
 
 def _written_text(
-    pieces: Sequence[MarkupPiece], writing: Callable[[str], str], *, collapses: bool
+    pieces: Sequence[MarkupPiece],
+    writing: Callable[[str], str],
+    syntax: StringSyntax,
+    *,
+    collapses: bool,
 ) -> MarkedText | None:
     """A text with marks; None if there is nothing to translate, or too much markup."""
     marked = mark_pieces(pieces, collapses=collapses)
@@ -111,16 +132,22 @@ def _written_text(
     placeholders = {text for one in atoms for text in (one.content, html.unescape(one.raw))}
 
     def write(text: str) -> str:
-        return writing(without_stray(text, plain, placeholders))
+        return writing(without_stray(text, plain, placeholders, syntax))
 
     return WrittenText(**vars(marked), writing=write)
 
 
-def _parts(tokens: Sequence[MarkupToken], *, collapses: bool) -> Iterator[str | MarkedText]:
-    yield from written_parts(list(coded_pieces(tokens)), collapses=collapses)
+def _parts(
+    tokens: Sequence[MarkupToken], syntax: StringSyntax, *, collapses: bool
+) -> Iterator[str | MarkedText]:
+    yield from written_parts(
+        list(coded_pieces(tokens, syntax)), escaped, syntax, collapses=collapses
+    )
 
 
-def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
+def coded_pieces(
+    tokens: Sequence[MarkupToken], syntax: StringSyntax = ANY
+) -> Iterator[MarkupPiece]:
     """Tokens with inline codes as pieces; codes that begin and end something are pairs."""
     elements = find_elements(tokens)
     pairs = _pairs(tokens)
@@ -142,9 +169,9 @@ def coded_pieces(tokens: Sequence[MarkupToken]) -> Iterator[MarkupPiece]:
             index = end + 1
             continue
         if token.kind == "text":
-            yield from text_pieces(token.raw)
+            yield from text_pieces(token.raw, syntax=syntax)
         elif token.kind == "opaque" and token.raw.startswith(_SECTION):
-            yield from text_pieces(_section_as_text(token))
+            yield from text_pieces(_section_as_text(token), syntax=syntax)
         elif index in breaks:
             yield MarkupPiece("break", token.raw, token.name)
         elif token.kind in ("open", "close"):

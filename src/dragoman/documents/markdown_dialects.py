@@ -17,7 +17,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from dragoman.translation.service.placeholders import TEMPLATE_TAG
+from dragoman.text.placeholder_notations import TEMPLATE_TAG
 
 TITLED = "titled"
 """The type of a token whose ``content`` is the title of a note, a tab or a container, or what an

@@ -11,7 +11,8 @@ from dragoman.documents.plural_rules import (
     choose_source,
     plural_forms,
 )
-from dragoman.documents.string_placeholders import Numbering, count_span, filled_in
+from dragoman.documents.string_placeholders import count_span, filled_in
+from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.documents.string_values import PlainValue, StringValue
 
 _SAMPLES = {"zero": 0, "one": 1, "two": 2}
@@ -21,7 +22,7 @@ def translated_forms(
     given: Mapping[str, str],
     language: str,
     kind: Literal["cardinal", "ordinal"] = "cardinal",
-    numbering: Numbering = "none",
+    syntax: StringSyntax = ANY,
 ) -> dict[str, StringValue]:
     """The forms that a target language has, to be translated, in their usual order.
 
@@ -29,18 +30,21 @@ def translated_forms(
         given: texts of the source by the names of their forms; one is ``other``.
         language: the target language.
         kind: of numbers.
-        numbering: of placeholders.
+        syntax: of placeholders.
 
     Raises:
         DataError: the language is unknown.
         MissingExtraError: Babel is missing.
     """
-    forms = source_forms(given, language, kind)
-    return {name: PlainValue(given[one], at, numbering) for name, (one, at) in forms.items()}
+    forms = source_forms(given, language, kind, syntax)
+    return {name: PlainValue(given[one], at, syntax) for name, (one, at) in forms.items()}
 
 
 def source_forms(
-    given: Mapping[str, str], language: str, kind: Literal["cardinal", "ordinal"] = "cardinal"
+    given: Mapping[str, str],
+    language: str,
+    kind: Literal["cardinal", "ordinal"] = "cardinal",
+    syntax: StringSyntax = ANY,
 ) -> dict[str, tuple[str, int]]:
     """The forms that a target language has: from which of the source, and with which number.
 
@@ -48,6 +52,7 @@ def source_forms(
         given: texts of the source by the names of their forms; one is ``other``.
         language: the target language.
         kind: of numbers.
+        syntax: of placeholders.
 
     Raises:
         DataError: the language is unknown.
@@ -55,29 +60,31 @@ def source_forms(
     """
     found: dict[str, tuple[str, int]] = {}
     for name, form in plural_forms(language, kind).items():
-        chosen = choose_source(form, name, given, has_number=has_count(given.get(name, "")))
+        chosen = choose_source(form, name, given, has_number=has_count(given.get(name, ""), syntax))
         number = form.sample(writes_number=chosen == name or form.is_singular)
         found[name] = chosen, number
     return found
 
 
-def unused_forms(given: Mapping[str, str], language: str) -> dict[str, StringValue]:
+def unused_forms(
+    given: Mapping[str, str], language: str, syntax: StringSyntax = ANY
+) -> dict[str, StringValue]:
     """Forms of the source that the grammar of the target language does not ask for.
 
     Programs still use ``zero`` and such for their number, where they say so.
     """
     known = plural_forms(language)
     names = [name for name in CATEGORIES if name in given and name not in known]
-    return {name: PlainValue(given[name], _SAMPLES.get(name, 5)) for name in names}
+    return {name: PlainValue(given[name], _SAMPLES.get(name, 5), syntax) for name in names}
 
 
-def has_count(text: str) -> bool:
-    """Whether a text writes the number that decides on its form."""
-    return count_span(text, filled_in(text)) is not None
+def has_count(text: str, syntax: StringSyntax = ANY, *, guesses: bool = True) -> bool:
+    """Whether a text writes the number that decides on its form; see :func:`count_span`."""
+    return count_span(text, filled_in(text, syntax), syntax, guesses=guesses) is not None
 
 
 def catalogue_values(
-    singular: str, plural: str, rule: tuple[int, str], numbering: Numbering
+    singular: str, plural: str, rule: tuple[int, str], syntax: StringSyntax
 ) -> list[StringValue]:
     """The forms of a message of a gettext catalogue, to be translated.
 
@@ -85,16 +92,17 @@ def catalogue_values(
         singular: for the number 1.
         plural: for all others.
         rule: how many forms the target language has, and which number has which.
-        numbering: of placeholders.
+        syntax: of placeholders.
 
     Raises:
         DataError: the rule is none.
     """
     found: list[StringValue] = []
     count, expression = rule
+    same = has_count(singular, syntax) == has_count(plural, syntax)
     for form in catalogue_forms(expression, count):
-        fits = form.is_singular or (1 in form.numbers and has_count(singular) == has_count(plural))
+        fits = form.is_singular or (1 in form.numbers and same)
         number = form.sample(writes_number=fits)
         text = singular if fits and number == 1 else plural
-        found.append(PlainValue(text, number, numbering))
+        found.append(PlainValue(text, number, syntax))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,16 +15,17 @@ from dragoman.documents.marked_text import MarkedText, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces, parted
 from dragoman.documents.string_placeholders import (
     TAG,
-    Numbering,
+    apart,
     count_span,
     filled_in,
-    in_order,
+    kept,
     numbered,
     same_placeholders,
     wanted_names,
     without_numbers,
     without_stray,
 )
+from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.text.break_codes import BREAKING_TAGS
 from dragoman.text.word_edges import Span
 from dragoman.translation.service.interface import TranslatedText
@@ -110,26 +111,24 @@ class PlainValue(StringValue):
     Args:
         source: the string.
         number: written instead of the placeholder of a count while it is translated.
-        numbering: what is done where placeholders change places.
+        syntax: of its placeholders.
     """
 
-    def __init__(
-        self, source: str, number: int | None = None, numbering: Numbering = "none"
-    ) -> None:
-        self.source, self._numbering = source, numbering
+    def __init__(self, source: str, number: int | None = None, syntax: StringSyntax = ANY) -> None:
+        self.source, self._syntax = source, syntax
         self._document = MarkedDocument([source])
         self.texts = []
         self._written = source
         if is_code(source):
             return
-        spans = filled_in(source)
+        spans = filled_in(source, syntax)
         shown = wanted_names(source, spans)
-        if number is not None and (count := count_span(source, spans)) is not None:
+        if number is not None and (count := count_span(source, spans, syntax)) is not None:
             shown[spans.index(count)] = str(number)
-            if numbering == "printf":
-                self._written = numbered(source)
-        atoms = dict(zip(filled_in(self._written), shown, strict=True))
-        self._document = MarkedDocument(list(mark_string(self._written, atoms)))
+            if syntax.numbering == "printf":
+                self._written = numbered(source, syntax)
+        atoms = dict(zip(filled_in(self._written, syntax), shown, strict=True))
+        self._document = MarkedDocument(list(mark_string(self._written, atoms, syntax=syntax)))
         self.texts = self._document.texts
 
     def joined(self, translations: Sequence[str]) -> str:
@@ -140,11 +139,13 @@ class PlainValue(StringValue):
         if are_unchanged(self.texts, translations):
             return self.source
         text = self._document.joined(translations)
-        if not same_placeholders(self._written, text):
+        if self._written == self.source:
+            found = kept(self.source, text, self._syntax)
+            return self.source if found is None else found
+        text = apart(self._written, text, self._syntax)
+        if not same_placeholders(self._written, text, self._syntax):
             return self.source
-        if self._written != self.source:
-            return without_numbers(text)
-        return in_order(self.source, text, self._numbering)
+        return without_numbers(text, self._syntax)
 
 
 def are_unchanged(texts: Sequence[MarkedText], translations: Sequence[str]) -> bool:
@@ -167,6 +168,7 @@ def mark_string(
     writing: Callable[[str], str] = str,
     *,
     finds_entities: bool = True,
+    syntax: StringSyntax = ANY,
 ) -> Iterator[str | MarkedText]:
     """The texts of a string, one a line, and what is between them.
 
@@ -176,6 +178,7 @@ def mark_string(
         reading: what it writes between tags and atoms, to text.
         writing: the reverse.
         finds_entities: whether ``&amp;`` and the like may be in it; False: ``reading`` reads them.
+        syntax: of its placeholders.
     """
     if len(TAG.findall(source)) > _MOST_TAGS:
         yield source
@@ -186,7 +189,8 @@ def mark_string(
     is_html = finds_entities and _ENTITY.search(plain) is not None and again == plain
     read = "".join(reading(piece.raw) for piece in pieces if piece.kind == "text")
     plain = html.unescape(read) if is_html else read
-    how = _Writing(plain, {source[slice(*one)] for one in atoms}, is_html, reading, writing)
+    placeholders = {source[slice(*one)] for one in atoms}
+    how = _Writing(plain, placeholders, is_html, reading, writing, syntax)
     for part in parted([one for piece in pieces for one in _parts(piece, _LINE_END)]):
         if isinstance(part, str):
             yield part
@@ -217,8 +221,11 @@ def string_pieces(
     """
     found: list[MarkupPiece] = []
     opened: list[int] = []
+    spans = list(atoms)
     end = 0
     for tag in TAG.finditer(source):
+        if _is_inside(tag.span(), spans):  # as in %<count>d
+            continue
         found += _atoms(source, end, tag.start(), atoms)
         found.append(_tag(tag))
         end = tag.end()
@@ -237,6 +244,12 @@ def string_pieces(
     if not finds_escapes:
         return found
     return [part for piece in found for part in _parts(piece, _ESCAPED_BREAK, _OTHER_ESCAPE)]
+
+
+def _is_inside(span: Span, others: Sequence[Span]) -> bool:
+    """Whether one of some spans, in order, has all of a span."""
+    before = bisect_right(others, span[0], key=lambda one: one[0]) - 1
+    return before >= 0 and span[1] <= others[before][1]
 
 
 def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Iterator[MarkupPiece]:
@@ -278,13 +291,14 @@ class _Writing:
     """Whether ``&amp;`` and the like are in it."""
     reading: Callable[[str], str]
     writing: Callable[[str], str]
+    syntax: StringSyntax
 
     def read(self, raw: str) -> str:
         text = self.reading(raw)
         return text if self.is_html else html.escape(text, quote=False)
 
     def write(self, text: str) -> str:
-        text = without_stray(text, self.plain, self.placeholders)
+        text = without_stray(text, self.plain, self.placeholders, self.syntax)
         return self.writing(html.escape(text, quote=False) if self.is_html else text)
 
 

@@ -17,6 +17,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import shown
 from dragoman.text.glossary import Glossary, unmet
 from dragoman.text.normalization import normalize
+from dragoman.text.placeholder_notations import notation_pattern
 from dragoman.text.tags import TAG
 from dragoman.text.word_edges import UNSPACED, Span, is_whole, longest_apart
 
@@ -31,13 +32,7 @@ _NOT_IN_ADDRESS = rf"""\s<>"'(){_CJK_SIGNS}{_UNSPACED}"""
 _IN_BRACKETS = rf"\([^{_NOT_IN_ADDRESS}]*\)"
 
 _PATTERNS: dict[ProtectedKind, str] = {
-    "placeholders": r"""
-        %(?:\d+\$|\(\w+\))?[-+0\#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]  # printf
-            (?<!\d%[a-z](?=\p{L}))       # but no percentage, as in 20%ige
-        | %[A-Z][A-Z0-9_]+%?              # %PRODUCTNAME, %APPDATA%
-        | \{\{[^{}]*\}\} | \{[^{}\s]*\}   # {{ name }}, {name}, {0:.2f}, {}
-        | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_][A-Za-z0-9_]*
-    """,
+    "placeholders": notation_pattern(is_string=False),
     "tags": r"</?[A-Za-z][^<>]*> | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
     "urls": rf"""
         (?:(?:https?|ftp|file)://|(?<!{_WORD})www\.)(?:[^{_NOT_IN_ADDRESS}]|{_IN_BRACKETS})*

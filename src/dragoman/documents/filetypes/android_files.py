@@ -26,11 +26,13 @@ from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.plural_rules import plural_forms
 from dragoman.documents.plural_strings import source_forms
 from dragoman.documents.string_placeholders import (
+    apart,
     count_span,
     filled_in,
     in_order,
     same_placeholders,
 )
+from dragoman.documents.string_syntax import JAVA
 from dragoman.documents.string_values import StringValue, are_unchanged, is_code, mark_string
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.break_codes import BREAKING_TAGS
@@ -100,7 +102,7 @@ def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
     contents = {name: text[one.inner : one.end] for name, one in items.items()}
     if not AndroidValue(items["other"].tokens).texts:
         return
-    forms = source_forms(contents, target)
+    forms = source_forms(contents, target, syntax=JAVA)
     wanted = {
         name: AndroidValue(items[one].tokens, number) for name, (one, number) in forms.items()
     }
@@ -149,10 +151,10 @@ class AndroidValue(StringValue):
         """See :meth:`StringValue.joined`."""
         if are_unchanged(self.texts, translations):
             return self.source
-        joined = self._document.joined(translations)
-        if not same_placeholders(html.unescape(self.source), html.unescape(joined)):
+        joined = apart(self.source, self._document.joined(translations), JAVA)
+        if not same_placeholders(html.unescape(self.source), html.unescape(joined), JAVA):
             return self.source
-        return in_order(self.source, joined, "printf")
+        return in_order(self.source, joined, JAVA)
 
 
 def _parts(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | MarkedText]:
@@ -164,8 +166,8 @@ def _parts(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | 
             part = []
             inner = token.raw[len(_CDATA) : -len(_CDATA_END)]
             yield _CDATA
-            atoms = {span: inner[slice(*span)] for span in filled_in(inner)}
-            yield from mark_string(inner, atoms, _read, _write_section)
+            atoms = {span: inner[slice(*span)] for span in filled_in(inner, JAVA)}
+            yield from mark_string(inner, atoms, _read, _write_section, syntax=JAVA)
             yield _CDATA_END
         else:
             part.append(token)
@@ -189,7 +191,7 @@ def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | Ma
         tail = ""
     reading = _read if quoted is None else _read_quoted
     pieces = list(_pieces(inner, number, reading))
-    parts = list(written_parts(pieces, _write, collapses=False))
+    parts = list(written_parts(pieces, _write, JAVA, collapses=False))
     if any(isinstance(part, MarkedText) for part in parts):
         yield from (lead, *parts, tail)
     else:
@@ -238,7 +240,7 @@ def _pieces(
     while index < len(tokens):
         token, end = tokens[index], elements.ends.get(index, index)
         if token.kind == "text":
-            yield from _numbered(text_pieces(token.raw, read, _write), number)
+            yield from _numbered(text_pieces(token.raw, read, _write, JAVA), number)
         elif token.name.rpartition(":")[2] == "g" and token.kind in ("open", "empty"):
             inside = tokens[index + 1 : end]
             content = read("".join(one.raw for one in inside if one.kind == "text"))
@@ -264,9 +266,8 @@ def _numbered(
 
 
 def _is_count(placeholder: str) -> bool:
-    return re.fullmatch(r"%(?:1\$)?,?d", placeholder) is not None and (
-        count_span(placeholder, [(0, len(placeholder))]) is not None
-    )
+    span = 0, len(placeholder)
+    return filled_in(placeholder, JAVA) == [span] and count_span(placeholder, [span], JAVA) == span
 
 
 def _read_quoted(raw: str) -> str:

@@ -20,6 +20,7 @@ from dragoman.documents.filetypes.spliced_document import (
 from dragoman.documents.marked_text import escaped
 from dragoman.documents.plural_rules import CATEGORIES
 from dragoman.documents.plural_strings import translated_forms
+from dragoman.documents.string_syntax import APPLE
 from dragoman.documents.string_values import PlainValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
 
@@ -72,7 +73,7 @@ class StringsdictFile(DocumentFormat):
                 if element.name == "dict":
                     waiting.append(element)
                 elif element.name == "string" and name not in _SETTINGS and not element.is_tag:
-                    value = PlainValue(_content(text, element), None, "printf")
+                    value = PlainValue(_content(text, element), None, APPLE)
                     slots.append(replacement(element.inner, element.end, value, escaped))
         return SplicedDocument(text, encoding, slots, is_markup=True)
 
@@ -94,7 +95,7 @@ def _strings(text: str) -> Iterator[Slot]:
             value = _read_string(text, _after(text, place + 1), "a value")
             place = _after(text, value.end())
             if value[1] is not None:
-                string = PlainValue(_unescaped(value[1], text, value.start()), None, "printf")
+                string = PlainValue(_unescaped(value[1], text, value.start()), None, APPLE)
                 yield replacement(value.start() + 1, value.end() - 1, string, _escaped)
         if text[place : place + 1] != ";":
             raise DataError(f"line {line_of(text, key.start())}: no semicolon after a string")
@@ -176,9 +177,9 @@ def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[
     if "other" not in given:
         return
     other = forms["other"]
-    wanted = translated_forms(given, target, numbering="printf")
+    wanted = translated_forms(given, target, syntax=APPLE)
     if "zero" in given and "zero" not in wanted:
-        wanted["zero"] = PlainValue(given["zero"], 0, "printf")
+        wanted["zero"] = PlainValue(given["zero"], 0, APPLE)
     keys = {name: _key_before(text, forms[name]) for name in forms}
     for name, element in forms.items():
         if name in wanted:

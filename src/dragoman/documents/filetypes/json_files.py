@@ -20,6 +20,7 @@ from dragoman.documents.icu_messages import read_message
 from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json
 from dragoman.documents.plural_rules import CATEGORIES
 from dragoman.documents.plural_strings import translated_forms, unused_forms
+from dragoman.documents.string_syntax import shown_syntax
 from dragoman.text.language_codes import is_language_tag
 
 _ESCAPED = re.compile(r"\\u(?!00[01])", re.IGNORECASE)
@@ -54,6 +55,7 @@ class _Strings:
         # Where all is escaped that is not ASCII, the translation is, too.
         self._ascii_only = text.isascii() and _ESCAPED.search(text) is not None
         self.source_language = agreed_source(self._language(), languages)
+        self._syntax = shown_syntax(_values(root))
 
     def slots(self) -> Iterator[Slot]:
         if _is_chrome(self._root):
@@ -105,7 +107,7 @@ class _Strings:
                     waiting.append(one)
 
     def _slot(self, node: JsonNode) -> Slot:
-        value = read_message(node.value, self._languages.target)
+        value = read_message(node.value, self._languages.target, syntax=self._syntax)
         return replacement(node.start, node.stop, value, self._raw)
 
     def _plural(self, group: dict[str, JsonMember]) -> Iterator[Slot]:
@@ -115,8 +117,8 @@ class _Strings:
         kind: Literal["cardinal", "ordinal"] = "cardinal"
         if "_ordinal_" in other.name:
             kind = "ordinal"
-        wanted = translated_forms(given, target, kind)
-        for name, value in (unused_forms(given, target) | wanted).items():
+        wanted = translated_forms(given, target, kind, self._syntax)
+        for name, value in (unused_forms(given, target, self._syntax) | wanted).items():
             if name in group:
                 node = group[name].node
                 yield replacement(node.start, node.stop, value, self._raw, given[name])
@@ -138,6 +140,16 @@ class _Strings:
 
     def _raw(self, text: str) -> str:
         return json_string(text, ascii_only=self._ascii_only)
+
+
+def _values(root: JsonNode) -> Iterator[str]:
+    """All strings of a file."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.kind == "string":
+            yield node.value
+        waiting += [*(one.node for one in node.members), *node.items]
 
 
 def _is_chrome(root: JsonNode) -> bool:

@@ -17,11 +17,11 @@ from dragoman.documents.filetypes.po_entries import (
     read_entries,
 )
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
-from dragoman.documents.icu_messages import has_choice, read_message
+from dragoman.documents.icu_messages import read_message
 from dragoman.documents.plural_rules import catalogue_rule
 from dragoman.documents.plural_strings import catalogue_values
-from dragoman.documents.string_placeholders import Numbering
-from dragoman.documents.string_values import KeptValue, PlainValue, StringValue
+from dragoman.documents.string_syntax import StringSyntax, flagged_syntax, shown_syntax
+from dragoman.documents.string_values import KeptValue, StringValue
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)", re.IGNORECASE)
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\s](?:[^;]*[^;\s])?)")
@@ -108,6 +108,7 @@ class _Catalogue:
         lines = text.splitlines()
         self._width = _WIDTH if all(len(one) <= _WIDTH or " " not in one for one in lines) else 0
         self._rule: tuple[int, str] | None = None
+        self._syntax = shown_syntax(one.msgid.value for one in entries)
 
     def slots(self) -> Iterator[Slot]:
         for entry in self._entries:
@@ -118,14 +119,14 @@ class _Catalogue:
             yield from self._changed_header(self._header)
 
     def _entry(self, entry: PoEntry) -> Iterator[Slot]:
-        numbering = _numbering(entry.flags)
+        syntax = flagged_syntax(entry.flags, self._syntax)
         values: list[StringValue]
         if entry.msgid_plural is None:
-            values, keywords = [self._value(entry.msgid.value, numbering)], ["msgstr"]
+            values, keywords = [self._value(entry.msgid.value, syntax)], ["msgstr"]
         else:
             rule = self._plural_rule()
             plural = entry.msgid_plural.value
-            values = catalogue_values(entry.msgid.value, plural, rule, numbering)
+            values = catalogue_values(entry.msgid.value, plural, rule, syntax)
             keywords = [f"msgstr[{at}]" for at in range(len(values))]
         done = {one.keyword: self._text[one.start : one.stop] for one in entry.done}
         values = [
@@ -144,10 +145,8 @@ class _Catalogue:
         start, stop = entry.msgstr[0].start, entry.msgstr[-1].stop
         yield Slot(start, stop, values, write, group=entry.start)
 
-    def _value(self, text: str, numbering: Numbering) -> StringValue:
-        if has_choice(text):
-            return read_message(text, self._languages.target)
-        return PlainValue(text, None, numbering)
+    def _value(self, text: str, syntax: StringSyntax) -> StringValue:
+        return read_message(text, self._languages.target, syntax=syntax)
 
     def _field(self, keyword: str, value: str) -> str:
         return po_string(keyword, value, self._width, self._newline)
@@ -193,10 +192,3 @@ def _with_field(value: str, name: str, content: str) -> str:
     line = f"{name}: {content}\n"
     found, count = re.subn(rf"(?mi)^{name}:.*\n", lambda _: line, value, count=1)
     return found if count else value.rstrip("\n") + ("\n" if value else "") + line
-
-
-def _numbering(flags: Sequence[str]) -> Numbering:
-    """How placeholders of a message may be numbered, in the language of its program."""
-    if any(one in flags for one in ("c-format", "objc-format", "php-format", "sh-printf-format")):
-        return "printf"
-    return "braces" if "python-brace-format" in flags else "none"

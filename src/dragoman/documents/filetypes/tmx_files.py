@@ -11,6 +11,7 @@ from dragoman.documents.filetypes.document_format import DocumentFormat, FileLan
 from dragoman.documents.filetypes.languages_of_files import best_match
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
 from dragoman.documents.inline_codes import CodedValue
+from dragoman.documents.string_syntax import StringSyntax, shown_syntax
 from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
 
 _ANY = "*all*"
@@ -32,7 +33,10 @@ class TmxFile(DocumentFormat):
         source = _source(root, languages)
         body = root.first("body")
         units = [] if body is None else body.named("tu")
-        slots = [slot for unit in units for slot in _slots(text, unit, source, languages.target)]
+        syntax = shown_syntax([html.unescape(text)])
+        slots = [
+            slot for unit in units for slot in _slots(text, unit, source, languages.target, syntax)
+        ]
         return SplicedDocument(text, encoding, slots, source_language=source, is_markup=True)
 
 
@@ -47,7 +51,9 @@ def _source(root: XmlElement, languages: FileLanguages) -> str:
     return said
 
 
-def _slots(text: str, unit: XmlElement, source: str, target: str) -> Iterator[Slot]:
+def _slots(
+    text: str, unit: XmlElement, source: str, target: str, syntax: StringSyntax
+) -> Iterator[Slot]:
     variants = unit.named("tuv")
     codes = [one.attributes.get("xml:lang", one.attributes.get("lang", "")) for one in variants]
     at = best_match(source, codes)
@@ -57,7 +63,7 @@ def _slots(text: str, unit: XmlElement, source: str, target: str) -> Iterator[Sl
     segment = variants[at].first("seg")
     if segment is None:
         return
-    value = CodedValue(segment.tokens)
+    value = CodedValue(segment.tokens, syntax=syntax)
     if not value.texts:
         return
     last = variants[-1]

@@ -24,6 +24,7 @@ from dragoman.documents.icu_messages import read_message
 from dragoman.documents.json_text import json_string
 from dragoman.documents.plural_rules import CATEGORIES
 from dragoman.documents.plural_strings import has_count, translated_forms, unused_forms
+from dragoman.documents.string_syntax import shown_syntax
 from dragoman.text.language_codes import is_language_tag
 
 _STRING = "tag:yaml.org,2002:str"
@@ -70,6 +71,7 @@ class _Strings:
         self._newline = "\r\n" if "\r\n" in text else "\n"
         self._wrapper = _wrapper(root, languages)
         self._seen: set[int] = set()
+        self._syntax = shown_syntax(_values(root))
         said = None if self._wrapper is None else str(self._wrapper.value)
         self.source_language = agreed_source(said, languages)
 
@@ -98,7 +100,7 @@ class _Strings:
                 yield self._slot(node)
 
     def _slot(self, node: yaml.ScalarNode) -> Slot:
-        value = read_message(node.value, self._languages.target)
+        value = read_message(node.value, self._languages.target, syntax=self._syntax)
         start, stop = self._place(node)
         return replacement(start, stop, value, lambda text: self._raw(node, text))
 
@@ -106,8 +108,8 @@ class _Strings:
         """Forms of a plural; those that the target language lacks stay, and are not used."""
         given = {key.value: value.value for key, value in node.value}
         members = {key.value: (key, value) for key, value in node.value}
-        wanted = translated_forms(given, self._languages.target)
-        forms = wanted | unused_forms(given, self._languages.target)
+        wanted = translated_forms(given, self._languages.target, syntax=self._syntax)
+        forms = wanted | unused_forms(given, self._languages.target, self._syntax)
         # Of forms with one text, by aliases, "other" decides on it: it is for most numbers.
         for name in sorted(forms, key=lambda one: one != "other"):
             if name in members and self._is_first(members[name][1], node):
@@ -193,6 +195,23 @@ def _wrapper(root: yaml.Node | None, languages: FileLanguages) -> yaml.ScalarNod
     if not is_language_tag(name):
         return None
     return key if not languages.source or is_same_language(name, languages.source) else None
+
+
+def _values(root: yaml.Node | None) -> Iterator[str]:
+    """All strings of a file."""
+    waiting = [] if root is None else [root]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            waiting += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif _is_string(node):
+            yield node.value
 
 
 def _is_string(node: yaml.Node) -> TypeGuard[yaml.ScalarNode]:

@@ -22,18 +22,13 @@ _PATH = (
     r"(?<![\w/.:~<])~?(?:/[\w.+-]+){2,}/?(?<!\.)|(?<![\w/.])\.{1,2}(?:/[\w.+-]+)+(?<!\.)"
     r"|(?<!\w)[A-Za-z]:\\[\w.+\\-]*\w"
 )
-TEMPLATE_TAG = "|".join(
-    rf"{begin}(?:(?!{begin}|{end})[\s\S])*{end}"
-    for begin, end in ((r"\{%", r"%\}"), (r"\{\{%", r"%\}\}"), (r"\{\{<", r">\}\}"))
-)
-"""A tag of a template: Jinja and Liquid, and those of Hugo."""
-PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH, TEMPLATE_TAG)
-"""Further expressions of what is copied: code, names of files, tags of templates."""
+PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH)
+"""Further expressions of what is copied: code and names of files."""
 
 _TERMS = Terminology(protect=PROTECTED_KINDS, patterns=PROTECTED_PATTERNS)
-_HINT = re.compile(r"[%{$<&@`]|\[X|://|www\.|/\S+/|\./|:\\", re.IGNORECASE)
+_HINT = re.compile(r"[%{$<&@`]|\[[X\[%]|://|www\.|/\S+/|\./|:\\", re.IGNORECASE)
 """What a text with anything to protect has: nearly all have nothing, and this is quick."""
-_STRAY = re.compile(r"[{<]|%[(\d]|\[X")
+_STRAY = re.compile(r"[{<]|%[(\d{<|]|\$[{(\[]|#\{|\[[X\[]")
 """What no language writes; others, such as the sign of percent before a word, may be text."""
 
 
