@@ -175,6 +175,8 @@ class TemplateCodes:
 
 
 _LONG, _ANY = 2000, 10**9
+_DEEPEST = 8
+"""Brackets in one another within a code."""
 _DELIMITERS = (
     ("{{!--", "--}}", _ANY),
     ("{{--", "--}}", _ANY),
@@ -331,4 +333,6 @@ def _closed(text: str, place: int, longest: int, signs: re.Pattern[str] = _BRACE
         depth += 1 if found[0] in "{(" else -1
         if not depth:
             return found.end()
+        if depth > _DEEPEST:
+            break
     return 0
