@@ -211,15 +211,15 @@ def test_line_ends_stay() -> None:
     [
         ('msgid "a', "line 1"),
         ("msgid a", "line 1"),
-        ("\nfoo", "line 2 is not the syntax"),
+        ("\nfoo", "line 2: not the syntax"),
         ('"a"', "line 1"),
-        ('msgid "a"\n', "line 1 is not one msgid"),
-        ('msgid "a"\nmsgid_plural "b"\nmsgstr ""', "line 1 is not one msgid"),
-        ('msgid "a"\nmsgid "b"\nmsgstr ""', "line 1 is not one msgid"),
-        ('msgid "a"\nmsgstr "b"\nmsgstr "c"', "line 1 is not one msgid"),
-        ('msgid "a"\n# x\nmsgstr ""', "before line 2 has no msgstr"),
-        ('msgid ""\nmsgstr "charset=utf-7"', "'utf-7', which is not read"),
-        (b'msgid ""\nmsgstr "charset=UTF-8"\n\xff', "line 3 is not UTF-8"),
+        ('msgid "a"\n', "line 1: the entry is not one msgid"),
+        ('msgid "a"\nmsgid_plural "b"\nmsgstr ""', "line 1: the entry is not one msgid"),
+        ('msgid "a"\nmsgid "b"\nmsgstr ""', "line 1: the entry is not one msgid"),
+        ('msgid "a"\nmsgstr "b"\nmsgstr "c"', "line 1: the entry is not one msgid"),
+        ('msgid "a"\n# x\nmsgstr ""', "line 2: the entry before this comment has no msgstr"),
+        ('msgid ""\nmsgstr "charset=utf-7"', "line 2: .*'utf-7', which is not read"),
+        (b'msgid ""\nmsgstr "charset=UTF-8"\n\xff', "line 3: not UTF-8, as the header says"),
         ('msgid ""\nmsgstr "Language: fr\\n"\n', "into 'fr', not 'de'"),
         ('msgid ""\nmsgstr "X-Source-Language: fr\\n"\n', "in 'fr', not 'en'"),
         (
@@ -232,3 +232,30 @@ def test_line_ends_stay() -> None:
 def test_bad_catalogues(content: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         opened("a.po", content, source="en")
+
+
+def test_strings_on_the_next_line_and_beside_others_are_filled() -> None:
+    content = (
+        f'{HEADER}{PLURAL}\ndomain "x"\nmsgid\n"a" "b"\nmsgstr\n""\n\nmsgid "%d c"\n'
+        'msgid_plural "%d d"\nmsgstr[0]\n""\nmsgstr [1] "" ""\nmsgstr[2] ""'
+    )
+    assert texts("a.po", content, "pl") == ["ab", "1 c", "3 d", "5 d"]
+    found = translated("a.po", content, "pl")
+    assert found == content.replace("msgid\n", "#, fuzzy\nmsgid\n").replace(
+        'msgstr\n""', 'msgstr "AB"'
+    ).replace('msgid "%d', '#, fuzzy\nmsgid "%d').replace('[0]\n""', '[0] "%d C"').replace(
+        'msgstr [1] "" ""', 'msgstr[1] "%d D"'
+    ).replace('[2] ""', '[2] "%d D"')
+
+
+def test_the_encoding_of_the_header_is_read_and_changed_wherever_else_one_is_named() -> None:
+    content = (
+        '# charset=utf-8, said somebody\nmsgid ""\nmsgstr "Content-Type: text/plain; char" '
+        '"set=KOI8-R\\n"\n\nmsgid "дом"\nmsgstr ""\n'
+    ).encode("koi8-r")
+    assert texts("a.po", content) == ["дом"]
+    assert "ДОМ" in written(opened("a.po", content)).decode("koi8-r")
+    found = written(opened("a.po", content), lambda _: "süß").decode()
+    assert found.startswith("# charset=utf-8, said somebody\n")
+    assert '\n"Content-Type: text/plain; charset=UTF-8\\n"\n' in found
+    assert found.endswith('msgid "дом"\nmsgstr "süß"\n')

@@ -270,10 +270,13 @@ def po(tmp_path: Path, text: str, name: str = "a.po") -> str:
 
 
 class TestPo:
-    def test_a_plural_without_forms_is_no_pair(self, tmp_path: Path) -> None:
-        text = 'msgid "a"\nmsgstr "b"\n\nmsgid "one"\nmsgid_plural "more"\n'
-        part = CorpusPart(path=po(tmp_path, text))
-        assert [(pair.source, pair.target) for pair in read_pairs(part)] == [("a", "b")]
+    def test_it_is_read_in_the_encoding_that_it_says(self, tmp_path: Path) -> None:
+        text = HEADER.replace("UTF-8", "ISO-8859-1") + 'msgid\n"a" "b"\nmsgstr "Öl"\n'
+        path = tmp_path / "a.po"
+        path.write_bytes(text.encode("latin-1"))
+        assert read(str(path), None, None) == [Pair("ab", "Öl", 4)]
+        path.write_bytes(text.replace("ISO-8859-1", "none").encode("latin-1"))
+        assert fails(str(path), None, None).startswith(":2: the header says that the encoding is")
 
     @suffixes
     @given(
@@ -332,6 +335,7 @@ class TestPo:
             ('msgid "a"\nmsgstr "b\n', ":5: a string has no end"),
             ('  msgid "a"\n  msgstr "b\n', ":5: a string has no end"),
             ('msgid "a"\nmsgstr ""\n', ": no translated entries"),
+            ('msgid "a"\nmsgid_plural "b"\n', ":4: the entry is not one msgid with its msgstr"),
         ],
     )
     def test_bad_catalogues(self, tmp_path: Path, text: str, problem: str) -> None:

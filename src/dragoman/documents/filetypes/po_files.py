@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from dragoman.core.errors import DataError
-from dragoman.documents.character_encoding import CharacterEncoding, decode_as
+from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
-from dragoman.documents.filetypes.po_entries import (
-    PoEntry,
-    PoString,
-    header_fields,
-    po_string,
-    read_entries,
-)
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
 from dragoman.documents.icu_messages import read_message
 from dragoman.documents.plural_rules import catalogue_rule
 from dragoman.documents.plural_strings import catalogue_values
 from dragoman.documents.string_syntax import StringSyntax, flagged_syntax, shown_syntax
 from dragoman.documents.string_values import KeptValue, StringValue
+from dragoman.text.po_catalogue import (
+    Catalogue,
+    PoEntry,
+    PoString,
+    po_string,
+    read_catalogue,
+    read_entries,
+)
 
-_CHARSET = re.compile(rb"charset=\s*([\w.:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(r"(charset=\s*)[^\s;]+", re.IGNORECASE)
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\s](?:[^;]*[^;\s])?)")
 _MOST_FORMS = 10
-_NO_CHARSET = "CHARSET"
-"""In templates, where the encoding is not chosen yet."""
 _CONTENT_TYPE = ("Content-Type", "text/plain; charset=UTF-8")
 _WIDTH = 80
 
@@ -44,18 +43,13 @@ class PoFile(DocumentFormat):
 
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
         """See :meth:`DocumentFormat.read`."""
-        declared = _CHARSET.search(content[:5000])
-        label = declared[1].decode("ascii") if declared else "utf-8"
-        is_open = label.upper() == _NO_CHARSET
-        text, encoding = decode_as(content, "utf-8" if is_open else label)
-        entries = read_entries(text)
-        header = entries[0] if entries and not entries[0].msgid.value else None
-        fields = header_fields(header)
-        check_target(fields.get("language"), languages)
-        source = agreed_source(fields.get("x-source-language"), languages)
-        catalogue = _Catalogue(text, entries, header, fields, languages)
-        kind = _PoDocument if declared else _OpenPoDocument
-        return kind(text, encoding, list(catalogue.slots()), source_language=source)
+        found = read_catalogue(content)
+        check_target(found.fields.get("language"), languages)
+        source = agreed_source(found.fields.get("x-source-language"), languages)
+        slots = list(_Filling(found, languages).slots())
+        kind = _PoDocument if found.charset else _OpenPoDocument
+        encoding = CharacterEncoding(found.encoding, found.mark)
+        return kind(found.text, encoding, slots, source_language=source)
 
 
 class _PoDocument(SplicedDocument):
@@ -67,7 +61,7 @@ class _PoDocument(SplicedDocument):
         try:
             return self._encoding.mark + joined.encode(self._encoding.name)
         except UnicodeEncodeError:
-            joined = re.sub(r"(?i)(charset=\s*)[\w.:-]+", r"\1UTF-8", joined, count=1)
+            joined = _with_header(joined, lambda value: _CHARSET.sub(r"\1UTF-8", value, count=1))
             return CharacterEncoding("utf-8").encode(joined, is_markup=False)
 
 
@@ -79,36 +73,22 @@ class _OpenPoDocument(_PoDocument):
         joined = super().joined(translations)
         if all(one.isascii() for one in translations):
             return joined
-        newline = "\r\n" if "\r\n" in joined else "\n"
-        entries = read_entries(joined)
-        if not entries or entries[0].msgid.value:
-            header = po_string("msgstr", _with_field("", *_CONTENT_TYPE), _WIDTH, newline)
-            return f'msgid ""{newline}{header}{newline}{newline}{joined}'
-        string = entries[0].msgstr[0]
-        value = _with_field(string.value, *_CONTENT_TYPE)
-        header = po_string("msgstr", value, _WIDTH, newline)
-        return f"{joined[: string.start]}{header}{joined[string.stop :]}"
+        return _with_header(joined, lambda value: _with_field(value, *_CONTENT_TYPE))
 
 
-class _Catalogue:
+class _Filling:
     """What is translated of a catalogue."""
 
-    def __init__(
-        self,
-        text: str,
-        entries: Sequence[PoEntry],
-        header: PoEntry | None,
-        fields: dict[str, str],
-        languages: FileLanguages,
-    ) -> None:
-        self._text, self._entries, self._header = text, entries, header
-        self._fields, self._languages = fields, languages
-        self._newline = "\r\n" if "\r\n" in text else "\n"
+    def __init__(self, catalogue: Catalogue, languages: FileLanguages) -> None:
+        self._text, self._entries = catalogue.text, catalogue.entries
+        self._header, self._fields = catalogue.header, catalogue.fields
+        self._languages = languages
+        self._newline = "\r\n" if "\r\n" in self._text else "\n"
         # A catalogue with a line that gettext would have wrapped was written without wrapping.
-        lines = text.splitlines()
+        lines = self._text.splitlines()
         self._width = _WIDTH if all(len(one) <= _WIDTH or " " not in one for one in lines) else 0
         self._rule: tuple[int, str] | None = None
-        self._syntax = shown_syntax(one.msgid.value for one in entries)
+        self._syntax = shown_syntax(one.msgid.value for one in self._entries)
 
     def slots(self) -> Iterator[Slot]:
         for entry in self._entries:
@@ -185,6 +165,18 @@ class _Catalogue:
         if value != header.msgstr[0].value:
             string: PoString = header.msgstr[0]
             yield fixed(string.start, string.stop, self._field("msgstr", value))
+
+
+def _with_header(text: str, change: Callable[[str], str]) -> str:
+    """A catalogue whose header, which may be missing, is changed."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    entries = read_entries(text)
+    if not entries or not entries[0].is_header:
+        header = po_string("msgstr", change(""), _WIDTH, newline)
+        return f'msgid ""{newline}{header}{newline}{newline}{text}'
+    string = entries[0].msgstr[0]
+    header = po_string("msgstr", change(string.value), _WIDTH, newline)
+    return f"{text[: string.start]}{header}{text[string.stop :]}"
 
 
 def _with_field(value: str, name: str, content: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import polib
-
 from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import Format, Pair, Sides
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import open_bytes
+from dragoman.text.po_catalogue import Catalogue, CatalogueError, PoEntry, read_catalogue
+
+_LARGEST = 2**28
+"""Bytes; what is larger is no catalogue, and is refused without being held in memory."""
 
 
 class Po(Format):
@@ -35,47 +35,38 @@ class Po(Format):
 
     def languages(self, path: Path) -> tuple[str | None, str | None]:
         """English, and the language that the header names."""
-        return "en", _catalogue(path).metadata.get("Language") or None
+        return "en", _catalogue(path).fields.get("language") or None
 
 
 def _read(path: Path) -> Iterator[Pair]:
     found = False
-    for entry in _catalogue(path):
-        if entry.obsolete or entry.fuzzy:
+    for entry in _catalogue(path).entries:
+        if entry.is_header or "fuzzy" in entry.flags:
             continue
         for source, target in _messages(entry):
             if target:
                 found = True
-                yield Pair(source, target, entry.linenum or 1)  # 0 is the first, without a header
+                yield Pair(source, target, entry.msgid.line)
     if not found:
         raise DataError(f"{path}: no translated entries; give a catalogue with translations")
 
 
-def _catalogue(path: Path) -> polib.POFile:
-    # polib splits a string at U+2028 and its like, but a file only at its line ends.
-    with tempfile.NamedTemporaryFile("w", suffix=".po", encoding="utf-8", newline="") as copy:
-        for number, line in enumerate(read_lines(path), 1):
-            string = line.strip()
-            if string.startswith(("msg", '"')) and not string.endswith('"'):
-                # polib would take the last character for the quotation mark, and drop it
-                raise DataError(f"{path}:{number}: a string has no end; correct the line")
-            copy.write(f"{line}\n")
-        copy.flush()
-        try:
-            return polib.pofile(copy.name, encoding="utf-8")
-        except (OSError, ValueError) as error:
-            found = re.search(r"line (\d+)", str(error))
-            place = f"{path}:{found[1]}" if found else str(path)
-            raise DataError(
-                f"{place}: not the syntax of a gettext catalogue; correct it"
-            ) from error
+def _catalogue(path: Path) -> Catalogue:
+    with open_bytes(path) as stream:
+        content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise DataError(f"{path}: over {_LARGEST:,} bytes; divide the catalogue")
+    try:
+        return read_catalogue(content)
+    except CatalogueError as error:
+        raise DataError(f"{path}:{error.line}: {error.problem}") from error
 
 
-def _messages(entry: polib.POEntry) -> list[tuple[str, str]]:
-    if not entry.msgid_plural:
-        return [(entry.msgid, entry.msgstr)]
-    forms = [entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural)]
-    if not forms or not all(forms):
+def _messages(entry: PoEntry) -> list[tuple[str, str]]:
+    forms = [one.value for one in sorted(entry.msgstr, key=lambda one: one.form)]
+    if entry.msgid_plural is None:
+        return [(entry.msgid.value, forms[0])]
+    if not all(forms):
         return []
-    plural = (entry.msgid_plural, forms[-1])
-    return [plural] if len(forms) == 1 else [(entry.msgid, forms[0]), plural]
+    plural = (entry.msgid_plural.value, forms[-1])
+    return [plural] if len(forms) == 1 else [(entry.msgid.value, forms[0]), plural]
