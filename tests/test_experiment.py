@@ -16,7 +16,13 @@ from worlds import ALONE, together
 
 import dragoman
 from dragoman.core.config import to_yaml
-from dragoman.core.errors import ConfigError, DataError, InterruptedRunError, SavedError
+from dragoman.core.errors import (
+    ConfigError,
+    DataError,
+    InterruptedRunError,
+    SavedError,
+    StorageError,
+)
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
@@ -335,6 +341,47 @@ def test_a_run_killed_before_its_first_checkpoint_reports_each_step_once(
     train(experiment)
     records = [json.loads(line) for line in metrics.read_text().splitlines()]
     assert records and all(record["step"] > 0 for record in records)
+
+
+class _Losing:
+    """An observer that renames or deletes the run after its first checkpoint."""
+
+    def __init__(self, run: Path, moved: Path | None) -> None:
+        self._run, self._moved = run, moved
+
+    def record(self, record: dict[str, Any]) -> None:
+        if record["step"] == 4 and self._run.exists():
+            if self._moved is None:
+                shutil.rmtree(self._run)
+            else:
+                self._run.rename(self._moved)
+
+    def rewind(self, step: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_run_renamed_or_deleted_while_it_trains_ends_at_its_next_checkpoint(
+    is_moved: bool, corpus: Path, tmp_path: Path
+) -> None:
+    run, moved = tmp_path / "run", tmp_path / "moved"
+    experiment = begin(corpus, run)
+    lose = _Losing(run, moved if is_moved else None)
+    with pytest.raises(StorageError, match="run was renamed or deleted while this process"):
+        experiment.train(experiment.prepare(), CPU, lambda step: [lose])
+    assert not run.exists()
+    assert moved.exists() == is_moved
+    if is_moved:
+        train(Experiment.open(moved))
+        train(begin(corpus, tmp_path / "undisturbed"))
+        ours, theirs = (
+            read_tensors(path / "model" / WEIGHTS_FILE)
+            for path in (moved, tmp_path / "undisturbed")
+        )
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path: Path) -> None:

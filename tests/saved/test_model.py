@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,7 @@ from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
 SMALL = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
+RUN_CONFIG: Mapping[str, object] = {"data": {}, "training": {}}
 PAIRS = [("one two three", "eins zwei drei"), ("four five", "vier fünf")]
 
 
@@ -241,13 +244,25 @@ def test_global_tags_are_found_in_the_vocabulary(tmp_path: Path) -> None:
         build_model(absent, vocabularies)
 
 
+def part_of_run(
+    path: Path, config: Mapping[str, object] = RUN_CONFIG, *, checkpoint: bool = False
+) -> None:
+    (path / "checkpoints" / "step-000002").mkdir(parents=True)
+    (path / "config.yaml").write_text(json.dumps(config))
+    if checkpoint:
+        (path / "checkpoints" / "step-000002" / "model.safetensors").touch()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda path: None, "no such model or run"),
         (lambda path: path.mkdir(), "neither a model"),
         (lambda path: path.write_text("x"), "run: this is a file; name the directory of a model"),
-        (lambda path: (path / "checkpoints").mkdir(parents=True), "finished model.*e.*--output"),
+        (lambda path: part_of_run(path, checkpoint=True), "finished model.*resume.*--output"),
+        (part_of_run, "neither model nor checkpoint; train it .*resume"),
+        (lambda path: (path / "checkpoints").mkdir(parents=True), r"its config.yaml is missing"),
+        (lambda path: part_of_run(path, {"model": {}}), r"model.safetensors is missing; copy the"),
     ],
 )
 def test_what_is_no_model_says_so(tmp_path: Path, make: object, message: str) -> None:

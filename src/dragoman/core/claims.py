@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import make_directory, storage_errors
-from dragoman.core.locks import lock
+from dragoman.core.locks import held, lock
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 @contextmanager
 def claimed(marker: Path, use: str) -> Iterator[None]:
     """Lock a directory for this process within the block; it is made if necessary.
+
+    If it is moved or removed meanwhile, :mod:`dragoman.core.files` refuses to write in its old
+    place.
 
     Args:
         marker: file in the directory that is locked and names the process; it is never removed.
@@ -36,7 +39,8 @@ def claimed(marker: Path, use: str) -> Iterator[None]:
         descriptor = os.open(marker, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _lock(descriptor, directory, use)
-        yield
+        with held(marker, descriptor):
+            yield
     finally:
         os.close(descriptor)
 

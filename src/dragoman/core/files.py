@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.core.errors import StorageError
-from dragoman.core.locks import lock
+from dragoman.core.locks import lock, lost_directory
 
 _DIGESTED_BYTES = 2**20  # at once
 
@@ -104,6 +104,7 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
+        _check_in_place(path)
         make_directory(path.parent, path)
         with _temporary(path, lambda new: new.touch(exist_ok=False)) as temporary:
             with temporary.open(mode, **text) as stream:  # type: ignore[call-overload]
@@ -141,6 +142,7 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
         check_replaceable(path, ours)
         if path.is_symlink():
             path = path.resolve()
+        _check_in_place(path)
         make_directory(path.parent, path)
         with _temporary(path, Path.mkdir) as temporary:
             yield temporary
@@ -303,6 +305,19 @@ def _place_kept(path: Path) -> Iterator[None]:
             f"cannot write {path}: its directory was removed or taken away meanwhile; repeat the "
             "command when it is there again"
         ) from error
+
+
+def _check_in_place(path: Path) -> None:
+    """Refuse to make a directory anew that this process works in, and that is somewhere else now.
+
+    Raises:
+        StorageError: it was moved or removed.
+    """
+    if (directory := lost_directory(path)) is not None:
+        raise StorageError(
+            f"cannot write {path}: {directory} was renamed or deleted while this process was "
+            "working in it; move it back, or continue it where it is now, and repeat the command"
+        )
 
 
 def _no_place(path: Path) -> StorageError:

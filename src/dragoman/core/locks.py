@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 _HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK}
+_markers: dict[Path, tuple[Path, int]] = {}
+"""By directory that this process works in: the file that marks it, and its open descriptor."""
 
 
 def lock(descriptor: int) -> bool:
@@ -24,3 +30,37 @@ def lock(descriptor: int) -> bool:
             raise BlockingIOError(error.errno, "locked by another process") from error
         return False
     return True
+
+
+@contextmanager
+def held(marker: Path, descriptor: int) -> Iterator[None]:
+    """Note within the block that this process works in the directory of ``marker``.
+
+    Args:
+        marker: a file in the directory that stays as it is.
+        descriptor: the same file, open.
+    """
+    directory = Path(os.path.abspath(marker.parent))
+    _markers[directory] = directory / marker.name, descriptor
+    try:
+        yield
+    finally:
+        del _markers[directory]
+
+
+def lost_directory(path: Path) -> Path | None:
+    """The directory around ``path`` in which this process works, if it is no longer in its place.
+
+    It was renamed, removed, or replaced by another directory.
+    """
+    if not _markers:
+        return None
+    for parent in Path(os.path.abspath(path)).parents:
+        if parent in _markers:
+            marker, descriptor = _markers[parent]
+            try:
+                there = os.stat(marker)
+            except OSError:
+                return parent
+            return None if os.path.samestat(there, os.fstat(descriptor)) else parent
+    return None

@@ -292,18 +292,35 @@ def model_directory(path: Path) -> Path:
                 f"import {in_shell(path)} --output MODEL'"
             )
         return path
-    if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
-        run, output = in_shell(path), in_shell(path / MODEL_DIRECTORY)
-        raise SavedError(
-            f"{path}: this run has no finished model; finish it with 'dragoman resume {run}', or "
-            f"make one of its checkpoints with 'dragoman average {run} --output {output}'"
-        )
+    if (problem := _unfinished(path)) is not None:
+        raise SavedError(f"{path}: {problem}")
     if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
     if os.path.isfile(path):
         raise SavedError(f"{path}: this is a file; name the directory of a model or run")
     check_readable(path, os.R_OK | os.X_OK)
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
+
+
+def _unfinished(path: Path) -> str | None:
+    """What a run without a model lacks, and what to do with what it has; None if it is no run."""
+    has_checkpoint = any((path / CHECKPOINTS_DIRECTORY).glob(f"*/{WEIGHTS_FILE}"))
+    if not (path / CONFIG_FILE).is_file():
+        if not os.path.isdir(path / CHECKPOINTS_DIRECTORY):
+            return None
+        return (
+            f"this is part of a run: its {CONFIG_FILE} is missing; name the whole run, which may "
+            "have been moved while it trained"
+        )
+    if not {"data", "training"} <= read_yaml(path / CONFIG_FILE).keys():
+        return f"its {WEIGHTS_FILE} is missing; copy the whole model"
+    run, output = in_shell(path), in_shell(path / MODEL_DIRECTORY)
+    if not has_checkpoint:
+        return f"this run has neither model nor checkpoint; train it with 'dragoman resume {run}'"
+    return (
+        f"this run has no finished model; finish it with 'dragoman resume {run}', or "
+        f"make one of its checkpoints with 'dragoman average {run} --output {output}'"
+    )
 
 
 def home_of(directory: Path) -> Path:
