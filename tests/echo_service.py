@@ -55,6 +55,7 @@ class EchoService:
     async def stream(
         self, request: TextRequest, *, seconds: float | None = None
     ) -> AsyncIterator[TranslatedSentence]:
+        self.calls.append([request])
         left = math.inf if seconds is None else seconds
         for sentence in self._translated(request).sentences:
             await asyncio.sleep(min(self._seconds, left))

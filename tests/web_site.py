@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -22,9 +23,11 @@ from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
+    FilePayload,
     Page,
     expect,
     sync_playwright,
@@ -150,6 +153,43 @@ def arrive(page: Page, site: Site, fragment: str = "") -> None:
 def visit(page: Page, site: Site, text: str = "", source: str = "en", target: str = "de") -> None:
     """Open the page at an address with languages and text, and wait for its translation."""
     arrive(page, site, urlencode({"source": source, "target": target, "text": text}))
-    expect(page.locator("#target-language")).to_have_value(target)
+    expect(page.locator("#target-language")).to_have_attribute("value", target)
     if text:
         expect(page.locator("#output .word").first).to_be_visible()
+
+
+def choose(page: Page, menu: str, name: str) -> None:
+    """Choose a language by its name in `#source-language` or `#target-language`."""
+    page.locator(menu).click()
+    page.get_by_role("option", name=name).click()
+
+
+def files(page: Page) -> None:
+    """Show the files."""
+    page.get_by_role("tab", name="Files").click()
+
+
+def upload(page: Page, name: str, content: bytes = b"Hello you.\n") -> None:
+    """Choose a file."""
+    file = FilePayload(name=name, mimeType="application/octet-stream", buffer=content)
+    page.set_input_files("#file", files=[file])
+
+
+def refuse(
+    page: Page, path: str, status: int, kind: str = "", *, times: int | None = None, **answer: Any
+) -> None:
+    """Let requests for a path be refused, by the server or, without a kind, by a proxy."""
+    error = {"kind": kind, "message": answer.pop("message", "no")}
+    body = json.dumps({"error": error}) if kind else "<h1>No</h1>"
+    given = {"body": body, "content_type": "application/json" if kind else "text/html", **answer}
+    page.route(f"**{path}", lambda route: route.fulfill(status=status, **given), times=times)
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core calls serious or critical."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{one['id']}: {[node['target'] for node in one['nodes']]}"
+        for one in found
+        if one["impact"] in {"serious", "critical"}
+    ]

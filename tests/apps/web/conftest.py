@@ -38,7 +38,7 @@ def page(window: tuple[Page, Watch], site: Site) -> Iterator[Page]:
     yield page
     watch.check(site)
     page.unroute_all()
-    page.evaluate("localStorage.clear()")
+    page.evaluate("localStorage.clear(), sessionStorage.clear()")
     page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
     page.emulate_media(color_scheme="light")
 

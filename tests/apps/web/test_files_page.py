@@ -6,9 +6,20 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, FilePayload, Page, Route, expect
-from web_site import PHONE, WIDE, Site, opened, running_site, visit
+from playwright.sync_api import Browser, Page, Route, expect
+from web_site import (
+    PHONE,
+    WIDE,
+    Site,
+    barriers,
+    choose,
+    files,
+    opened,
+    refuse,
+    running_site,
+    upload,
+    visit,
+)
 
 from dragoman.apps.server.server_config import LimitsConfig
 
@@ -16,15 +27,9 @@ SCREENSHOTS = os.environ.get("DRAGOMAN_SCREENSHOTS")
 """Folder that pictures of the states below are written to, such as ``build/screenshots``."""
 
 
-def upload(page: Page, name: str, content: bytes = b"Hello you.\n") -> None:
-    """Choose a file."""
-    file = FilePayload(name=name, mimeType="application/octet-stream", buffer=content)
-    page.set_input_files("#file", files=[file])
-
-
 def test_a_file_is_translated_and_fetched(page: Page, site: Site, tmp_path: Path) -> None:
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
+    files(page)
     upload(page, "Brief an dich.txt", b"Hello you.\n\nIt rains.\n")
     row = page.get_by_role("listitem")
     expect(row).to_contain_text("Brief an dich.txt")
@@ -36,14 +41,14 @@ def test_a_file_is_translated_and_fetched(page: Page, site: Site, tmp_path: Path
     assert (tmp_path / "found").read_text("utf-8") == "HELLO YOU.de\n\nIT RAINS.de\n"
     expect(row.get_by_role("progressbar")).to_have_count(0)
     row.get_by_role("button", name="Remove Brief an dich.txt").click()
-    expect(row).to_have_count(0)
+    expect(row).to_have_text("Brief an dich.txt is removedUndo")
 
 
 def test_progress_of_a_file_is_shown(page: Page, site: Site) -> None:
     state = '{"id": "1", "state": "queued", "progress": null}'
     page.route("**/v1/documents/*", lambda route: route.fulfill(body=state))
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
+    files(page)
     upload(page, "letter.txt")
     row = page.get_by_role("listitem")
     expect(row).to_contain_text("Waiting…")
@@ -51,7 +56,7 @@ def test_progress_of_a_file_is_shown(page: Page, site: Site) -> None:
     expect(row.get_by_role("progressbar")).to_have_js_property("value", 0.25)
     expect(row).to_contain_text("Translating…")
     state = '{"id": "1", "state": "error", "message": "the text is in no known language"}'
-    expect(row).to_contain_text("the text is in no known language")
+    expect(row).to_contain_text("The text is in no known language.")
     expect(row.get_by_role("progressbar")).to_have_count(0)
 
 
@@ -62,9 +67,9 @@ def test_a_file_waits_for_a_busy_server(own_page: Page, site: Site) -> None:
     answer = {"status": 503, "headers": {"Retry-After": "3600"}, "body": body}
     page.route("**/v1/documents", lambda route: route.fulfill(**answer), times=1)
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
+    files(page)
     upload(page, "letter.txt")
-    expect(page.get_by_role("listitem")).to_contain_text("The server is busy; waiting…")
+    expect(page.get_by_role("listitem")).to_contain_text("The server is busy. Waiting…")
     page.clock.fast_forward(3_600_000)
     expect(page.get_by_role("button", name="Download")).to_be_visible()
 
@@ -79,9 +84,9 @@ def test_a_file_that_a_server_may_have_taken_is_not_sent_twice(page: Page, site:
 
     page.route("**/v1/documents", late)
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
+    files(page)
     upload(page, "letter.txt")
-    expect(page.get_by_role("listitem")).to_contain_text("there was no answer in time")
+    expect(page.get_by_role("listitem")).to_contain_text("The server may have the file")
     page.wait_for_timeout(1500)
     assert sent == ["POST"]
 
@@ -97,7 +102,7 @@ def test_a_file_whose_connection_broke_is_not_sent_twice(page: Page, site: Site)
     page.clock.install()
     page.route("**/v1/documents", broken)
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
+    files(page)
     upload(page, "letter.txt")
     expect(page.get_by_role("listitem")).to_contain_text("The server cannot be reached.")
     page.clock.fast_forward(60_000)
@@ -108,9 +113,9 @@ def test_a_file_for_which_no_characters_are_left_is_given_up(page: Page, site: S
     body = '{"error": {"kind": "quota_exceeded", "message": "no characters are left"}}'
     page.route("**/v1/documents", lambda route: route.fulfill(status=429, body=body))
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
+    files(page)
     upload(page, "letter.txt")
-    expect(page.get_by_role("listitem")).to_contain_text("no characters are left")
+    expect(page.get_by_role("listitem")).to_contain_text("used up its characters")
 
 
 def test_terms_go_with_a_file_whose_language_is_chosen(page: Page, site: Site) -> None:
@@ -120,9 +125,9 @@ def test_terms_go_with_a_file_whose_language_is_chosen(page: Page, site: Site) -
     page.fill("#term-target", "Haus")
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
-    page.get_by_role("tab", name="Files").click()
-    for source, terms in (("en", {"house": ("Haus",)}), ("", None)):
-        page.select_option("#source-language", source)
+    files(page)
+    for source, terms in (("English", {"house": ("Haus",)}), ("Detect language", None)):
+        choose(page, "#source-language", source)
         upload(page, "letter.txt")
         expect(page.get_by_role("button", name="Download")).to_be_visible()
         given = site.service.calls[-1][0].glossary
@@ -147,6 +152,87 @@ def test_files_that_cannot_be_translated(browser: Browser, tmp_path: Path) -> No
         assert "POST" not in sent
         upload(page, "d.txt", b"\xff\xfe\xfd")
         expect(rows.nth(0)).to_have_class("error")
+
+
+def test_files_outlast_the_page(page: Page, site: Site) -> None:
+    state = '{"id": "1", "state": "translating", "progress": 0.25}'
+    page.route("**/v1/documents/*", lambda route: route.fulfill(body=state))
+    visit(page, site)
+    files(page)
+    upload(page, "letter.txt")
+    expect(page.get_by_role("listitem")).to_contain_text("Translating…")
+    page.reload()
+    files(page)
+    row = page.get_by_role("listitem")
+    expect(row).to_contain_text("letter.txt")
+    expect(row.get_by_role("progressbar")).to_have_js_property("value", 0.25)
+    page.unroute_all()
+    with page.expect_download() as fetched:
+        row.get_by_role("button", name="Download").click()
+    assert fetched.value.suggested_filename == "letter.de.txt"
+    row.get_by_role("button", name="Remove letter.txt").click()
+    page.reload()
+    expect(page.locator("#target-language")).to_have_attribute("value", "de")
+    expect(page.locator("#jobs li")).to_have_count(0)
+
+
+def test_a_file_that_the_server_has_deleted_is_told_once(page: Page, site: Site) -> None:
+    visit(page, site)
+    kept = [{"id": "gone", "secret": "x", "name": "letter.txt"}]
+    page.evaluate("jobs => localStorage.setItem('dragoman.jobs', JSON.stringify(jobs))", kept)
+    page.reload()
+    files(page)
+    row = page.get_by_role("listitem")
+    expect(row).to_contain_text("deleted this file, since it keeps files for 24 hours")
+    expect(row.get_by_role("button", name="Try again")).to_have_count(0)
+    page.reload()
+    files(page)
+    expect(page.locator("#jobs li")).to_have_count(0)
+
+
+def test_removing_a_file_can_be_undone(page: Page, site: Site) -> None:
+    visit(page, site)
+    files(page)
+    upload(page, "letter.txt")
+    row = page.get_by_role("listitem")
+    expect(row.get_by_role("button", name="Download")).to_be_visible()
+    row.get_by_role("button", name="Remove letter.txt").click()
+    row.get_by_role("button", name="Undo").click()
+    expect(row.get_by_role("button", name="Download")).to_be_visible()
+    page.reload()
+    files(page)
+    expect(row.get_by_role("button", name="Download")).to_be_visible()
+
+
+def test_the_page_of_a_proxy_is_not_saved_as_a_translation(page: Page, site: Site) -> None:
+    visit(page, site)
+    files(page)
+    upload(page, "letter.txt")
+    refuse(page, "/result", 200)
+    page.get_by_role("button", name="Download").click()
+    expect(page.get_by_role("listitem")).to_contain_text("does not come from the server")
+
+
+def test_asking_for_a_file_outlasts_faults_of_the_server(own_page: Page, site: Site) -> None:
+    page = own_page
+    page.clock.install()
+    visit(page, site)
+    files(page)
+    page.route("**/v1/documents/*", lambda route: route.fulfill(status=500), times=1)
+    upload(page, "letter.txt")
+    expect(page.get_by_role("listitem")).to_contain_text("The server failed. Waiting…")
+    page.clock.fast_forward(6_000)
+    expect(page.get_by_role("button", name="Download")).to_be_visible()
+
+
+def test_formats_are_named_by_kind(page: Page, site: Site) -> None:
+    visit(page, site)
+    files(page)
+    help_text = page.locator("#file-help").inner_text()
+    assert help_text.startswith("Plain text, HTML, Word, ")
+    assert "; subtitles: SubRip, WebVTT; translation files: PO, " in help_text
+    assert help_text.endswith("; up to 10 MB each.")
+    assert ".docx" not in help_text
 
 
 def write(page: Page) -> None:
@@ -191,11 +277,36 @@ def fail(page: Page) -> None:
 
 
 def send(page: Page) -> None:
-    """Files, translated and refused."""
-    page.get_by_role("tab", name="Files").click()
+    """Files, translated, refused and removed."""
+    files(page)
     upload(page, "letter.txt")
     upload(page, "picture.png")
     expect(page.get_by_role("button", name="Download")).to_be_visible()
+    upload(page, "other.png")
+    page.get_by_role("button", name="Remove other.png").click()
+
+
+def search(page: Page) -> None:
+    """The menu of languages."""
+    page.locator("#target-language").click()
+    expect(page.get_by_role("listbox")).to_be_visible()
+
+
+def clear(page: Page) -> None:
+    """A text that can be brought back."""
+    write(page)
+    page.locator("#clear").click()
+
+
+def give_key(page: Page) -> None:
+    """The dialog for a key, which is wrong."""
+    refuse(page, "/v1/languages", 403, "forbidden")
+    page.evaluate("document.querySelector('#key-button').hidden = false")
+    page.locator("#key-button").click()
+    page.fill("#key-text", "wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#key-problem")).not_to_be_empty()
+    page.unroute_all()
 
 
 STATES: list[tuple[Callable[[Page], None], str]] = [
@@ -206,17 +317,10 @@ STATES: list[tuple[Callable[[Page], None], str]] = [
     (ask_for_keys, "de"),
     (fail, "de"),
     (send, "de"),
+    (search, "de"),
+    (clear, "ar"),
+    (give_key, "de"),
 ]
-
-
-def barriers(page: Page) -> list[str]:
-    """What axe-core calls serious or critical."""
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    return [
-        f"{one['id']}: {[node['target'] for node in one['nodes']]}"
-        for one in found
-        if one["impact"] in {"serious", "critical"}
-    ]
 
 
 def keep_picture(page: Page, name: str) -> None:

@@ -8,7 +8,7 @@ from email.utils import format_datetime
 
 import pytest
 from playwright.sync_api import Page, Route, expect
-from web_site import Site, arrive, visit
+from web_site import Site, arrive, files, upload, visit
 
 
 def test_fields_may_have_the_value_of_a_button(page: Page, site: Site) -> None:
@@ -33,19 +33,18 @@ def test_a_key_that_cannot_be_sent_is_told(page: Page, site: Site) -> None:
     arrive(page, site)
     page.evaluate("localStorage.setItem('dragoman.key', '\"one\\u200btwo\"')")
     arrive(page, site)
-    expect(page.get_by_role("alert")).to_contain_text("The API key has characters")
-    page.get_by_role("button", name="Enter a key").click()
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator("#target-language")).to_have_value("de")
+    expect(page.locator("#key-problem")).to_contain_text("The API key has characters")
+    page.get_by_role("button", name="Forget the key").click()
+    expect(page.locator("#target-language")).to_have_attribute("value", "de")
 
 
 def test_an_answer_of_somebody_else_is_told_in_words(page: Page, site: Site) -> None:
     visit(page, site)
     login = {"content_type": "text/html", "body": "<!doctype html>Log in"}
-    page.route("**/v1/translate", lambda route: route.fulfill(**login))
+    page.route("**/v1/stream", lambda route: route.fulfill(**login))
     page.fill("#source", "It rains.")
     notice = page.locator("#notice-text")
-    expect(notice).to_have_text("The answer is not from the server; load the page again.")
+    expect(notice).to_contain_text("The answer does not come from the server")
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again(page: Page, site: Site) -> None:
@@ -62,12 +61,15 @@ def test_an_answer_that_breaks_off_is_asked_for_again(page: Page, site: Site) ->
     page.evaluate(broken)
     page.fill("#source", "It rains.")
     notice = page.get_by_role("alert")
-    expect(notice).to_contain_text("The server cannot be reached. Trying again in 5 seconds.")
+    expect(notice).to_contain_text("The connection broke off. Trying again in 5 seconds.")
     notice.get_by_role("button", name="Try now").click()
     expect(page.locator("#output")).to_have_text("IT RAINS.de")
 
 
-@pytest.mark.parametrize(("wait", "told"), [("a while", "5 seconds"), (None, "60 seconds")])
+@pytest.mark.parametrize(
+    ("wait", "told"),
+    [("a while", "Trying again in 5 seconds."), (None, "Try again in 60 minutes.")],
+)
 def test_proxies_may_say_when_instead_of_how_long(
     page: Page, site: Site, wait: str | None, told: str
 ) -> None:
@@ -75,17 +77,15 @@ def test_proxies_may_say_when_instead_of_how_long(
     later = datetime.now(timezone.utc) + timedelta(hours=1)
     headers = {"Retry-After": wait or format_datetime(later, usegmt=True)}
     answer = {"status": 503, "headers": headers, "body": "<h1>Service unavailable</h1>"}
-    page.route("**/v1/translate", lambda route: route.fulfill(**answer))
+    page.route("**/v1/stream", lambda route: route.fulfill(**answer))
     page.fill("#source", "It rains.")
-    expect(page.get_by_role("alert")).to_contain_text(f"Trying again in {told}.")
+    expect(page.get_by_role("alert")).to_contain_text(told)
 
 
 def test_a_file_that_is_fetched_after_all_is_no_error(page: Page, site: Site) -> None:
     visit(page, site)
-    page.get_by_role("tab", name="Files").click()
-    page.set_input_files(
-        "#file", {"name": "a.txt", "mimeType": "text/plain", "buffer": b"It rains.\n"}
-    )
+    files(page)
+    upload(page, "a.txt")
     row = page.get_by_role("listitem")
     button = row.get_by_role("button", name="Download")
     body = json.dumps({"error": {"kind": "busy", "message": "not now"}})
@@ -96,7 +96,7 @@ def test_a_file_that_is_fetched_after_all_is_no_error(page: Page, site: Site) ->
     page.route("**/result", refuse, times=1)
     button.click()
     expect(row).to_have_class("error")
-    expect(row).to_contain_text("not now")
+    expect(row).to_contain_text("The server is busy.")
     with page.expect_download():
         button.click()
     expect(row).not_to_have_class("error")

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import html
 import re
+from collections import defaultdict
 from importlib import resources
 from string import Template
 
@@ -20,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
 from dragoman.apps.server.premises import Door, Premises
-from dragoman.documents.filetypes import FILE_FORMATS
+from dragoman.documents.filetypes import DOCUMENT_FORMATS, FILE_FORMATS
 from dragoman.translation.service.interface import RefusedError
 
 _MEDIA_TYPES = {
@@ -139,10 +140,25 @@ def _filled(page: bytes, digest: str, premises: Premises) -> str:
         "alternatives": limits.alternatives,
         "bytes": limits.body_bytes,
         "suffixes": ",".join(FILE_FORMATS),
+        "formats": _named_formats(),
+        "hours": f"{limits.document_hours:g}",
+        "seconds": f"{limits.seconds:g}",
         "key": "required" if premises.config.require_key else "optional",
     }
     escaped = {name: html.escape(str(value)) for name, value in values.items()}
     return Template(page.decode("utf-8")).substitute(escaped)
+
+
+def _named_formats() -> str:
+    """The formats of files by kind, such as "Word, HTML; subtitles: SubRip"."""
+    families: dict[str, list[str]] = defaultdict(list)
+    for one in DOCUMENT_FORMATS:
+        if one.is_installed:
+            families[one.family].append(one.name)
+    parts = [", ".join(families.pop("documents", []))]
+    parts += [f"{family}: {', '.join(names)}" for family, names in families.items()]
+    text = "; ".join(filter(None, parts))
+    return text[:1].upper() + text[1:]
 
 
 def _suffix(name: str) -> str:

@@ -54,6 +54,7 @@ class AndroidFile(DocumentFormat):
     """Resources of Android: strings, arrays of strings, plurals."""
 
     name = "Android"
+    family = "translation files"
     suffixes = (".xml",)
     media_type = "application/xml"
 

@@ -38,6 +38,7 @@ class StringsFile(DocumentFormat):
     """Strings of Apple's platforms, a key and a value each."""
 
     name = "iOS"
+    family = "translation files"
     suffixes = (".strings",)
     media_type = "text/plain"
 
@@ -52,6 +53,7 @@ class StringsdictFile(DocumentFormat):
     """Strings of Apple's platforms that depend on a number."""
 
     name = "iOS plurals"
+    family = "translation files"
     suffixes = (".stringsdict",)
     media_type = "application/xml"
 

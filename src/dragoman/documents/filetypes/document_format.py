@@ -85,6 +85,9 @@ class DocumentFormat(ABC):
 
     name: ClassVar[str]
     """What people call it, such as "Markdown"."""
+    family: ClassVar[str] = "documents"
+    """Formats that people look for together: ``documents``, ``subtitles``, or ``translation files``
+    such as those with strings of programs."""
     suffixes: ClassVar[tuple[str, ...]]
     """Suffixes of its files in lower case, such as ``.md``."""
     media_type: ClassVar[str]

@@ -34,6 +34,7 @@ class JsonFile(DocumentFormat):
     """
 
     name = "JSON"
+    family = "translation files"
     suffixes = (".json", ".arb")
     media_type = "application/json"
 

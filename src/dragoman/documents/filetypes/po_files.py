@@ -38,6 +38,7 @@ class PoFile(DocumentFormat):
     """
 
     name = "PO"
+    family = "translation files"
     suffixes = (".po", ".pot")
     media_type = "text/x-gettext-translation"
 

@@ -26,6 +26,7 @@ class SubRipFile(SubtitleFile):
     """Subtitles of SubRip."""
 
     name = "SubRip"
+    family = "subtitles"
     suffixes = (".srt",)
     media_type = "application/x-subrip"
     kind = "SubRip"
@@ -35,6 +36,7 @@ class WebVttFile(SubtitleFile):
     """Subtitles of pages (W3C, WebVTT)."""
 
     name = "WebVTT"
+    family = "subtitles"
     suffixes = (".vtt",)
     media_type = "text/vtt"
     kind = "WebVTT"

@@ -21,6 +21,7 @@ class TmxFile(DocumentFormat):
     """TMX 1.4b (LISA, 2005)."""
 
     name = "TMX"
+    family = "translation files"
     suffixes = (".tmx",)
     media_type = "application/x-tmx+xml"
 

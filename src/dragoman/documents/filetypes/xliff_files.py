@@ -33,6 +33,7 @@ class XliffFile(DocumentFormat):
     """XLIFF: OASIS Standard 1.2 (2008) and 2.1 (2018), and 2.0 and 2.2."""
 
     name = "XLIFF"
+    family = "translation files"
     suffixes = (".xlf", ".xliff")
     media_type = "application/xliff+xml"
 

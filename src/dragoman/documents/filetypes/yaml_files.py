@@ -40,6 +40,7 @@ class YamlFile(DocumentFormat):
     """
 
     name = "YAML"
+    family = "translation files"
     suffixes = (".yml", ".yaml")
     media_type = "application/yaml"
 

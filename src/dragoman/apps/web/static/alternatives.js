@@ -2,7 +2,8 @@
 
 import * as api from "./api.js";
 import { byId, make } from "./elements.js";
-import { segments } from "./text.js";
+import { reason } from "./messages.js";
+import { direction, segments } from "./text.js";
 
 const SHOWN = 5;
 const GAP = 8; // pixels
@@ -52,31 +53,38 @@ export class Alternatives {
     this.#mark(false);
     this.#word = word;
     const current = sentence.rendering.text;
-
-    const list = async (title, more, choose) => {
+    const prefix = current.slice(0, place.start).trimEnd();
+    const ask = async (more) => {
+      const asked = { ...request, ...more, text: sentence.source, nbest: this.#wanted, split: "none", links: true };
+      const { sentences } = await api.translate(asked, signal);
+      return sentences.length === 1 ? distinct(sentences[0].renderings, current) : [];
+    };
+    const list = async (title, work) => {
       const note = make("p", { className: "help", role: "status" }, "Looking…");
-      const items = make("ul", { className: "options" });
-      this.#body.append(make("h2", {}, title), note, items);
+      const items = make("ul", { className: "options", dir: direction(request.target) });
+      this.#body.append(make("h2", {}, ...title), note, items);
       try {
-        const asked = { ...request, ...more, text: sentence.source, nbest: this.#wanted, split: "none", links: true };
-        const { sentences } = await api.translate(asked, signal);
-        const renderings = sentences.length === 1 ? sentences[0].renderings : [];
-        const found = choose(distinct(renderings, current)).slice(0, SHOWN);
+        const found = (await work).slice(0, SHOWN);
         note.textContent = found.length ? "" : "Nothing else was found.";
         items.append(...found.map((one) => make("li", {}, this.#option(one, sentence, request.target))));
       } catch (error) {
-        note.textContent = error.message;
+        note.textContent = error.kind === "unsupported" ? "This model offers none." : reason(error);
       }
       if (signal.aborted) return;
       this.#position(word);
       if (document.activeElement === byId("correct")) this.#body.querySelector("button")?.focus({ preventScroll: true });
     };
     this.#body.replaceChildren();
-    const prefix = current.slice(0, place.start).trimEnd();
-    list(`Instead of “${word.textContent}”`, { prefix, memory: false }, (found) =>
-      replacing(found, current, place, prefix.length, request.target),
-    );
-    list("The whole sentence", {}, (found) => found);
+    const others = ask({});
+    others.catch(() => {}); // until it is looked at
+    const words = ask({ prefix, memory: false }).then((found) => replacing(found, current, place, prefix.length, request.target));
+    // What the first list has is not repeated in the second.
+    const rest = words.catch(() => []).then(async (shown) => {
+      const known = new Set(shown.slice(0, SHOWN).map(({ text }) => likeness(text)));
+      return (await others).filter(({ text }) => !known.has(likeness(text)));
+    });
+    list(["Instead of “", make("bdi", { lang: request.target }, word.textContent), "”"], words);
+    list(["The whole sentence"], rest);
     this.#popover.showPopover();
     this.#mark(true);
     if (matchMedia(PHONE).matches) word.scrollIntoView({ block: "start" });
@@ -89,12 +97,17 @@ export class Alternatives {
     this.#word?.parentElement.classList.toggle("current", isOpen);
   }
 
-  /** A button with a translation, in which what differs from the present one stands out. */
+  /**
+   * A button with a translation, in which what differs from the present one stands out; with a word of its own,
+   * that comes first.
+   */
   #option(rendering, sentence, language) {
-    const { text, confidence, from_memory: reviewed } = rendering;
+    const { text, word, confidence, from_memory: reviewed } = rendering;
     const at = commonLength(text, sentence.rendering.text);
     const from = segments(text, language).findLast(({ start }) => start <= at)?.start ?? 0;
-    const content = make("span", { lang: language, dir: "auto" }, text.slice(0, from), make("b", {}, text.slice(from)));
+    const content = make("span", { lang: language, dir: direction(language) });
+    if (word) content.append(make("b", {}, word), " ", make("small", {}, text));
+    else content.append(text.slice(0, from), make("b", {}, text.slice(from)));
     const onclick = () => {
       this.onChoose(sentence, rendering);
       this.close();
@@ -102,7 +115,7 @@ export class Alternatives {
     const button = make("button", { className: "option", onclick }, content);
     if (reviewed) button.append(make("small", {}, "reviewed"));
     else if (confidence != null)
-      button.append(make("small", { title: "How likely it is right" }, `${Math.round(100 * confidence)} %`));
+      button.append(make("small", { dir: "ltr", title: "How likely it is right" }, `${Math.round(100 * confidence)} %`));
     return button;
   }
 
@@ -121,24 +134,30 @@ export class Alternatives {
   }
 }
 
+/** A text for comparison: without what nobody sees, and ways to write the same. */
+const likeness = (text) => text.normalize("NFKC").replace(/\p{Cf}/gu, "").replace(/\s+/g, " ").trim();
+
 /** Renderings with different texts, other than the present one. */
 function distinct(renderings, current) {
-  const byText = new Map(renderings.map((one) => [one.text, one]));
-  byText.delete(current);
+  const byText = new Map();
+  for (const one of renderings) if (!byText.has(likeness(one.text))) byText.set(likeness(one.text), one);
+  byText.delete(likeness(current));
   return [...byText.values()];
 }
 
-/** Those that have another word in this place, one for each such word. */
+/** Those that have another word in this place, one for each such word, which is their `word`. */
 function replacing(found, current, place, prefixLength, language) {
-  const byWord = new Map();
-  const present = current.slice(place.start, place.end);
+  const folded = (word) => likeness(word).toLowerCase();
+  const known = new Set([folded(current.slice(place.start, place.end))]);
+  const chosen = [];
   for (const one of found) {
     if (commonLength(one.text, current) < prefixLength) continue;
-    const word = segments(one.text, language).find(({ isWord, end }) => isWord && end > place.start);
-    const name = word?.text ?? "";
-    if (name !== present && !byWord.has(name)) byWord.set(name, one);
+    const word = segments(one.text, language).find(({ isWord, end }) => isWord && end > place.start)?.text ?? "";
+    if (known.has(folded(word))) continue;
+    known.add(folded(word));
+    chosen.push({ ...one, word });
   }
-  return [...byWord.values()];
+  return chosen;
 }
 
 function commonLength(one, other) {

@@ -1,84 +1,154 @@
 // The server's own API, /v1.  Addresses are relative, for servers behind a proxy with a prefix.
 
-import { load, save } from "./storage.js";
+import { LASTING, load, save, SESSION } from "./storage.js";
 
-let key = load("key", "");
+const LONGEST_ANSWER = (Number(document.documentElement.dataset.seconds) + 30) * 1000; // milliseconds
+
+let key = load("key", "", SESSION) || load("key", "");
 
 export const hasKey = () => key !== "";
 
-/** Keep the key that requests bring along; "" forgets it. */
-export function setKey(value) {
+/** Keep the key that requests bring along, for this tab or for later visits; "" forgets it. */
+export function setKey(value, { remember = false } = {}) {
   key = value;
-  save("key", value || null);
+  save("key", remember ? null : value || null, SESSION);
+  save("key", remember ? value || null : null, LASTING);
 }
 
-/** Why a request was not answered.  `kind` is the server's, or "offline" if it was not reached. */
+/**
+ * Why a request was not answered.  `kind` is the server's or, if the answer was not the server's:
+ * "offline" (not reached), "cut_off" (the answer broke off), "foreign" (somebody else answered),
+ * "sign_in" and "denied" (a proxy), "bad_key" (cannot be sent).  `retryAfter` is in seconds, null if unknown.
+ */
 export class Refusal extends Error {
-  constructor(kind, message, retryAfter = null) {
+  constructor(kind, message = "", { retryAfter = null, number = "" } = {}) {
     super(message);
-    this.kind = kind;
-    this.retryAfter = retryAfter; // seconds; null: the same request never succeeds
+    Object.assign(this, { kind, retryAfter, number });
   }
 }
 
-/** Ask for something, and read the whole answer: "json" or a "blob". */
-async function call(path, { as = "json", ...options } = {}) {
-  const headers = withKey(options.headers);
+/** Send a request; its answer once that has begun, if it is a success. */
+async function send(path, { as: sent = key, signal, lasting = false, ...options } = {}) {
+  const headers = withKey(options.headers, sent);
+  const signals = [signal, !lasting && AbortSignal.timeout(LONGEST_ANSWER)].filter(Boolean);
   let response;
   try {
-    response = await fetch(path, { cache: "no-store", ...options, headers });
-    if (response.ok) return await response[as]();
+    response = await fetch(path, { cache: "no-store", ...options, headers, signal: AbortSignal.any(signals) });
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    // Such as the page of a proxy that asks for a password.
-    if (error instanceof SyntaxError) throw new Refusal("invalid", "The answer is not from the server; load the page again.");
-    throw new Refusal("offline", "The server cannot be reached.", 5);
+    throw broken(error);
   }
+  if (response.ok) return response;
   throw refusal(response, await response.json().catch(() => null));
 }
 
-function withKey(headers) {
+async function json(path, options) {
+  const response = await send(path, options);
+  return response.json().catch((error) => {
+    throw broken(error, "cut_off");
+  });
+}
+
+/** A failure of the connection as a refusal; requests that the page itself ends stay errors. */
+function broken(error, kind = "offline") {
+  if (error.name === "AbortError" || error instanceof Refusal) return error;
+  if (error.name === "TimeoutError") return new Refusal("timed_out");
+  // Such as the page of a proxy that asks for a password.
+  return new Refusal(error instanceof SyntaxError ? "foreign" : kind);
+}
+
+function withKey(headers, sent) {
   try {
-    return new Headers({ ...headers, ...(key && { Authorization: `Bearer ${key}` }) });
+    return new Headers({ ...headers, ...(sent && { Authorization: `Bearer ${sent}` }) });
   } catch {
-    throw new Refusal("forbidden", "The API key has characters that no key has; copy it again.");
+    throw new Refusal("bad_key");
   }
 }
 
-/** What an answer that is no success says; it may come from a proxy in front of the server. */
+// Kinds of refusals that come without one, from a proxy in front of the server.
+const KINDS = {
+  401: "sign_in",
+  403: "denied",
+  404: "not_found",
+  407: "sign_in",
+  408: "timed_out",
+  413: "too_large",
+  429: "too_many_requests",
+  500: "internal",
+  501: "internal",
+  504: "timed_out",
+  524: "timed_out", // of Cloudflare
+};
+
+/** The reason that an answer gives which is no success; it may come from a proxy in front of the server. */
 function refusal({ status, headers }, body) {
-  const problem = body?.error ?? {};
-  const isUsedUp = problem.kind === "quota_exceeded"; // until the month ends
-  const passing = (status === 429 || status >= 502) && !isUsedUp;
-  let seconds = isUsedUp ? NaN : wait(headers.get("Retry-After") ?? problem.retry_after);
-  if (Number.isNaN(seconds) && passing) seconds = 5;
-  return new Refusal(
-    problem.kind ?? (passing ? "busy" : "invalid"),
-    problem.message ?? `The server answered with an error (${status}).`,
-    Number.isFinite(seconds) ? Math.max(1, seconds) : null,
-  );
+  const { kind, message, retry_after: given } = body?.error ?? {};
+  const retryAfter = wait(headers.get("Retry-After") ?? given);
+  const number = headers.get("X-Request-ID") ?? "";
+  return new Refusal(kind ?? KINDS[status] ?? (status > 500 ? "busy" : "invalid"), message, { retryAfter, number });
 }
 
-/** The seconds that an answer asks for, as a number or a date (RFC 9110, 10.2.3); NaN if it does not. */
+/** The seconds that an answer asks for, as a number or a date (RFC 9110, 10.2.3); null if it does not. */
 function wait(given) {
-  const seconds = Number(given ?? NaN);
-  return Number.isNaN(seconds) ? (Date.parse(given) - Date.now()) / 1000 : seconds;
+  let seconds = Number(given ?? NaN);
+  if (Number.isNaN(seconds)) seconds = (Date.parse(given) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(1, seconds) : null;
 }
 
-const post = (path, body, signal) =>
-  call(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" }, signal });
+const withBody = (body, signal) => ({
+  method: "POST",
+  body: JSON.stringify(body),
+  headers: { "Content-Type": "application/json" },
+  signal,
+});
 
-export const languages = async () => (await call("v1/languages")).languages;
+export const languages = async () => (await json("v1/languages")).languages;
+
+/** Raise a refusal unless the server takes this key. */
+export const tryKey = (value) => json("v1/languages", { as: value });
 
 /** One translated text; `request` has the fields of POST /v1/translate. */
-export const translate = async (request, signal) => (await post("v1/translate", request, signal)).translations[0];
+export const translate = async (request, signal) =>
+  (await json("v1/translate", withBody(request, signal))).translations[0];
+
+/**
+ * The events of a text whose sentences come one by one: "start", then each "sentence".
+ * Raises what the last event tells, if that is an error.
+ */
+export async function* stream(request, signal) {
+  const response = await send("v1/stream", withBody(request, signal));
+  for await (const event of events(response.body)) {
+    if (event.kind === "end") return;
+    const { kind, message, retry_after: retryAfter } = event.error ?? {};
+    if (kind) throw new Refusal(kind, message, { retryAfter, number: response.headers.get("X-Request-ID") ?? "" });
+    yield event;
+  }
+  throw new Refusal("cut_off");
+}
+
+/** Lines of JSON, as they come. */
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let rest = "", isDone = false; !isDone; ) {
+      const { done, value = "\n" } = await reader.read();
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      isDone = done;
+      for (const line of lines) if (line.trim()) yield JSON.parse(line);
+    }
+  } catch (error) {
+    throw broken(error, "cut_off");
+  } finally {
+    reader.cancel().catch(() => {}); // so that the server stops; it may have ended
+  }
+}
 
 /** Languages that a text may be in, the most probable first. */
-export const detect = async (text) => (await post("v1/detect", { text })).detections[0];
+export const detect = async (text) => (await json("v1/detect", withBody({ text }))).detections[0];
 
-export const correct = (correction) => post("v1/corrections", correction);
+export const correct = (correction) => json("v1/corrections", withBody(correction));
 
-/** Send a file to be translated. */
+/** Send a file to be translated, however long that takes. */
 export function sendDocument(file, { source, target, glossary }, signal) {
   const body = new FormData();
   body.set("file", file, file.name);
@@ -87,12 +157,24 @@ export function sendDocument(file, { source, target, glossary }, signal) {
     body.set("source", source);
     body.set("glossary", JSON.stringify(glossary));
   }
-  return call("v1/documents", { method: "POST", body, signal });
+  return json("v1/documents", { method: "POST", body, signal, lasting: true });
 }
 
-const askFor = ({ id, secret }, rest, options) =>
-  call(`v1/documents/${encodeURIComponent(id)}${rest}`, { headers: { "Document-Secret": secret }, ...options });
+const ofJob = ({ id, secret }, rest = "") => [
+  `v1/documents/${encodeURIComponent(id)}${rest}`,
+  { headers: { "Document-Secret": secret } },
+];
 
-export const documentState = (job, signal) => askFor(job, "", { signal });
+export function documentState(job, signal) {
+  const [path, options] = ofJob(job);
+  return json(path, { ...options, signal });
+}
 
-export const documentResult = (job) => askFor(job, "/result", { as: "blob" });
+export async function documentResult(job) {
+  const [path, options] = ofJob(job, "/result");
+  const response = await send(path, { ...options, lasting: true });
+  if (response.headers.get("Content-Type")?.startsWith("text/html")) throw new Refusal("foreign"); // of a proxy
+  return response.blob().catch((error) => {
+    throw broken(error, "cut_off");
+  });
+}

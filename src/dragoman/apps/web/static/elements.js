@@ -28,7 +28,7 @@ export function iconButton(name, label, onclick) {
 export function drawIcons() {
   for (const place of document.querySelectorAll("[data-icon]")) {
     place.prepend(icon(place.dataset.icon));
-    place.title = place.ariaLabel ?? "";
+    if (place.ariaLabel) place.title = place.ariaLabel;
   }
 }
 

@@ -1,24 +1,28 @@
-// Files: sent, translated by the server in the background, and fetched.
+// Files: sent, translated by the server in the background, and fetched.  They outlast the page.
 
 import * as api from "./api.js";
 import { byId, icon, iconButton, make } from "./elements.js";
+import * as jobs from "./jobs.js";
+import { reason, sentence } from "./messages.js";
+import { Patience } from "./retrying.js";
 
 const FIRST_WAIT = 500; // milliseconds between questions about a file
 const LONGEST_WAIT = 5000;
-const { suffixes, bytes } = document.documentElement.dataset;
+const { suffixes, formats, bytes, hours } = document.documentElement.dataset;
+let sending = 0;
 
 /**
- * Translate the files that are chosen or dropped.
+ * Translate the files that are chosen or dropped, and go on with those of earlier visits.
  * @param {() => {source: string, target: string, glossary: object}} options Those of the moment.
  */
 export function connectFiles(options) {
   const field = byId("file");
   const drop = byId("drop");
   const add = (files) => {
-    for (const file of files) translateFile(file, options());
+    for (const file of files) new Task(file.name, { file, options });
   };
   field.accept = suffixes;
-  byId("file-help").textContent = `${suffixes.replaceAll(",", ", ")}; up to ${size(bytes)} each`;
+  byId("file-help").textContent = `${formats}; up to ${size(bytes)} each.`;
   field.addEventListener("change", () => {
     add(field.files);
     field.value = "";
@@ -30,54 +34,120 @@ export function connectFiles(options) {
   const mark = (event) => drop.classList.toggle("over", event.type === "dragover");
   for (const type of ["dragover", "dragleave", "drop"]) drop.addEventListener(type, mark);
   drop.addEventListener("drop", (event) => add(event.dataTransfer.files));
+  addEventListener("beforeunload", (event) => sending && event.preventDefault());
+  for (const job of jobs.kept()) new Task(job.name, { job });
 }
 
-/** Translate one file, and show how far it is. */
-async function translateFile(file, options) {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const row = new Row(file, () => controller.abort());
-  try {
-    check(file);
-    row.say("Sending…");
-    const job = await patiently(() => api.sendDocument(file, options, signal), row, signal, { once: true });
-    row.finish(job, await finished(job, row, signal));
-  } catch (error) {
-    if (!signal.aborted) row.fail(error.message);
+/** One file on its way, and its row. */
+class Task {
+  #controller;
+
+  /** @param {{file?: File, options?: () => object, job?: object}} given A file to send, or one that the server has. */
+  constructor(name, { file, options, job }) {
+    Object.assign(this, { name, file, job, options });
+    this.chosen = options?.(); // with the file, not when it is sent again
+    this.row = new Row(name, () => this.#remove());
+    byId("jobs").prepend(this.row.element);
+    this.#start();
+  }
+
+  async #start() {
+    this.#controller = new AbortController();
+    const { signal } = this.#controller;
+    this.row.begin();
+    try {
+      this.job ??= await this.#send(signal);
+      const found = await this.#finished(signal);
+      this.row.finish(found.characters, () => this.#fetch(found.name));
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
+    }
+  }
+
+  async #send(signal) {
+    check(this.file);
+    if (!this.chosen.target) this.chosen = this.options();
+    if (!this.chosen.target) throw new Error("The languages of the server are not known yet.");
+    this.row.say("Sending…");
+    sending += 1;
+    try {
+      // A connection that breaks may break after the server has the file.
+      const isSafe = ({ kind }) => kind !== "cut_off" && (kind !== "offline" || !navigator.onLine);
+      const patience = new Patience({ longest: Infinity });
+      const job = await this.#patiently(() => api.sendDocument(this.file, this.chosen, signal), patience, signal, isSafe);
+      return jobs.keep(job, this.name);
+    } finally {
+      sending -= 1;
+    }
+  }
+
+  /** Wait until the file is translated; what the server then says of it. */
+  async #finished(signal) {
+    const patience = new Patience({ free: true, longest: Infinity });
+    for (let wait = FIRST_WAIT; ; wait = Math.min(wait * 1.5, LONGEST_WAIT)) {
+      const found = await this.#patiently(() => api.documentState(this.job, signal), patience, signal);
+      patience.reset();
+      if (found.state === "done") return found;
+      if (found.state === "error") throw new JobError(sentence(found.message || "The file could not be translated"));
+      this.row.say(found.state === "queued" ? "Waiting…" : "Translating…", found.progress);
+      await sleep(wait, signal);
+    }
+  }
+
+  /** Ask again, for as long as this may help and is safe. */
+  async #patiently(ask, patience, signal, isSafe = () => true) {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const seconds = signal.aborted || !isSafe(error) ? null : patience.after(error);
+        if (seconds === null) throw error;
+        this.row.say(`${reason(error)} Waiting…`);
+        await sleep(seconds * 1000, signal);
+      }
+    }
+  }
+
+  /** Save the translated file; what went wrong, "" if nothing did, null if the file is gone. */
+  async #fetch(name) {
+    try {
+      download(await api.documentResult(this.job), name);
+      return "";
+    } catch (error) {
+      if (error.kind !== "not_found") return reason(error);
+      this.#fail(error);
+      return null;
+    }
+  }
+
+  /** Say what went wrong; unless that is final, offer to try again. */
+  #fail(error) {
+    const isGone = this.job && error.kind === "not_found";
+    if (isGone) jobs.forget(this.job);
+    const text = isGone ? `The server has deleted this file, since it keeps files for ${hours} hours.` : reason(error);
+    const isFinal = isGone || error instanceof JobError;
+    const doubt = !this.job && ["timed_out", "offline", "cut_off"].includes(error.kind);
+    this.row.fail(doubt ? `${text} The server may have the file nevertheless.` : text, isFinal ? null : () => this.#start());
+  }
+
+  #remove() {
+    this.#controller.abort();
+    if (this.job) jobs.forget(this.job);
+    this.row.replace(`${this.name} is removed`, () => {
+      if (this.job) jobs.keep(this.job, this.name);
+      this.#start();
+    });
   }
 }
+
+/** An error that the same file meets again. */
+class JobError extends Error {}
 
 function check(file) {
   if (!suffixes.split(",").some((suffix) => file.name.toLowerCase().endsWith(suffix)))
-    throw new Error(`Files of this kind are not translated; these are: ${suffixes.replaceAll(",", ", ")}`);
-  if (file.size > Number(bytes)) throw new Error(`The file is larger than ${size(bytes)}.`);
-  if (!file.size) throw new Error("The file is empty.");
-}
-
-/** Wait until a file is translated; what the server then says of it. */
-async function finished(job, row, signal) {
-  for (let wait = FIRST_WAIT; ; wait = Math.min(wait * 1.5, LONGEST_WAIT)) {
-    const found = await patiently(() => api.documentState(job, signal), row, signal);
-    if (found.state === "done") return found;
-    if (found.state === "error") throw new Error(found.message || "The file could not be translated.");
-    row.say(found.state === "queued" ? "Waiting…" : "Translating…", found.progress);
-    await sleep(wait, signal);
-  }
-}
-
-/** Ask again, as long as the server says that this may help; `once`: unless it may do what was asked already. */
-async function patiently(ask, row, signal, { once = false } = {}) {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      // A connection that breaks may break after the server has the file.
-      const mayBeDone = once && (error.kind === "timed_out" || (error.kind === "offline" && navigator.onLine));
-      if (signal.aborted || !error.retryAfter || mayBeDone) throw error;
-      row.say(error.kind === "offline" ? "No connection; trying again…" : "The server is busy; waiting…");
-      await sleep(error.retryAfter * 1000, signal);
-    }
-  }
+    throw new JobError("Files of this kind are not translated.");
+  if (file.size > Number(bytes)) throw new JobError(`The file is larger than ${size(bytes)}.`);
+  if (!file.size) throw new JobError("The file is empty.");
 }
 
 function sleep(milliseconds, signal) {
@@ -87,20 +157,19 @@ function sleep(milliseconds, signal) {
   });
 }
 
-/** What the list shows of a file. */
+/** The list's entry of a file. */
 class Row {
-  constructor(file, onRemove) {
+  constructor(name, onRemove) {
     this.state = make("span", { className: "state", role: "status" });
-    this.progress = make("progress", { ariaLabel: `Progress of ${file.name}` });
-    const remove = iconButton("clear", `Remove ${file.name}`, () => {
-      onRemove();
-      this.element.remove();
-      byId("file").focus();
-    });
-    this.actions = make("div", { className: "actions" }, remove);
-    const name = make("b", { dir: "auto", title: file.name }, file.name);
-    this.element = make("li", {}, icon("file"), make("div", {}, name, this.state, this.progress), this.actions);
-    byId("jobs").prepend(this.element);
+    this.progress = make("progress", { ariaLabel: `Progress of ${name}` });
+    this.remove = iconButton("clear", `Remove ${name}`, onRemove);
+    this.actions = make("div", { className: "actions" });
+    const title = make("b", { dir: "auto", title: name }, name);
+    this.element = make("li", {}, icon("file"), make("div", {}, title, this.state, this.progress), this.actions);
+  }
+
+  begin() {
+    this.#end("", { actions: [this.remove], ended: false });
   }
 
   /** @param {number | null} [share] That is done, from 0 to 1; without: unknown. */
@@ -110,31 +179,44 @@ class Row {
     else this.progress.value = share;
   }
 
-  /** Say how it ended. */
-  end(text, { failed = false } = {}) {
-    this.state.textContent = text;
-    this.progress.remove();
-    this.element.classList.toggle("error", failed);
+  /** @param {(() => void) | null} retry */
+  fail(text, retry) {
+    const again = retry && make("button", { className: "button", onclick: retry }, "Try again");
+    this.#end(text, { actions: [again, this.remove], failed: true });
   }
 
-  fail(text) {
-    this.end(text, { failed: true });
-  }
-
-  finish(job, { name, characters }) {
-    const done = `Done: ${characters.toLocaleString("en")} characters`;
-    this.end(done);
-    let content = null; // servers may give it only once
-    const fetchIt = async () => {
-      try {
-        content ??= await api.documentResult(job);
-        this.end(done);
-        download(content, name);
-      } catch (error) {
-        this.fail(error.message);
-      }
+  /** @param {() => Promise<string | null>} onDownload What went wrong; null: it is said already. */
+  finish(characters, onDownload) {
+    const show = (problem) => {
+      const text = problem || `Done: ${characters.toLocaleString("en")} characters`;
+      if (problem !== null) this.#end(text, { actions: [button, this.remove], failed: Boolean(problem) });
     };
-    this.actions.prepend(make("button", { className: "button primary", onclick: fetchIt }, icon("download"), "Download"));
+    const onclick = async () => show(await onDownload());
+    const button = make("button", { className: "button primary", onclick }, icon("download"), "Download");
+    show("");
+  }
+
+  /** Show that the file is removed, and let this be taken back. */
+  replace(text, restore) {
+    const back = () => {
+      removed.replaceWith(this.element);
+      restore();
+      this.remove.focus();
+    };
+    const undo = make("button", { className: "button", onclick: back }, "Undo");
+    const removed = make("li", { className: "removed" }, make("span", { role: "status" }, text), undo);
+    document.querySelector("#jobs .removed")?.remove(); // the one before
+    this.element.replaceWith(removed);
+    undo.focus();
+  }
+
+  #end(text, { actions, failed = false, ended = true }) {
+    this.state.textContent = text;
+    this.progress.hidden = ended;
+    this.element.classList.toggle("error", failed);
+    const [focused] = actions.filter((one) => one === document.activeElement);
+    this.actions.replaceChildren(...actions.filter(Boolean));
+    focused?.focus();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { byId, closable, iconButton, make } from "./elements.js";
 import { load, save } from "./storage.js";
+import { direction } from "./text.js";
 
 export class Glossary {
   #dialog = closable(byId("glossary"));
@@ -44,9 +45,24 @@ export class Glossary {
     this.#kept = load("glossary", this.#kept); // another window may have changed it
     this.#direction = [source, target];
     byId("glossary-title").textContent = `Glossary: ${languages.name(source)} to ${languages.name(target)}`;
-    [this.#source.lang, this.#target.lang] = [source, target];
+    Object.assign(this.#source, { lang: source, dir: direction(source) });
+    Object.assign(this.#target, { lang: target, dir: direction(target) });
     this.#draw();
     this.#dialog.showModal();
+  }
+
+  /** Remove a term, and show how to take that back. */
+  #remove(term, translation) {
+    const at = Object.keys(this.terms(...this.#direction)).indexOf(term);
+    const { [term]: _, ...rest } = this.terms(...this.#direction);
+    this.#keep(rest);
+    const restore = () => {
+      this.#keep({ ...this.terms(...this.#direction), [term]: translation });
+    };
+    const undo = make("button", { type: "button", className: "button", onclick: restore }, "Undo");
+    const removed = make("li", { className: "removed" }, make("span", { role: "status" }, `${term} is removed`), undo);
+    byId("terms").insertBefore(removed, byId("terms").children[at] ?? null);
+    undo.focus();
   }
 
   #keep(terms) {
@@ -60,13 +76,9 @@ export class Glossary {
   #draw() {
     const [source, target] = this.#direction;
     const terms = this.terms(source, target);
-    const side = (text, lang) => make("span", { lang, dir: "auto" }, text);
-    const remove = (term) => {
-      const { [term]: _, ...rest } = terms;
-      this.#keep(rest);
-    };
+    const side = (text, lang) => make("span", { lang, dir: direction(lang) }, text);
     const rows = Object.entries(terms).map(([term, translation]) => {
-      const button = iconButton("clear", `Remove ${term}`, () => remove(term));
+      const button = iconButton("clear", `Remove ${term}`, () => this.#remove(term, translation));
       return make("li", {}, side(term, source), side(translation, target), button);
     });
     byId("terms").replaceChildren(...rows);

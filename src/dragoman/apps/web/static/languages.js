@@ -1,6 +1,11 @@
-// What the server translates into what, and the two fields that choose it.
+// What the server translates into what, and how languages are called.
 
-const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
+import { load, save } from "./storage.js";
+
+const named = (locale) => new Intl.DisplayNames(locale, { type: "language", fallback: "none" });
+const english = named("en");
+const visitors = named(navigator.languages);
+const REMEMBERED = 5; // targets that somebody chose
 
 export class Languages {
   #targets = new Map();
@@ -14,13 +19,23 @@ export class Languages {
     }
   }
 
-  /** What a language is called. */
+  /** The name of a language in English. */
   name(code) {
+    return nameIn(english, code) ?? this.#names.get(code) ?? code;
+  }
+
+  /** The name that a language has for itself; "" if that is unknown. */
+  ownName(code) {
     try {
-      return names.of(code) ?? this.#names.get(code) ?? code;
+      return nameIn(named(code), code) ?? "";
     } catch {
-      return this.#names.get(code) ?? code; // no BCP 47 tag
+      return ""; // no BCP 47 tag
     }
+  }
+
+  /** Everything that somebody may type to find a language. */
+  allNames(code) {
+    return [this.name(code), this.ownName(code), nameIn(visitors, code) ?? "", code];
   }
 
   sources() {
@@ -37,15 +52,46 @@ export class Languages {
     return (this.#targets.get(source) ?? []).includes(target);
   }
 
+  /** The target that somebody most probably wants for a source ("": unknown), other than that; "" if none. */
+  likelyTarget(source = "") {
+    const targets = this.targets(source).filter((code) => code !== source);
+    const wishes = [...load("targets", []), ...navigator.languages, "en"];
+    return wishes.flatMap((wish) => nearest(wish, targets))[0] ?? targets[0] ?? "";
+  }
+
   #sorted(codes) {
     return codes.sort((one, other) => this.name(one).localeCompare(this.name(other), "en"));
   }
 }
 
-/** Fill a field with languages, after what is `first`, and keep its choice if that is among them. */
-export function fill(field, codes, languages, ...first) {
-  const chosen = field.value;
-  const options = codes.map((code) => new Option(languages.name(code), code));
-  field.replaceChildren(...first, ...options);
-  field.value = codes.includes(chosen) ? chosen : (field.options[0]?.value ?? "");
+/** Keep a target that somebody chose, in front of earlier ones. */
+export function rememberTarget(code) {
+  const others = load("targets", []).filter((one) => one !== code);
+  save("targets", [code, ...others].slice(0, REMEMBERED));
+}
+
+function nameIn(locale, code) {
+  try {
+    return locale.of(code);
+  } catch {
+    return undefined; // no BCP 47 tag
+  }
+}
+
+/** Codes of a language, those of the same script and region first: "pt-BR" is near to pt-BR, pt and pt-PT. */
+function nearest(wish, codes) {
+  const parts = (code) => {
+    try {
+      const { language, script, region } = new Intl.Locale(code).maximize();
+      return [language, script, region];
+    } catch {
+      return [code];
+    }
+  };
+  const wanted = parts(wish);
+  const likeness = (code) => {
+    const differing = parts(code).findIndex((part, at) => part !== wanted[at]);
+    return differing < 0 ? wanted.length : differing;
+  };
+  return codes.filter((code) => likeness(code) > 0).sort((one, other) => likeness(other) - likeness(one));
 }

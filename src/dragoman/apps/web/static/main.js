@@ -4,77 +4,90 @@ import * as address from "./address.js";
 import { Alternatives } from "./alternatives.js";
 import * as api from "./api.js";
 import { connectShortcuts, connectTabs, connectTheme } from "./controls.js";
-import { CorrectionDialog, KeyDialog } from "./dialogs.js";
+import { CorrectionDialog } from "./correction.js";
 import { byId, copyText, drawIcons } from "./elements.js";
 import { connectFiles } from "./files.js";
 import { Glossary } from "./glossary.js";
-import { fill, Languages } from "./languages.js";
+import { KeyDialog } from "./key.js";
+import { Languages, rememberTarget } from "./languages.js";
+import { LanguageMenu } from "./menu.js";
+import { after, reason } from "./messages.js";
 import * as notice from "./notice.js";
 import { Output } from "./output.js";
+import { Patience, Retried } from "./retrying.js";
 import { Source } from "./source.js";
 import { load, save } from "./storage.js";
-import { direction } from "./text.js";
-import { Translating } from "./translating.js";
+import { direction, typingPause } from "./text.js";
+import { Translation } from "./translation.js";
+import * as undo from "./undo.js";
 
-const sourceField = byId("source-language");
-const targetField = byId("target-language");
+drawIcons();
+const from = new LanguageMenu("source-language", { unknown: "Detect language", onChoose: changed });
+const into = new LanguageMenu("target-language", { onChoose: chosen });
 const pane = byId("target-pane").classList;
 const choices = new Map(); // sentence of the source -> rendering that somebody chose
 let languages = new Languages([]);
-let result = null; // the translation on the page, and the text that it translates
-let translated = "";
+let isTargetChosen = false; // by somebody, not by the page
+let givenWay = ""; // the text for which the page has last changed the target
+let result = null; // the translation on the page, of which sentences may be missing
+let latest = null; // the translation that is asked for
 let opened = null; // the sentence that alternatives were shown for
 
-const keyDialog = new KeyDialog(start);
+const keyDialog = new KeyDialog(() => starting.schedule());
 const glossary = new Glossary(changed);
 const alternatives = new Alternatives(choose);
 const correction = new CorrectionDialog((sentence, text) => {
   choose(sentence, { text, links: [] });
   say("Thank you: the correction has been sent");
 });
-const source = new Source(translate);
+const source = new Source({ onChange: translate, onClear: clear });
 const output = new Output(byId("output"), {
-  onPoint: (ranges) => source.mark(source.text === translated ? ranges : []),
+  onPoint: (ranges, text) => source.mark(source.text === text ? ranges : []),
   onOpen: (word, place) => {
     opened = output.sentences[place.index];
     alternatives.open(word, place, opened, options(result.source));
   },
 });
-const translating = new Translating(ask, {
-  onStart: () => {
-    updateAddress();
-    pane.add("working");
-    say("Translating…");
+// Each repetition is charged, so there are few.
+const translating = new Retried(
+  ask,
+  {
+    onStart: () => {
+      updateAddress();
+      pane.add("working");
+      say("Translating…");
+    },
+    onResult: finish,
+    onRefusal: refused,
   },
-  onResult: show,
-  onRefusal: refused,
-});
+  new Patience({ tries: 5 }),
+);
+const starting = new Retried(askForLanguages, { onResult: begin, onRefusal: notBegun }, new Patience({ free: true }));
 
 /** The source language that is chosen, or else that of the last text. */
-const knownSource = () => sourceField.value || (result?.source ?? "");
+const knownSource = () => from.value || (result?.source ?? "");
 
 /** What requests have in common. */
-function options(from) {
-  const target = targetField.value;
-  return { source: from || null, target, glossary: glossary.terms(from, target) };
+function options(language) {
+  const target = into.value;
+  return { source: language || null, target, glossary: glossary.terms(language, target) };
 }
 
-/** Ask for a translation, with the terms of the language that the text turns out to be in. */
+/** Ask for the translation, or for what is missing of it. */
 async function ask(signal) {
-  const text = source.text;
-  const request = { ...options(knownSource()), text, links: true, source: sourceField.value || null };
-  let found = await api.translate(request, signal);
-  const fitting = options(found.source);
-  if (JSON.stringify(fitting.glossary) !== JSON.stringify(request.glossary))
-    found = await api.translate({ ...request, ...fitting }, signal);
-  return { ...found, asked: text };
+  latest ??= new Translation(source.text, from.value, into.value);
+  const translation = latest;
+  const terms = (language) => glossary.terms(language || knownSource(), translation.target);
+  await translation.goOn(terms, signal, (sentence) => show(translation, sentence));
+  return translation;
 }
 
 /** Translate what is in the field: at once, or after a pause in typing. */
 function translate(now = false) {
   translating.cancel();
+  latest = null;
   alternatives.close();
-  if (targetField.value) notice.hide(); // which otherwise says how to begin
+  if (into.value) notice.hide(); // which otherwise says how to begin
   source.mark([]);
   updateAddress();
   pane.remove("working");
@@ -87,60 +100,89 @@ function translate(now = false) {
   } else if (source.excess > 0) {
     say("");
     notice.show(`The text is longer than the ${source.limit} characters that this server translates at once.`);
-  } else if (targetField.value) {
-    translating.schedule(source.text.length, { now });
+  } else if (into.value) {
+    translating.schedule(now ? 0 : typingPause(source.text.length));
   }
 }
 
-function show(found) {
-  result = found;
-  translated = found.asked;
+/** Show the next sentence of a translation. */
+function show(translation, sentence) {
+  if (result !== translation) {
+    result = translation;
+    alternatives.close(); // of another translation
+    output.begin(translation.target);
+    pane.remove("stale");
+    showLanguages();
+  }
+  output.add({ ...sentence, rendering: choices.get(sentence.source) ?? sentence.rendering });
+}
+
+function finish(translation) {
   notice.hide();
-  alternatives.close(); // of another translation
-  output.show(found, translated, choices);
+  output.end(translation.rest);
   pane.remove("working", "stale");
-  say(`Translated from ${languages.name(found.source)}`);
+  say(`Translated from ${languages.name(translation.source)}`);
   showLanguages();
 }
 
-/** Say why there is no translation, and what can be done. */
-async function refused(error, seconds) {
+/** Say why there is no translation, or only a part, and what can be done. */
+function refused(error, seconds) {
+  const isPart = latest !== null && latest === result;
   pane.remove("working");
-  byId("copy").disabled = true; // what is there translates another text
-  if (seconds === null) output.clear();
-  say("");
+  say(isPart && seconds === null ? "Incomplete" : "");
+  byId("copy").disabled = true; // there is a part, or what translates another text
   if (seconds !== null) {
-    const wait = seconds === 1 ? "1 second" : `${seconds} seconds`;
-    const why = error.kind === "offline" ? offlineReason() : "The server is busy.";
-    notice.show(`${why} Trying again in ${wait}.`, "Try now", () => translate(true));
-  } else if (error.kind === "forbidden") {
-    keyDialog.offer();
-    notice.show(error.message, "Enter a key", () => keyDialog.open());
-  } else {
-    notice.show(error.message);
-    if (error.kind === "unsupported") await offerTarget();
+    const retry = () => translating.now();
+    return notice.show(`${reason(error)} Trying again ${after(seconds)}.`, "Try now", retry);
   }
+  if (isPart) output.end();
+  else output.clear();
+  pane.remove("stale");
+  if (error.kind === "same_language" || error.kind === "unsupported") return offerTarget(error);
+  notice.show(...remedy(error, isPart));
 }
 
-const offlineReason = () => (navigator.onLine ? "The server cannot be reached." : "You are offline.");
+/** Why a request failed for good, with the label of a button and what it does. */
+function remedy(error, isPart) {
+  const isKey = ["forbidden", "bad_key", "quota_exceeded"].includes(error.kind);
+  if (isKey) return [reason(error), "Enter a key", () => keyDialog.open()];
+  if (["too_large", "invalid"].includes(error.kind)) return [reason(error)];
+  const hint = error.retryAfter > 60 ? ` Try again ${after(Math.ceil(error.retryAfter))}.` : "";
+  if (error.kind === "timed_out" && !isPart) return [`${reason(error)} A shorter text may work.`, "Try again", () => translating.now()];
+  return [reason(error) + hint, isPart ? "Go on" : "Try again", () => translating.now()];
+}
 
 /**
- * After a direction that does not exist: offer one that does, or take it if the text is in the target
- * language, since nobody wants to translate into the language of the text.
+ * After a direction that does not exist, or a text that is in the target language: offer another target.
+ * One that nobody has chosen gives way at once.
  */
-async function offerTarget() {
+async function offerTarget(error) {
   const text = source.text;
-  const found = sourceField.value || (await api.detect(text).catch(() => []))[0]?.language;
-  const [target] = found ? languages.targets(found) : [];
-  if (!target || source.text !== text) return;
+  const found = from.value || (error.kind === "same_language" ? into.value : await detected(text));
+  if (source.text !== text) return;
+  const [name, target] = [languages.name(found), languages.likelyTarget(found)];
+  const isSame = found === into.value;
+  if (found && languages.translates(found, into.value)) return notice.show(reason(error)); // for another cause
+  const why = isSame
+    ? `This text is already in ${name}.`
+    : `This text in ${name} cannot be translated into ${languages.name(into.value)} here.`;
+  if (!found || !target) return notice.show(found ? why : reason(error));
   const take = () => {
-    targetField.value = target;
+    into.value = target;
     changed();
   };
-  if (found === targetField.value) return take();
-  const [from, into, name] = [found, targetField.value, target].map((code) => languages.name(code));
-  notice.show(`This text in ${from} cannot be translated into ${into} here.`, `Into ${name}`, take);
+  if (isSame && !isTargetChosen && text !== givenWay) {
+    givenWay = text; // with another target, the same text may seem to be in another language
+    return take();
+  }
+  notice.show(why, `Into ${languages.name(target)}`, () => {
+    isTargetChosen = true;
+    rememberTarget(target);
+    take();
+  });
 }
+
+const detected = async (text) => (await api.detect(text).catch(() => []))[0]?.language ?? "";
 
 function say(text) {
   byId("state").textContent = text;
@@ -165,42 +207,87 @@ async function link(text, rendering) {
 
 /** Show languages as they are chosen or detected, and what can be done with them. */
 function showLanguages() {
-  const [from, target] = [knownSource(), targetField.value];
-  const detected = result && !sourceField.value;
-  sourceField.options[0].text = detected ? `${languages.name(from)} (detected)` : "Detect language";
-  source.language = from;
+  const [language, target] = [knownSource(), into.value];
+  from.detected(result?.isDetected ? result.source : "");
+  source.language = language;
   Object.assign(byId("output"), { lang: target, dir: direction(target) });
-  byId("swap").disabled = !languages.translates(target, from);
-  byId("copy").disabled = byId("share").disabled = !result;
-  byId("glossary-button").disabled = !from || !target;
-  glossary.count(from, target);
+  byId("swap").disabled = !languages.translates(target, language);
+  byId("copy").disabled = byId("share").disabled = !result?.isComplete;
+  byId("glossary-button").disabled = !language || !target;
+  glossary.count(language, target);
+}
+
+/** Somebody has chosen a target. */
+function chosen() {
+  isTargetChosen = true;
+  rememberTarget(into.value);
+  changed();
 }
 
 /** Languages or terms have changed. */
 function changed() {
   choices.clear();
-  fill(targetField, languages.targets(sourceField.value), languages);
-  save("pair", [sourceField.value, targetField.value]);
+  undo.forget();
+  offerTargets(into.value);
+  save("source", from.value);
   showLanguages();
   translate(true);
 }
 
+/** Offer the targets of the source, and take one: the wanted one if it is among them. */
+function offerTargets(wanted) {
+  const targets = languages.targets(from.value);
+  into.fill(targets, languages);
+  into.value = targets.includes(wanted) ? wanted : languages.likelyTarget(from.value);
+}
+
+/** A way back to what the page shows now. */
+function wayBack() {
+  const [text, before, shown] = [source.text, { from: from.value, into: into.value }, output.state];
+  const [translation, wasStale] = [result, pane.contains("stale")];
+  return () => {
+    from.value = before.from;
+    offerTargets(before.into);
+    source.text = text;
+    translate(true);
+    if (!wasStale && translation?.isComplete) {
+      translating.cancel();
+      result = translation;
+      output.restore(shown);
+      finish(translation);
+    }
+    showLanguages();
+    source.focus();
+  };
+}
+
+function clear() {
+  const back = wayBack();
+  source.text = "";
+  source.focus();
+  translate(true);
+  undo.offer("clearing", back);
+  say("Cleared; Undo brings the text back");
+}
+
 function swap() {
-  const [from, target] = [knownSource(), targetField.value];
-  const text = pane.contains("stale") ? "" : output.text; // of another text than the one in the field
-  sourceField.value = target;
-  fill(targetField, languages.targets(target), languages);
-  targetField.value = from;
+  const back = wayBack();
+  const [language, target] = [knownSource(), into.value];
+  const text = pane.contains("stale") || !result?.isComplete ? "" : output.text; // else of another text, or a part
+  from.value = target;
+  offerTargets(language);
   if (text && !source.isBlank) source.text = text;
   result = null;
   output.clear();
+  isTargetChosen = true;
   changed();
+  undo.offer("swapping", back);
 }
 
 /** Show the choices in the address; without languages, there are none yet. */
 function updateAddress() {
-  if (!targetField.value) return false;
-  return address.write({ source: sourceField.value, target: targetField.value, text: source.text });
+  if (!into.value) return false;
+  return address.write({ source: from.value, target: into.value, text: source.text });
 }
 
 async function share() {
@@ -218,48 +305,53 @@ async function copy() {
 function restore() {
   const asked = address.read();
   choices.clear();
-  const [from, target] = load("pair", ["", ""]);
-  const choice = (field, ...codes) => {
-    const known = [...field.options].map(({ value }) => value);
-    field.value = codes.find((code) => known.includes(code)) ?? known[0] ?? "";
-  };
-  choice(sourceField, asked.target ? asked.source : from);
-  fill(targetField, languages.targets(sourceField.value), languages);
-  choice(targetField, asked.target, target, navigator.language.split("-")[0]);
+  undo.forget();
+  from.value = asked.target ? asked.source : load("source", "");
+  isTargetChosen = languages.targets(from.value).includes(asked.target);
+  offerTargets(asked.target);
   if (asked.text) source.text = asked.text;
   showLanguages();
   if (!source.isBlank) translate(true);
 }
 
-/** Ask the server for its languages, and begin. */
-async function start() {
+async function askForLanguages() {
+  const found = new Languages(await api.languages());
+  if (!found.targets().length) throw new api.Refusal("no_model");
+  return found;
+}
+
+/** Begin with the languages of the server. */
+function begin(found) {
   notice.hide();
-  try {
-    languages = new Languages(await api.languages());
-  } catch (error) {
-    if (error.kind === "forbidden") await refused(error, null);
-    else notice.show(error.message, "Try again", start);
-    return;
-  }
-  fill(sourceField, languages.sources(), languages, sourceField.options[0]);
-  if (!languages.targets().length) notice.show("This server has no model yet.", "Look again", start);
+  languages = found;
+  from.fill(languages.sources(), languages);
   restore();
 }
 
+/** Say why the page cannot begin. */
+function notBegun(error, seconds) {
+  const retry = () => starting.now();
+  if (seconds !== null) return notice.show(`${reason(error)} Trying again ${after(seconds)}.`, "Try now", retry);
+  if (error.kind !== "forbidden" && error.kind !== "bad_key") return notice.show(reason(error), "Try again", retry);
+  notice.show(...remedy(error, false));
+  keyDialog.open(api.hasKey() ? reason(error) : "");
+}
+
 const onClick = (id, run) => byId(id).addEventListener("click", run);
-sourceField.addEventListener("change", changed);
-targetField.addEventListener("change", changed);
 onClick("swap", swap);
 onClick("share", share);
 onClick("copy", copy);
-onClick("glossary-button", () => glossary.open(knownSource(), targetField.value, languages));
+onClick("glossary-button", () => glossary.open(knownSource(), into.value, languages));
 onClick("correct", () => correction.open(opened, result.source, result.target));
-addEventListener("hashchange", () => targetField.value && restore());
-addEventListener("online", () => (targetField.value ? translate(true) : start()));
+addEventListener("hashchange", () => into.value && restore());
 addEventListener("offline", () => notice.show("You are offline. Translation goes on when you are back."));
+addEventListener("online", () => {
+  const waiting = [starting, translating].filter((one) => one.isWaiting);
+  if (!waiting.length) notice.hide();
+  for (const one of waiting) one.now(); // what is translated is not asked for again
+});
 
-drawIcons();
-connectFiles(() => options(sourceField.value));
+connectFiles(() => options(from.value));
 connectTabs();
 connectTheme();
 connectShortcuts(
@@ -267,6 +359,7 @@ connectShortcuts(
     { letter: "S", label: "Go to the text", run: () => (byId("text-tab").click(), source.focus()) },
     { letter: "O", label: "Go to the translation", run: () => output.focus() },
     { letter: "X", label: "Swap languages", button: byId("swap") },
+    { letter: "Z", label: "Undo clearing or swapping", run: () => byId("undo").click() },
     { letter: "C", label: "Copy the translation", button: byId("copy") },
     { letter: "L", label: "Copy a link to this text", button: byId("share") },
     { letter: "G", label: "Glossary", button: byId("glossary-button") },
@@ -278,4 +371,4 @@ connectShortcuts(
     ["Close what is open", ["Escape"]],
   ],
 );
-start();
+starting.schedule();

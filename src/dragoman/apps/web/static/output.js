@@ -1,24 +1,26 @@
 // The translation: sentences made of words, each of which can be pointed at, focused and opened.
 
 import { make } from "./elements.js";
-import { countCharacters, offsets, segments } from "./text.js";
+import { offsets, segments } from "./text.js";
 
 export class Output {
   #element;
+  #pieces = []; // of each sentence: itself, and the elements that show it
   #places = new WeakMap(); // word -> { index, start, end } in its sentence
   #focused = null;
-  #tail = "";
+  #tail = new Text();
   #language = "";
+  #count = 0; // sentences of the present text; further ones are of the text before
 
   /**
    * @param {HTMLElement} element Which the translation is written into.
-   * @param {{onPoint: (ranges: [number, number][]) => void,
+   * @param {{onPoint: (ranges: [number, number][], text: string) => void,
    *          onOpen: (word: HTMLElement, place: {index: number, start: number, end: number}) => void}} events
-   *   `onPoint` gets the parts of the source that the word pointed at translates.
+   *   `onPoint` gets the parts of a text that the word pointed at translates.
    */
   constructor(element, { onPoint, onOpen }) {
     this.#element = element;
-    this.sentences = [];
+    element.replaceChildren(this.#tail);
     const open = (word) => onOpen(word, this.#places.get(word));
     // Let what happens to a word be handled with it; without a word, nothing happens.
     const on = (type, handle) =>
@@ -26,14 +28,14 @@ export class Output {
         const word = event.target.closest(".word");
         if (word) handle(word, event);
       });
-    const point = (word) => onPoint(this.#linked(word));
+    const point = (word) => onPoint(this.#linked(word), this.sentences[this.#places.get(word).index].text);
     on("pointerover", point);
-    on("pointerout", () => onPoint([]));
+    on("pointerout", () => onPoint([], ""));
     on("focusin", (word) => {
       this.#settle(word);
       point(word);
     });
-    on("focusout", () => onPoint([]));
+    on("focusout", () => onPoint([], ""));
     on("click", (word) => {
       if (String(getSelection())) return; // somebody marks text to copy it
       word.focus();
@@ -47,47 +49,77 @@ export class Output {
     });
   }
 
+  /** Begin a translation, in a language.  The one before stays until the new sentences replace it. */
+  begin(language) {
+    this.#language = language;
+    this.#count = 0;
+    for (const { span } of this.#pieces) span.classList.add("old");
+  }
+
   /**
-   * Show a translation.
-   * @param result A translated text, as the API gives it.
-   * @param {string} source The text that it translates.
-   * @param {Map<string, object>} choices Renderings that were chosen for sentences.
+   * Show the next sentence.
+   * @param {{source: string, start: number, before: string, rendering: object, text: string}} sentence
+   *   `before` separates it from the one before; `start` is in UTF-16 units of `text`, the whole source.
    */
-  show(result, source, choices) {
-    const targetStarts = offsets(result.text);
-    const sourceStarts = offsets(source);
-    let end = 0;
-    this.#language = result.target;
-    this.sentences = result.sentences.map((sentence) => {
-      const before = result.text.slice(targetStarts[end], targetStarts[sentence.target_start]);
-      end = sentence.target_start + countCharacters(sentence.renderings[0].text);
-      const rendering = choices.get(sentence.source) ?? sentence.renderings[0];
-      return { source: sentence.source, start: sourceStarts[sentence.start], before, rendering };
-    });
-    this.#tail = result.text.slice(targetStarts[end]);
-    this.#draw();
+  add(sentence) {
+    const index = this.#count++;
+    const old = this.#pieces[index];
+    const isSame = old && old.lang === this.#language && old.sentence.rendering.text === sentence.rendering.text;
+    const span = isSame ? old.span : this.#drawn(sentence.rendering.text, index);
+    const piece = { sentence, span, lang: this.#language, gap: old?.gap ?? new Text() };
+    span.classList.remove("old");
+    piece.gap.data = sentence.before;
+    this.#pieces[index] = piece;
+    if (!old) this.#tail.before(piece.gap, span);
+    else if (!isSame) this.#exchange(old.span, span);
+    const isFresh = index === 0 && !this.#element.contains(document.activeElement);
+    if (isFresh || !this.#focused?.isConnected) this.#settleFirst();
+  }
+
+  /** End with some white space; what is left of the translation before goes. */
+  end(tail = "") {
+    for (const { gap, span } of this.#pieces.splice(this.#count)) {
+      gap.remove();
+      span.remove();
+    }
+    this.#tail.data = tail;
+    if (!this.#focused?.isConnected) this.#settleFirst();
   }
 
   clear() {
-    this.sentences = [];
-    this.#tail = "";
-    this.#draw();
+    this.#count = 0;
+    this.end();
+  }
+
+  /** The translation as it is, for `restore`. */
+  get state() {
+    return { language: this.#language, sentences: this.sentences, tail: this.#tail.data };
+  }
+
+  restore({ language, sentences, tail }) {
+    this.begin(language);
+    for (const sentence of sentences) this.add(sentence);
+    this.end(tail);
   }
 
   /** Give a sentence another translation. */
   replace(index, rendering) {
-    this.sentences[index].rendering = rendering;
+    const piece = this.#pieces[index];
     const place = this.#focused && this.#places.get(this.#focused);
-    this.#draw();
-    const again = this.#words.find((word) => {
-      const { index: at, end } = this.#places.get(word);
-      return at === place?.index && end > place.start;
-    });
+    const span = this.#drawn(rendering.text, index);
+    piece.sentence.rendering = rendering;
+    this.#exchange(piece.span, span);
+    piece.span = span;
+    const again = [...span.children].find((word) => this.#places.get(word).end > (place?.start ?? 0));
     (again ?? this.#words[0])?.focus();
   }
 
+  get sentences() {
+    return this.#pieces.map(({ sentence }) => sentence);
+  }
+
   get text() {
-    return this.sentences.map(({ before, rendering }) => before + rendering.text).join("") + this.#tail;
+    return this.sentences.map(({ before, rendering }) => before + rendering.text).join("") + this.#tail.data;
   }
 
   /** Put the focus on the word that had it last. */
@@ -99,18 +131,21 @@ export class Output {
     return [...this.#element.querySelectorAll(".word")];
   }
 
-  #draw() {
-    const hadFocus = this.#element.contains(document.activeElement);
-    const parts = this.sentences.flatMap(({ before, rendering }, index) => [
-      before,
-      make("span", { className: "sentence" }, ...this.#parts(rendering.text, index)),
-    ]);
-    this.#element.replaceChildren(...[...parts, this.#tail].filter((part) => part !== ""));
-    this.#focused = null;
-    const [first] = this.#words;
-    if (!first) return;
-    this.#settle(first);
-    if (hadFocus) first.focus({ preventScroll: true }); // rather than losing it with its word
+  #drawn(text, index) {
+    return make("span", { className: "sentence" }, ...this.#parts(text, index));
+  }
+
+  /** Show an element in the place of another; a focus goes over rather than getting lost. */
+  #exchange(old, span) {
+    const hadFocus = old.contains(document.activeElement);
+    old.replaceWith(span);
+    if (hadFocus) span.querySelector(".word")?.focus({ preventScroll: true });
+  }
+
+  #settleFirst() {
+    const first = this.#element.querySelector(".word");
+    if (first) this.#settle(first);
+    else this.#focused = null;
   }
 
   #parts(text, index) {

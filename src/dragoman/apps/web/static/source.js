@@ -2,7 +2,8 @@
 // field its height, and marks words in it.
 
 import { byId, make } from "./elements.js";
-import { countCharacters, direction } from "./text.js";
+import { countCharacters, direction, fits } from "./text.js";
+import * as undo from "./undo.js";
 
 export class Source {
   #field = byId("source");
@@ -11,17 +12,19 @@ export class Source {
   #clear = byId("clear");
   #limit = Number(document.documentElement.dataset.characters);
 
-  /** @param {(pasted: boolean) => void} onChange Called when the text has changed. */
-  constructor(onChange) {
+  /**
+   * @param {{onChange: (pasted: boolean) => void, onClear: () => void}} events
+   *   `onChange` is called when somebody has changed the text.
+   */
+  constructor({ onChange, onClear }) {
     this.#field.addEventListener("input", (event) => {
+      undo.forget(); // which would remove what was written since
       this.#update();
+      if (!fits(this.text, this.#field.dir)) this.#field.dir = this.#mirror.dir = "auto"; // until it is detected
       onChange(event.inputType?.startsWith("insertFrom"));
     });
-    this.#clear.addEventListener("click", () => {
-      this.text = "";
-      this.#field.focus();
-      onChange(true);
-    });
+    this.#clear.addEventListener("click", onClear);
+    undo.connect(this.#field);
     this.#update();
   }
 

@@ -2,19 +2,22 @@
 
 const PREFIX = "dragoman.";
 
-export function load(name, otherwise) {
+export const LASTING = "localStorage";
+export const SESSION = "sessionStorage"; // until the tab is closed
+
+export function load(name, otherwise, area = LASTING) {
   try {
-    return JSON.parse(localStorage.getItem(PREFIX + name)) ?? otherwise;
+    return JSON.parse(window[area].getItem(PREFIX + name)) ?? otherwise;
   } catch {
     return otherwise;
   }
 }
 
 /** Keep a value; null forgets it. */
-export function save(name, value) {
+export function save(name, value, area = LASTING) {
   try {
-    if (value === null) localStorage.removeItem(PREFIX + name);
-    else localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    if (value === null) window[area].removeItem(PREFIX + name);
+    else window[area].setItem(PREFIX + name, JSON.stringify(value));
   } catch {
     // It then holds until the page is closed.
   }

@@ -23,13 +23,20 @@ export function segments(text, language) {
   }));
 }
 
+const segmenters = new Map(); // language -> its segmenter, which takes time to make
+
 function segmenter(language) {
-  const options = { granularity: "word" };
-  try {
-    return new Intl.Segmenter(language || undefined, options);
-  } catch {
-    return new Intl.Segmenter(undefined, options); // a code that is no BCP 47 tag
+  if (!segmenters.has(language)) {
+    const options = { granularity: "word" };
+    let found;
+    try {
+      found = new Intl.Segmenter(language || undefined, options);
+    } catch {
+      found = new Intl.Segmenter(undefined, options); // a code that is no BCP 47 tag
+    }
+    segmenters.set(language, found);
   }
+  return segmenters.get(language);
 }
 
 const RIGHT_TO_LEFT = new Set(["Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Samr", "Syrc", "Thaa"]);
@@ -43,3 +50,19 @@ export function direction(language) {
     return "auto";
   }
 }
+
+const RTL_LETTER = /[\p{Script=Adlam}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Mandaic}\p{Script=Nko}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Syriac}\p{Script=Thaana}]/u;
+const LETTER = /\p{L}/gu;
+
+/** Whether a text may be written in a direction: it has a letter of such a script, or no letters. */
+export function fits(text, side) {
+  const letters = text.match(LETTER) ?? [];
+  return !letters.length || letters.some((letter) => RTL_LETTER.test(letter) === (side === "rtl"));
+}
+
+const PAUSE = 350; // milliseconds without a key
+const PAUSE_PER_CHARACTER = 0.05; // long texts are not sent with every word
+const LONGEST_PAUSE = 1500;
+
+/** How long somebody who types has to pause before the text is translated, in milliseconds. */
+export const typingPause = (length) => Math.min(PAUSE + length * PAUSE_PER_CHARACTER, LONGEST_PAUSE);

@@ -1,7 +1,8 @@
-// The dialogs that ask for one thing: a better translation, or a key.
+// The dialog for a better translation.
 
 import * as api from "./api.js";
 import { byId, closable } from "./elements.js";
+import { reason } from "./messages.js";
 import { direction } from "./text.js";
 
 export class CorrectionDialog {
@@ -9,10 +10,12 @@ export class CorrectionDialog {
   #field = byId("correction-text");
   #problem = byId("correction-problem");
   #send = this.#dialog.querySelector(".primary");
-  #asked;
+  #asked = null;
+  #drafts = new WeakMap(); // sentence -> what was written and not sent
 
   /** @param {(sentence: object, text: string) => void} onSent */
   constructor(onSent) {
+    this.#field.addEventListener("input", () => this.#drafts.set(this.#asked.sentence, this.#field.value));
     this.#dialog.addEventListener("submit", async (event) => {
       event.preventDefault();
       const translation = this.#field.value.trim();
@@ -23,11 +26,12 @@ export class CorrectionDialog {
       try {
         await api.correct({ text: sentence.source, ...languages, translation });
       } catch (error) {
-        if (this.#asked === asked) this.#problem.textContent = error.message;
+        if (this.#asked === asked) this.#problem.textContent = reason(error);
         return;
       } finally {
         if (this.#asked === asked) this.#send.disabled = false;
       }
+      this.#drafts.delete(sentence);
       if (this.#asked === asked) this.#dialog.close(); // it may ask for another sentence by now
       onSent(sentence, translation);
     });
@@ -37,37 +41,12 @@ export class CorrectionDialog {
   open(sentence, source, target) {
     this.#asked = { sentence, source, target };
     this.#send.disabled = false;
-    Object.assign(byId("correction-source"), { textContent: sentence.source, lang: source });
-    Object.assign(this.#field, { value: sentence.rendering.text, lang: target, dir: direction(target) });
+    const quoted = { textContent: sentence.source, lang: source, dir: direction(source) };
+    Object.assign(byId("correction-source"), quoted);
+    const value = this.#drafts.get(sentence) ?? sentence.rendering.text;
+    Object.assign(this.#field, { value, lang: target, dir: direction(target) });
     this.#problem.textContent = "";
     this.#dialog.showModal();
     this.#field.focus();
-  }
-}
-
-export class KeyDialog {
-  #dialog = closable(byId("key"));
-  #field = byId("key-text");
-
-  /** @param {() => void} onSave Called when there is another key, or none any more. */
-  constructor(onSave) {
-    byId("key-button").addEventListener("click", () => this.open());
-    this.#dialog.addEventListener("submit", () => {
-      api.setKey(this.#field.value.trim());
-      onSave();
-    });
-    if (document.documentElement.dataset.key === "required" || api.hasKey()) this.offer();
-  }
-
-  /** Show the button that opens the dialog. */
-  offer() {
-    byId("key-button").hidden = false;
-  }
-
-  open() {
-    this.offer();
-    this.#field.value = "";
-    this.#field.placeholder = api.hasKey() ? "A key is kept; a new one replaces it" : "";
-    this.#dialog.showModal();
   }
 }
