@@ -104,6 +104,15 @@ def test_what_is_one_text(source: str) -> None:
     assert read_alternatives(source, "de", ANY) is None
 
 
+def test_alternatives_in_xliff_are_escaped() -> None:
+    content = (
+        '<xliff version="1.2"><file source-language="en" target-language="de"><trans-unit id="1">'
+        "<source>]-Inf,1] A &amp; B|]1,Inf] %count% C &lt; D</source></trans-unit></file></xliff>"
+    )
+    assert texts("a.xlf", content) == ["A & B", "3 C < D"]
+    assert ">]-Inf,1] A &amp; B|]1,Inf] %count% C &lt; D</target>" in translated("a.xlf", content)
+
+
 def test_an_alternative_that_cannot_be_written_leaves_the_string() -> None:
     content = json.dumps({"a": "a tree | {count} trees"})
 

@@ -130,6 +130,33 @@ def test_placeholders_with_numbers_keep_theirs() -> None:
     assert joined(value, "von %2$d Dateien 3") == "von %2$d Dateien %1$d"
 
 
+@pytest.mark.parametrize(
+    ("source", "read", "expected"),
+    [
+        ("See [more]({url}#a_b) here", "See more here", "SEE [MORE]({url}#a_b) HERE"),
+        ("[a [b] c](x.html) d", "a [b] c d", "[A [B] C](x.html) D"),
+        ("Press `key: x` or ![a tree](t.png)", "Press `key: x` or !a tree", None),
+        ('A [b](c "d") e', "A b e", 'A [B](c "d") E'),
+        ("no link](x) here", "no link](x) here", "NO LINK](x) HERE"),
+    ],
+)
+def test_links_and_code_of_markdown(source: str, read: str, expected: str | None) -> None:
+    value = PlainValue(source)
+    assert [one.text for one in value.texts] == [read]
+    assert joined(value) == source
+    if expected is not None:
+        assert joined(
+            value, *(one.text.upper().replace("](X)", "](x)") for one in value.texts)
+        ) == (expected)
+
+
+def test_the_words_of_a_link_stay_in_it_wherever_they_are() -> None:
+    value = PlainValue("Read `platform: cloud` [more]({url}#device_class) here")
+    said = "hier more `platform: cloud` Read"
+    assert joined(value, said) == "hier [more]({url}#device_class) `platform: cloud` Read"
+    assert "({url}#device_class)" in joined(value, "Wort")
+
+
 def test_entities_stay_entities() -> None:
     assert joined(PlainValue("Tom &amp; J"), "X < Y & Z") == "X  Y &amp; Z"
 

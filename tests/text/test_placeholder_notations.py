@@ -91,7 +91,7 @@ def test_conversions_of_several_families_do_not_join() -> None:
 
 def test_the_page_for_users_has_each_example() -> None:
     page = PAGE.read_text(encoding="utf-8").replace("\\|", "|")
-    assert [example for _, example in ROWS if f"`{example}`" not in page] == []
+    assert [example for _, example in ROWS if example not in page] == []
 
 
 def test_every_row_has_its_source_and_every_family_rows() -> None:

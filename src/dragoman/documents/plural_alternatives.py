@@ -5,6 +5,7 @@ Each is translated by itself, with a number that it is for, and separators and r
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -112,6 +113,30 @@ def read_alternatives(source: str, language: str, syntax: StringSyntax) -> Alter
     if not 1 < len(alternatives) <= _MOST or not all(map(_is_balanced, alternatives)):
         return None
     return AlternativesValue(source, alternatives, language, syntax, is_long=is_long)
+
+
+def read_escaped_alternatives(raw: str, language: str, syntax: StringSyntax) -> StringValue | None:
+    """Text as it is written in XML, as alternatives; None if it is one text.
+
+    Args:
+        raw: without tags.
+        language: what it is translated into.
+        syntax: of its placeholders.
+    """
+    found = read_alternatives(html.unescape(raw), language, syntax)
+    return None if found is None else _EscapedValue(raw, found)
+
+
+class _EscapedValue(StringValue):
+    """A string that is written as text of XML is."""
+
+    def __init__(self, raw: str, value: StringValue) -> None:
+        self.source, self.texts, self._value = raw, value.texts, value
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """See :meth:`StringValue.joined`."""
+        found = self._value.joined(translations)
+        return self.source if found == self._value.source else html.escape(found, quote=False)
 
 
 class AlternativesValue(StringValue):

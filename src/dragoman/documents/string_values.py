@@ -46,6 +46,7 @@ _MOST_TAGS = 20 * MOST_MARKS
 """Of a string; one with more is a page, and stays as it is."""
 _SPACE = re.compile(r"\s")
 _LONGEST_WORD = 200
+_LONGEST_LINK = 300
 _DATE = re.compile(r"%[-_0^#]?[A-Za-z]")
 # Fields of dates and times as Unicode (LDML), Java, Moment and Angular name them, with a sign or a
 # text in quotation marks between two of them.
@@ -223,12 +224,10 @@ def string_pieces(
     opened: list[int] = []
     spans = list(atoms)
     end = 0
-    for tag in TAG.finditer(source):
-        if _is_inside(tag.span(), spans):  # as in %<count>d
-            continue
-        found += _atoms(source, end, tag.start(), atoms)
-        found.append(_tag(tag))
-        end = tag.end()
+    for start, stop, piece in _signs(source, spans):
+        found += _atoms(source, end, start, atoms)
+        found.append(piece)
+        end = stop
         if found[-1].kind == "open":
             opened.append(len(found) - 1)
         elif found[-1].kind == "close":
@@ -244,6 +243,35 @@ def string_pieces(
     if not finds_escapes:
         return found
     return [part for piece in found for part in _parts(piece, _ESCAPED_BREAK, _OTHER_ESCAPE)]
+
+
+def _signs(source: str, spans: Sequence[Span]) -> list[tuple[int, int, MarkupPiece]]:
+    """Tags, and the brackets of links of Markdown, each with where it is, in order."""
+    found = [
+        (*tag.span(), _tag(tag))
+        for tag in TAG.finditer(source)
+        if not _is_inside(tag.span(), spans)  # as in %<count>d
+    ]
+    for start, stop in spans:
+        if source[start] != "(" or (begin := _link_begin(source, start - 1)) is None:
+            continue
+        if not any(_is_inside(one, spans) for one in ((begin, begin + 1), (start - 1, start))):
+            name = f"link {begin}"
+            found.append((begin, begin + 1, MarkupPiece("open", "[", name)))
+            found.append((start - 1, stop, MarkupPiece("close", source[start - 1 : stop], name)))
+    return sorted(found, key=lambda one: one[0])
+
+
+def _link_begin(source: str, end: int) -> int | None:
+    """Where the bracket is that one of a line closes; None if there is none."""
+    depth = 0
+    for at in range(end - 1, max(-1, end - _LONGEST_LINK), -1):
+        if source[at] == "[" and not depth:
+            return at
+        depth += (source[at] == "]") - (source[at] == "[")
+        if source[at] == "\n":
+            return None
+    return None
 
 
 def _is_inside(span: Span, others: Sequence[Span]) -> bool:

@@ -17,6 +17,7 @@ Family = Literal[
     "printf", "python", "java", "objc", "php", "go", "lua", "perl", "boost", "ruby", "qt", "gcc",
     "lisp", "strftime", "symfony", "words", "drupal", "laravel", "braces", "mustache", "dollar",
     "vue", "i18next", "swift", "templates", "wiki", "squares", "cms", "polymer", "emoji", "escapes",
+    "markdown",
 ]  # fmt: skip
 FAMILIES: tuple[Family, ...] = get_args(Family)
 Scope = Literal["text", "strings", "declared"]
@@ -435,6 +436,13 @@ NOTATIONS: tuple[Notation, ...] = (
     ),
     # Between signs.
     Notation(
+        "markdown",
+        "strings",
+        r"""(?<=\])\([^()\s]+(?:\s+"[^"]*")?\) | (?<![`A-Za-z0-9_])`[^`'\n]+`(?![`A-Za-z0-9_])""",
+        ("`platform: cloud`",),
+        "CommonMark, Links, Code spans",
+    ),
+    Notation(
         "escapes",
         "strings",
         r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}",
@@ -451,14 +459,14 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "squares",
         "strings",
-        r"\[(?:[a-z]\w*(?::[\w-]+)+|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\]",
+        r"\[(?:[a-z]\w*(?::[\w-]+)+|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\](?!\()",
         ("[site:name]", "[user_name]", "[first-name]", "[USER_NAME]"),
         "Drupal, Token; WordPress, Shortcodes",
     ),
     Notation(
         "squares",
         "declared",
-        r"\[[A-Za-z]\w*\]",
+        r"\[[A-Za-z]\w*\](?!\()",
         ("[name]",),
         "WordPress, Shortcodes",
     ),

@@ -20,6 +20,8 @@ from dragoman.documents.filetypes.spliced_document import (
 from dragoman.documents.icu_messages import has_choice, read_message
 from dragoman.documents.inline_codes import CodedValue
 from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.plural_alternatives import read_escaped_alternatives
+from dragoman.documents.string_syntax import ANY
 from dragoman.documents.string_values import StringValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.formats.xliff import UNDONE, UNREVIEWED
@@ -178,6 +180,10 @@ def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> St
     raw = "".join(one.raw for one in tokens)
     if has_choice(raw):  # as Angular writes them
         return read_message(raw, language, is_markup=True)
+    if all(one.kind == "text" for one in tokens):
+        alternatives = read_escaped_alternatives(raw, language, ANY)
+        if alternatives is not None:
+            return alternatives
     is_indented = any(one.kind == "text" and _INDENTED.search(one.raw) for one in tokens)
     return CodedValue(tokens, collapses=is_indented and not is_kept)
 
