@@ -121,7 +121,7 @@ def test_what_is_no_valid_message_stays_as_it_is(source: str) -> None:
 
 
 def test_no_branches_is_a_plain_string() -> None:
-    assert texts("Hi {name}, {0, number, #.##}!") == ["Hi {name}, {0, number, #.##}!"]
+    assert texts("Hi {name}, {0, number, #.##}!") == ["Hi {name}, {0,number,#.##}!"]
 
 
 LEAF = st.lists(st.sampled_from(["word ", "{x}", "#", "''", "<b>", "</b>", "it's "]), max_size=5)

@@ -135,7 +135,7 @@ def test_placeholders_with_numbers_keep_theirs() -> None:
     [
         ("See [more]({url}#a_b) here", "See more here", "SEE [MORE]({url}#a_b) HERE"),
         ("[a [b] c](x.html) d", "a [b] c d", "[A [B] C](x.html) D"),
-        ("Press `key: x` or ![a tree](t.png)", "Press `key: x` or !a tree", None),
+        ("Press `key: x` or ![a tree](t.png)", "Press `key:x` or !a tree", None),
         ('A [b](c "d") e', "A b e", 'A [B](c "d") E'),
         ("no link](x) here", "no link](x) here", "NO LINK](x) HERE"),
     ],
@@ -152,9 +152,16 @@ def test_links_and_code_of_markdown(source: str, read: str, expected: str | None
 
 def test_the_words_of_a_link_stay_in_it_wherever_they_are() -> None:
     value = PlainValue("Read `platform: cloud` [more]({url}#device_class) here")
-    said = "hier more `platform: cloud` Read"
+    said = "hier more `platform:cloud` Read"
     assert joined(value, said) == "hier [more]({url}#device_class) `platform: cloud` Read"
     assert "({url}#device_class)" in joined(value, "Wort")
+
+
+@pytest.mark.parametrize("mark", ["{{ name }}", "{% if a %}", "%(first name)s", "<%= a.b %>"])
+def test_a_placeholder_with_spaces_is_one_word(mark: str) -> None:
+    value = PlainValue(f"seven {mark} trees")
+    said = " ".join(reversed(value.texts[0].text.split()))
+    assert joined(value, said) == f"trees {mark} seven"
 
 
 def test_entities_stay_entities() -> None:

@@ -45,6 +45,7 @@ _CODE = re.compile(r"\S*\w(?:_|::|\.(?=\w{2})|\\|=|/\S*/)\S*|[./#~\\@:]\S*\w\S*"
 _MOST_TAGS = 20 * MOST_MARKS
 """Of a string; one with more is a page, and stays as it is."""
 _SPACE = re.compile(r"\s")
+_SPACES = re.compile(r"\s+")
 _LONGEST_WORD = 200
 _LONGEST_LINK = 300
 _DATE = re.compile(r"%[-_0^#]?[A-Za-z]")
@@ -287,7 +288,9 @@ def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Ite
     for begin, end in spans:
         if start <= begin and end <= stop:
             yield MarkupPiece("text", source[start:begin])
-            yield MarkupPiece("atom", source[begin:end], content=atoms[begin, end])
+            # One word, whose parts no model can move: {{name}} for {{ name }}.
+            content = _SPACES.sub("", atoms[begin, end])
+            yield MarkupPiece("atom", source[begin:end], content=content)
             start = end
     yield MarkupPiece("text", source[start:stop])
 
