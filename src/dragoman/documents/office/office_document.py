@@ -10,6 +10,7 @@ from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import OpenDocument
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.office.block_reading import read_blocks
+from dragoman.documents.office.office_outline import part_blocks
 from dragoman.documents.office.paragraph import (
     Parts,
     identity,
@@ -20,6 +21,7 @@ from dragoman.documents.office.paragraph import (
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
+from dragoman.documents.outline import Block
 
 _MOST_MARKUP = 32 * 2**20
 """Bytes of all parts that are translated, unpacked: some thousand pages."""
@@ -72,6 +74,12 @@ class OfficeDocument(OpenDocument):
     def texts(self) -> Sequence[MarkedText]:
         """See :attr:`OpenDocument.texts`."""
         return list(self._texts.values())
+
+    @property
+    def outline(self) -> Sequence[Block]:
+        """See :attr:`OpenDocument.outline`."""
+        numbers = {key: number for number, key in enumerate(self._texts)}
+        return [block for part in self._parts for block in part_blocks(part.parts, numbers)]
 
     def written(self, translations: Sequence[str]) -> bytes:
         """See :meth:`OpenDocument.written`.
