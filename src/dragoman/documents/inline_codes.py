@@ -27,6 +27,8 @@ _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
 _PARTNERS = ("rid", "i", "id", "startRef")
 _TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
 """The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
+_FLOW = re.compile("\x01([0-9]+)\x02")
+"""Stands for a sub-flow; no document of XML has these characters."""
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
 
 
@@ -49,18 +51,65 @@ class CodedValue(StringValue):
         self._syntax = syntax
         self.source = "".join(token.raw for token in tokens)
         self._without_sections = "".join(_section_as_text(token) for token in tokens)
+        tokens, flows = _without_flows(tokens)
+        self._flows = [CodedValue(one, collapses=collapses, syntax=syntax) for one in flows]
         self._document = MarkedDocument(list(_parts(tokens, syntax, collapses=collapses)))
-        self.texts = self._document.texts
+        self._own = len(self._document.texts)
+        self.texts = [
+            *self._document.texts,
+            *(text for flow in self._flows for text in flow.texts),
+        ]
 
     def joined(self, translations: Sequence[str]) -> str:
         """See :meth:`StringValue.joined`."""
         if are_unchanged(self.texts, translations):
             return self.source
-        joined = apart(self._without_sections, self._document.joined(translations), self._syntax)
+        with_flows = self._with_flows(
+            self._document.joined(translations[: self._own]), translations[self._own :]
+        )
+        if with_flows is None:
+            return self.source
+        joined = apart(self._without_sections, with_flows, self._syntax)
         source, written = html.unescape(self._without_sections), html.unescape(joined)
         if not same_placeholders(source, written, self._syntax):
             return self.source
         return in_order(self._without_sections, joined, self._syntax)
+
+    def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
+        """A translation with what is in its codes; None if that cannot be written."""
+        waiting, found = iter(translations), []
+        for flow in self._flows:
+            mine = [next(waiting) for _ in flow.texts]
+            found.append(flow.joined(mine))
+            if found[-1] == flow.source and not are_unchanged(flow.texts, mine):
+                return None
+        return _FLOW.sub(lambda place: found[int(place[1])], joined)
+
+
+def _without_flows(
+    tokens: Sequence[MarkupToken],
+) -> tuple[list[MarkupToken], list[Sequence[MarkupToken]]]:
+    """Tokens with the number of each sub-flow in its place, and the tokens of the sub-flows.
+
+    A sub-flow (``sub``) is text within a code, such as the description of a picture, and is
+    translated by itself.
+    """
+    ends = find_elements(tokens).ends
+    others: list[MarkupToken] = []
+    flows: list[Sequence[MarkupToken]] = []
+    index = 0
+    while index < len(tokens):
+        token, end = tokens[index], ends.get(index, index)
+        others.append(token)
+        if end > index and _is_kept(token):
+            others += tokens[index + 1 : end + 1]
+            index = end
+        elif end > index and token.name.rpartition(":")[2] == "sub":
+            others.append(MarkupToken("opaque", f"\x01{len(flows)}\x02"))
+            flows.append(tokens[index + 1 : end])
+            index = end - 1
+        index += 1
+    return others, flows
 
 
 def _section_as_text(token: MarkupToken) -> str:

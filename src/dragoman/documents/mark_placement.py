@@ -44,6 +44,8 @@ def place_marks(
         escape: how text is written; by default, as in markup.
     """
     escape = escape or marked.escape
+    if translated.text == marked.text:
+        return unchanged(marked, escape)
     if not marked.marks and not marked.gaps and not strays(translated.text, ()):
         return marked.lead + escape(translated.text) + marked.tail
     atoms = [mark for mark in walk(marked.marks) if mark.is_atom]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
+from dragoman.documents.coded_messages import CodedMessage, is_coded_message
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
 from dragoman.documents.filetypes.spliced_document import (
@@ -17,7 +18,6 @@ from dragoman.documents.filetypes.spliced_document import (
     fixed,
     space_before,
 )
-from dragoman.documents.icu_messages import has_choice, read_message
 from dragoman.documents.inline_codes import CodedValue
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.plural_alternatives import read_escaped_alternatives
@@ -177,10 +177,10 @@ def _is_segment(one: MarkupToken | XmlElement) -> bool:
 
 def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> StringValue:
     """A segment; lines that are indented are no lines, unless it says that white space is kept."""
-    raw = "".join(one.raw for one in tokens)
-    if has_choice(raw):  # as Angular writes them
-        return read_message(raw, language, is_markup=True)
+    if is_coded_message(tokens):
+        return CodedMessage(tokens, language)
     if all(one.kind == "text" for one in tokens):
+        raw = "".join(one.raw for one in tokens)
         alternatives = read_escaped_alternatives(raw, language, ANY)
         if alternatives is not None:
             return alternatives
