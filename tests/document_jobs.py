@@ -21,6 +21,7 @@ Work = Callable[[str, bytes, TextRequest, Progress], Coroutine[Any, Any, bytes]]
 
 
 def runner(store: ServerStore, **limits: Any) -> JobRunner:
+    limits.setdefault("small_documents_at_once", 0)
     return JobRunner(EchoService(), store, LimitsConfig(**limits))
 
 

@@ -33,8 +33,9 @@ from dragoman.translation.service.interface import (
 )
 from dragoman.translation.service.placeholders import strays
 
-_CHUNK = 64
-"""Texts that are translated together, and between which progress is told."""
+_CHUNK, _CHUNK_CHARACTERS = 64, 8192
+"""Maximum texts, and characters of more than one text, that are translated together; between them,
+progress is told, and other files have their turns."""
 _LONGEST = 24 * 3600.0
 """Seconds: what takes as long as it takes."""
 _TRIES = 30
@@ -144,10 +145,9 @@ async def translate_file(
         if untranslatable is not None:
             untranslatable(text, reason)
 
-    for start in range(0, len(asked), _CHUNK):
+    for chunk in _chunks(asked):
         if progress is not None:
             progress(len(answers), len(asked))
-        chunk = asked[start : start + _CHUNK]
         answers += await _translated(service, chunk, end, leaves=untranslatable is not None)
     if progress is not None:
         progress(len(answers), len(asked))
@@ -236,6 +236,20 @@ def _is_empty(text: MarkedText, translation: str) -> bool:
         if translation[start:stop] not in kept:
             translation = translation[:start] + translation[stop:]
     return all(unicodedata.category(one) in _UNSEEN for one in translation)
+
+
+def _chunks(requests: Sequence[TextRequest]) -> Iterator[list[TextRequest]]:
+    """The texts of a document in parts that are translated one after another."""
+    chunk: list[TextRequest] = []
+    size = 0
+    for one in requests:
+        if chunk and (len(chunk) == _CHUNK or size + len(one.text) > _CHUNK_CHARACTERS):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(one)
+        size += len(one.text)
+    if chunk:
+        yield chunk
 
 
 def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[Flaw]:

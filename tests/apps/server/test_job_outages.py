@@ -172,8 +172,8 @@ def test_a_file_that_cannot_be_given_back_is_not_one_whose_server_died(
     monkeypatch.setattr(store, "job_content", away)
     claim = store.claim_job
 
-    def claimed(*arguments: Any) -> DocumentJob | None:
-        job = claim(*arguments)
+    def claimed(*arguments: Any, **named: Any) -> DocumentJob | None:
+        job = claim(*arguments, **named)
         if job is not None and not disk.refused:
             disk.is_full = True
             monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
@@ -263,12 +263,12 @@ def test_a_look_that_finds_no_file_does_not_end_a_full_disk(
     translates(upper)
     claim, looks = store.claim_job, 0
 
-    def claimed(*arguments: Any) -> DocumentJob | None:
+    def claimed(*arguments: Any, **named: Any) -> DocumentJob | None:
         nonlocal looks
         looks += 1
         if looks == 1:
             raise UnwritableError("/srv/x: the disk is full; free some space")
-        return claim(*arguments)
+        return claim(*arguments, **named)
 
     monkeypatch.setattr(store, "claim_job", claimed)
 

@@ -276,11 +276,13 @@ def test_a_file_that_is_claimed_while_the_server_ends_is_given_back(
     asked, ending, claimed = (threading.Event() for _ in range(3))
     claim_job = store.claim_job
 
-    def slow(silent_since: datetime, at_work: Collection[str]) -> DocumentJob | None:
+    def slow(
+        silent_since: datetime, at_work: Collection[str], *, most_bytes: int | None
+    ) -> DocumentJob | None:
         asked.set()
         assert ending.wait(10)
         try:
-            return claim_job(silent_since, at_work)
+            return claim_job(silent_since, at_work, most_bytes=most_bytes)
         finally:
             claimed.set()
 
@@ -338,12 +340,10 @@ def test_a_file_of_two_servers_is_charged_once(
     translates(together)
     monkeypatch.setattr(jobs, "_SILENT_SECONDS", -1.0)
     counted: list[int] = []
+    limits = LimitsConfig(documents_at_once=1, small_documents_at_once=0)
 
     async def main() -> None:
-        first, second = (
-            JobRunner(EchoService(), store, LimitsConfig(documents_at_once=1), counted.append)
-            for _ in range(2)
-        )
+        first, second = (JobRunner(EchoService(), store, limits, counted.append) for _ in range(2))
         async with first.running():
             job = await first.submit("a.txt", b"text", REQUEST)
             await ended(store, job, "translating")
@@ -398,6 +398,38 @@ def test_a_file_that_nobody_wants_any_more_is_let_go(
             assert (await ended(store, await files.submit("b.txt", b"b", REQUEST))).state == "done"
 
     asyncio.run(main())
+
+
+def test_a_small_file_is_translated_while_large_ones_take_all_places(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
+    may_end = asyncio.Event()
+
+    async def work(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        if len(content) > 1000:
+            progress(1, 3)
+            await may_end.wait()
+        return b"done"
+
+    translates(work)
+    large = b"x" * 100_001
+
+    async def main() -> None:
+        files = runner(store, documents_at_once=2, small_documents_at_once=1)
+        async with files.running():
+            held = [await files.submit(f"{name}.txt", large, REQUEST) for name in "abc"]
+            for job in held[:2]:
+                await begun(store, job)
+            for _ in range(3):
+                small = await files.submit("small.txt", b"text", REQUEST)
+                assert (await ended(store, small)).state == "done"
+            third = store.job(held[2].id)
+            assert third is not None and third.state == "queued"
+            may_end.set()
+            for job in held:
+                assert (await ended(store, job)).state == "done"
+
+    asyncio.run(asyncio.wait_for(main(), 20))
 
 
 def test_one_runner_for_all_doors(store: ServerStore, translates: Callable[[Work], None]) -> None:

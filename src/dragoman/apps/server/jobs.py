@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from anyio import to_thread
 
+from dragoman.apps.server.fair_turns import FairTurns, TurnTakingService
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.outage import AWAY, Outage
@@ -41,6 +42,8 @@ _MOST_DEATHS = 3  # of servers while they translated a file, which may be what k
 _FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job somebody waits for
 _FORGET_SECONDS = 600.0
 _LONGEST_NAME = 200  # characters
+_SMALL_BYTES = 100_000
+"""Size up to which a file has more places."""
 
 UNEXPECTED = "the server could not translate the file; its log says why"
 """The message of a job that failed for no fault of its client."""
@@ -65,6 +68,7 @@ class JobRunner:
     ) -> None:
         self._service, self._store, self._limits = service, store, limits
         self._count = count
+        self._turns = FairTurns(limits.documents_at_once)
         self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
@@ -156,6 +160,8 @@ class JobRunner:
     def _start(self) -> None:
         self._news = asyncio.Event()
         loops = [self._translate_all() for _ in range(self._limits.documents_at_once)]
+        for _ in range(self._limits.small_documents_at_once):
+            loops.append(self._translate_all(_SMALL_BYTES))
         self._tasks = [asyncio.create_task(one) for one in (*loops, self._forget_all())]
 
     async def _stop(self) -> None:
@@ -177,13 +183,14 @@ class JobRunner:
             self._owed.add(identifier)
         self._at_work.discard(identifier)
 
-    async def _translate_all(self) -> None:
+    async def _translate_all(self, most_bytes: int | None = None) -> None:
+        """Translate one file after another, of at most so many bytes."""
         assert self._news is not None
         while True:
             self._news.clear()
             job = None
             try:
-                job = await _to_the_end(self._claimed())
+                job = await _to_the_end(self._claimed(most_bytes))
                 if job is not None:
                     await self._finish(job)
             except Exception as error:
@@ -198,7 +205,7 @@ class JobRunner:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
-    async def _claimed(self) -> DocumentJob | None:
+    async def _claimed(self, most_bytes: int | None) -> DocumentJob | None:
         """The next job, noted as at work, so that it is given back if this server ends."""
         for identifier in list(self._owed):
             if identifier in self._owed:  # and not taken up by another loop
@@ -208,7 +215,8 @@ class JobRunner:
         silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
         mine = self._at_work | self._owed  # whose silence is that of the database
         try:
-            job = await to_thread.run_sync(self._store.claim_job, silent_since, mine)
+            claim = partial(self._store.claim_job, silent_since, mine, most_bytes=most_bytes)
+            job = await to_thread.run_sync(claim)
         except AWAY as error:
             self._queue_away.begin(error)
             return None
@@ -293,8 +301,9 @@ class JobRunner:
             nonlocal place
             place = done, texts
 
+        service = TurnTakingService(self._service, self._turns)
         work = asyncio.create_task(
-            translate_file(self._service, job.file_name, content, request, progress=progress)
+            translate_file(service, job.file_name, content, request, progress=progress)
         )
         try:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:

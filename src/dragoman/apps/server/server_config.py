@@ -53,6 +53,9 @@ class LimitsConfig(Config):
     """Maximum number of files that are waiting or being translated."""
     documents_at_once: int = Field(2, ge=1)
     """How many files are translated at the same time."""
+    small_documents_at_once: int = Field(8, ge=0)
+    """How many files of at most 100 kB are worked at besides, so that small files do not wait for
+    large ones: all take turns, piece by piece."""
     document_hours: float = Field(24, gt=0)
     """How long files and their translations are kept. DeepL's clients fetch a translation once, and
     it is then deleted; those of the other protocols may fetch it again until then."""

@@ -113,6 +113,15 @@ def test_a_job_is_not_claimed_by_silence_from_a_translator_that_lives(store: Ser
     assert store.claim_job(LATER, {first, second}) is None
 
 
+def test_a_place_for_small_files_passes_over_large_ones(store: ServerStore) -> None:
+    for name, size in (("large.txt", 11), ("small.txt", 10), ("next.txt", 3)):
+        store.create_job(name, b"x" * size, "en", "de")
+    claimed = [store.claim_job(LONG_AGO, most_bytes=10) for _ in range(3)]
+    assert [one and one.file_name for one in claimed] == ["small.txt", "next.txt", None]
+    last = store.claim_job(LONG_AGO)
+    assert last is not None and last.file_name == "large.txt"
+
+
 def test_a_job_is_claimed_once_under_threads(store: ServerStore) -> None:
     made = {store.create_job(f"{number}.txt", b"x", "en", "de").id for number in range(6)}
     with ThreadPoolExecutor(6) as threads:

@@ -123,7 +123,11 @@ class JobShelf(Shelf):
         return content
 
     def claim_job(
-        self, silent_since: datetime, at_work: Collection[str] = ()
+        self,
+        silent_since: datetime,
+        at_work: Collection[str] = (),
+        *,
+        most_bytes: int | None = None,
     ) -> DocumentJob | None:
         """Begin the oldest job that is queued, or whose translator has not been heard since a time.
 
@@ -133,11 +137,15 @@ class JobShelf(Shelf):
             silent_since: the time.
             at_work: jobs whose translator lives all the same, such as those of this process while
                 the database refuses its reports.
+            most_bytes: maximum size of its file; None: any.
         """
         silent = (jobs.c.state == "translating") & (jobs.c.changed < silent_since)
         if at_work:
             silent &= jobs.c.id.not_in(at_work)
         free = (jobs.c.state == "queued") | silent
+        if most_bytes is not None:
+            source = (job_files.c.role == "source") & (job_files.c.bytes <= most_bytes)
+            free &= jobs.c.id.in_(select(job_files.c.job_id).where(source))
         oldest = select(jobs.c.id).where(free).order_by(jobs.c.created, jobs.c.id).limit(1)
         with self._database.reading() as connection:  # which most of the time is all
             if connection.execute(oldest).first() is None:

@@ -1,0 +1,126 @@
+"""Turns for files, which are translated in pieces, so that small ones do not wait for large ones.
+
+The next turn is for the file that has had least so far (least attained service), and every third
+one for that which has waited longest, so that none waits for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from dragoman.translation.service.interface import (
+    Detection,
+    Pairing,
+    TextRequest,
+    TranslatedSentence,
+    TranslatedText,
+    TranslationService,
+)
+
+_LONGEST_WAITING = 3
+"""Of how many turns one goes to whoever has waited longest."""
+
+
+class _Waiting(NamedTuple):
+    had: int
+    turn: asyncio.Future[None]
+
+
+class FairTurns:
+    """Gives turns, in one event loop.
+
+    Args:
+        at_once: how many may have their turn at the same time.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._free = at_once
+        self._waiting: list[_Waiting] = []  # those that have waited longest come first
+        self._passed_on = 0
+
+    @asynccontextmanager
+    async def turn(self, had: int) -> AsyncIterator[None]:
+        """A turn, once it comes.
+
+        Args:
+            had: how many characters whoever asks has had translated so far.
+        """
+        await self._wait(had)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, had: int) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        mine = _Waiting(had, asyncio.get_running_loop().create_future())
+        self._waiting.append(mine)
+        try:
+            await mine.turn
+        except asyncio.CancelledError:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+            else:  # its turn came just now
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        if not self._waiting:
+            self._free += 1
+            return
+        self._passed_on += 1
+        place = 0
+        if self._passed_on % _LONGEST_WAITING:
+            place = min(range(len(self._waiting)), key=lambda one: self._waiting[one].had)
+        self._waiting.pop(place).turn.set_result(None)
+
+
+class TurnTakingService:
+    """A service that translates a file in turns with others.
+
+    Args:
+        service: translates.
+        turns: shared by all files.
+    """
+
+    def __init__(self, service: TranslationService, turns: FairTurns) -> None:
+        self._service, self._turns, self._had = service, turns, 0
+
+    async def translate(
+        self, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        """See :meth:`TranslationService.translate`; the time begins with the turn."""
+        async with self._turns.turn(self._had):
+            self._had += sum(len(one.text) for one in requests)
+            return await self._service.translate(requests, seconds=seconds)
+
+    def directions(self) -> list[Pairing]:
+        """See :meth:`TranslationService.directions`."""
+        return self._service.directions()
+
+    def is_ready(self) -> bool:
+        """See :meth:`TranslationService.is_ready`."""
+        return self._service.is_ready()
+
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        """See :meth:`TranslationService.tags`."""
+        return self._service.tags(direction)
+
+    def stream(
+        self, request: TextRequest, *, seconds: float | None = None
+    ) -> AsyncIterator[TranslatedSentence]:
+        """See :meth:`TranslationService.stream`."""
+        return self._service.stream(request, seconds=seconds)
+
+    async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
+        """See :meth:`TranslationService.detect`."""
+        return await self._service.detect(texts)
+
+    async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
+        """See :meth:`TranslationService.detect_sources`."""
+        return await self._service.detect_sources(texts, target)
