@@ -366,7 +366,12 @@ class _Placement:
                 return (units[-1] + 1, True) if is_before else (units[0], False)
         expected = self._found.to_target(place)
         edges = range(within[0], within[1] + 1)
-        return min(edges, key=lambda at: abs(self._boundary(at) - expected)), follows
+
+        def distance(at: int) -> float:
+            is_behind = follows and at > within[0]
+            return abs((self._units[at - 1].end if is_behind else self._boundary(at)) - expected)
+
+        return min(edges, key=distance), follows
 
     def _written(self, start: int, end: int) -> str:
         """The text of a run of units, without white space; empty if it has atoms."""

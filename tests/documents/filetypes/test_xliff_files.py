@@ -438,3 +438,11 @@ def test_a_code_at_a_line_end_is_no_false_alarm(code: str) -> None:
     found = asyncio.run(work)
     assert found.untranslated == ()
     assert target(found.content.decode()) == source
+
+
+@pytest.mark.parametrize("code", ['<x id="1"/> <x id="2"/>', '<x id="1"/>', ' <x id="1"/>'])
+@pytest.mark.parametrize("sign", [".", "!", "...", ")", ""])
+def test_a_code_behind_a_sign_stays_behind_it(code: str, sign: str) -> None:
+    source = f"select the file{sign}{code}\nthe file can be large."
+    found = target(translated("a.xlf", unit(source)))
+    assert found.lower() == source
