@@ -45,6 +45,7 @@ def paragraph(words: str) -> str:
         ("one &amp; two", "ONE &amp; TWOde"),
         (f"wo{span('rd', 1)}s", "WORDSde"),
         (f"a {span('bo')}{span('ld')} {span('word')} is", f"A {span('BOLD WORD')} ISde"),
+        (f"one{span(' ')}two{span('<text:s/>')}three", "ONE TWO THREEde"),
         (f"an {span('other', 3)} style", f"AN {span('OTHER', 3)} STYLEde"),
         ('\n  one\n\ttwo <text:s text:c="2"/>three', 'ONE TWO <text:s text:c="2"/>THREEde'),
         ("<text:s/>one", '<text:s text:c="1"/>ONEde'),

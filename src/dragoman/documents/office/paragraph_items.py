@@ -77,7 +77,7 @@ def read_items(
     """
     reader = _ItemReader(tokens, markup, read_blocks)
     reader.read()
-    items = _joined_spans(_paired_ranges(_joined_fields(reader.items)))
+    items = _joined_spans(_without_blank_pairs(_paired_ranges(_joined_fields(reader.items))))
     return items, reader.raw()
 
 
@@ -439,6 +439,32 @@ def _paired_ranges(items: list[Item]) -> list[Item]:
         if item.kind in ("begin", "end"):
             item.kind, item.is_ordered = "point", True
     return items
+
+
+def _without_blank_pairs(items: list[Item]) -> list[Item]:
+    """The same with white space that is all that a pair is around behind it, so that it is read.
+
+    Nothing is left of a pair that is nothing but a format.
+    """
+    found: list[Item] = []
+    for item in items:
+        found.append(item)
+        begin = len(found) - 2
+        while begin >= 0 and _is_white(found[begin]):
+            begin -= 1
+        white = found[begin + 1 : -1]
+        if item.kind != "close" or not white or found[begin].number != item.number:
+            continue
+        start = found[begin]
+        for one in white:
+            one.owner = start.owner
+        empty = Item("point", [*start.parts, *item.parts], start.owner)
+        found[begin:] = [*([] if start.is_span else [empty]), *white]
+    return found
+
+
+def _is_white(item: Item) -> bool:
+    return item.kind == "text" and not str(item.parts[0]).strip(" ")
 
 
 def _joined_spans(items: list[Item]) -> list[Item]:
