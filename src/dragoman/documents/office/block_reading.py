@@ -10,6 +10,7 @@ from dragoman.documents.marked_document import DocumentMarking
 from dragoman.documents.marking import MarkupPiece
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.office.drop_caps import is_initial, joined
+from dragoman.documents.office.item_formats import main_formats, smoothed
 from dragoman.documents.office.paragraph import (
     Initial,
     Paragraph,
@@ -18,13 +19,8 @@ from dragoman.documents.office.paragraph import (
     Symbol,
     merged,
 )
-from dragoman.documents.office.paragraph_items import (
-    Item,
-    ParagraphMarkup,
-    main_formats,
-    read_items,
-    smoothed,
-)
+from dragoman.documents.office.paragraph_item import Item
+from dragoman.documents.office.paragraph_items import ParagraphMarkup, read_items
 from dragoman.documents.office.part_tokens import written_name
 from dragoman.documents.office.shown_attributes import attribute_parts
 

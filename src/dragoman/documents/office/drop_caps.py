@@ -12,7 +12,7 @@ import regex
 
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.office.paragraph import Initial, Parts
-from dragoman.documents.office.paragraph_items import Item
+from dragoman.documents.office.paragraph_item import Item
 from dragoman.documents.office.part_tokens import attribute
 
 _FRAME = "w:framePr"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.documents.marked_document import find_elements
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import Role, hides_run, is_copied
+from dragoman.documents.office.item_pairs import joined_pairs
 from dragoman.documents.office.paragraph import (
     WHITE,
     Parts,
@@ -19,36 +19,9 @@ from dragoman.documents.office.paragraph import (
     merged,
     read_words,
 )
+from dragoman.documents.office.paragraph_item import Item, ItemKind
 from dragoman.documents.office.part_tokens import attribute, written_name
-from dragoman.documents.office.run_formats import format_key, is_seen_on_spaces
-
-ItemKind = Literal[
-    "text", "open", "close", "point", "atom", "edge", "begin", "end", "field", "instruction"
-]
-
-
-@dataclass
-class Item:
-    """A part of the content of a paragraph."""
-
-    kind: ItemKind
-    """Words; tags around words; what is between words; what is copied as a word; what ends a text;
-    the begin and the end of a range; and the parts of a field."""
-    parts: Parts
-    """As it is written; of words, in XML without tags."""
-    owner: int
-    """The element around it: 0, or the number that its ``open`` has."""
-    text: str = ""
-    """Of an atom; what a field says; by what the begin and the end of a range know each other."""
-    format: RunFormat | None = None
-    number: int = 0
-    """What ``open`` and ``close`` have in common; 0: of all others."""
-    is_span: bool = False
-    """Whether it is nothing but a format."""
-    is_shown: bool = False
-    """Whether a point takes a place in the line, as words do."""
-    is_ordered: bool = False
-    """Whether it must not come before what is ordered and in front of it: an end of a range."""
+from dragoman.documents.office.run_formats import format_key
 
 
 @dataclass(frozen=True)
@@ -77,15 +50,11 @@ def read_items(
     """
     reader = _ItemReader(tokens, markup, read_blocks)
     reader.read()
-    items = _joined_spans(_without_blank_pairs(_paired_ranges(_joined_fields(reader.items))))
-    return items, reader.raw()
+    return joined_pairs(reader.items), reader.raw()
 
 
 _MOST_SPACES = 100
-_MOST_PAIRS = 100
-"""Ranges or fields of a paragraph, beyond which all of them are points."""
 _LINE_ENDS = re.compile(r"[\r\n]+")
-_LETTER = re.compile(r"[^\W\d_]")
 _RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
 _WITH_RUNS = ("w:p", "a:p")
 _TRIMMED = "w:t"
@@ -342,187 +311,3 @@ class _ItemReader:
         parts: Parts = [self._written(one.end, one.stop) + one.suffix]
         self.items.append(Item("close", parts, self._owner, number=one.number))
         return one.stop
-
-
-@dataclass
-class _Field:
-    """Where the parts of a field are among items."""
-
-    begin: int
-    separator: int | None = None
-    instruction: list[str] = field(default_factory=list)
-
-
-def _joined_fields(items: list[Item]) -> list[Item]:
-    """The same with fields of Word as pairs around what they show, or as atoms.
-
-    A field whose parts are not all in one element of one paragraph is points.
-    """
-    opened: list[_Field] = []
-    found: dict[int, tuple[_Field, int]] = {}
-    for index, item in enumerate(items):
-        if item.kind == "instruction" and opened and opened[-1].separator is None:
-            opened[-1].instruction.append(item.text)
-        elif item.kind == "field":
-            if item.text == "begin":
-                opened.append(_Field(index))
-            elif item.text == "separate" and opened:
-                opened[-1].separator = index
-            elif item.text == "end" and opened:
-                one = opened.pop()
-                marks = [one.begin, one.separator or one.begin]
-                if all(items[mark].owner == item.owner for mark in marks):
-                    found[one.begin] = (one, index)
-    return _without_fields(items, found if len(found) <= _MOST_PAIRS else {})
-
-
-def _without_fields(items: list[Item], found: dict[int, tuple[_Field, int]]) -> list[Item]:
-    written: list[Item] = []
-    ends: dict[int, int] = {}
-    number = max((item.number for item in items), default=0)
-    index = 0
-    while index < len(items):
-        item = items[index]
-        if index in found:
-            one, end = found[index]
-            is_atom = one.separator is None or is_copied("".join(one.instruction))
-            last = end if is_atom or one.separator is None else one.separator
-            parts = [part for each in items[index : last + 1] for part in _run_parts(each)]
-            if is_atom:
-                shown = items[one.separator : end] if one.separator is not None else []
-                text = "".join(read_words(str(each.parts[0])) for each in shown if each.format)
-                written.append(Item("atom", parts, item.owner, " ".join(text.split())))
-            else:
-                number += 1
-                ends[end] = number
-                written.append(Item("open", parts, item.owner, number=number))
-            index = last + 1
-            continue
-        if index in ends:
-            item = Item("close", item.parts, item.owner, number=ends[index])
-        elif item.kind in ("field", "instruction"):
-            item.kind, item.is_ordered = "point", True
-        written.append(item)
-        index += 1
-    return written
-
-
-def _run_parts(item: Item) -> Parts:
-    """An item as it is written, words with their run."""
-    if item.format is None:
-        return item.parts
-    return [item.format.run(str(item.parts[0]))]
-
-
-def _paired_ranges(items: list[Item]) -> list[Item]:
-    """The same with ranges as pairs, and as points if they cross others or end elsewhere."""
-    number = max((item.number for item in items), default=0)
-    around: list[dict[str, Item]] = [{}]  # ranges that have begun, by the element around them
-    pairs: list[tuple[Item, Item]] = []
-    for item in items:
-        if item.kind == "open":
-            around.append({})
-        elif item.kind == "close":
-            around.pop()
-        elif item.kind == "begin":
-            around[-1][item.text] = item
-        elif item.kind == "end" and item.text in around[-1]:
-            is_inner = next(reversed(around[-1])) == item.text
-            begin = around[-1].pop(item.text)
-            if is_inner:
-                pairs.append((begin, item))
-    for begin, end in pairs if len(pairs) <= _MOST_PAIRS else ():
-        number += 1
-        begin.kind, begin.number = "open", number
-        end.kind, end.number = "close", number
-    for item in items:
-        if item.kind in ("begin", "end"):
-            item.kind, item.is_ordered = "point", True
-    return items
-
-
-def _without_blank_pairs(items: list[Item]) -> list[Item]:
-    """The same with white space that is all that a pair is around behind it, so that it is read.
-
-    Nothing is left of a pair that is nothing but a format.
-    """
-    found: list[Item] = []
-    for item in items:
-        found.append(item)
-        begin = len(found) - 2
-        while begin >= 0 and _is_white(found[begin]):
-            begin -= 1
-        white = found[begin + 1 : -1]
-        if item.kind != "close" or not white or found[begin].number != item.number:
-            continue
-        start = found[begin]
-        for one in white:
-            one.owner = start.owner
-        empty = Item("point", [*start.parts, *item.parts], start.owner)
-        found[begin:] = [*([] if start.is_span else [empty]), *white]
-    return found
-
-
-def _is_white(item: Item) -> bool:
-    return item.kind == "text" and not str(item.parts[0]).strip(" ")
-
-
-def _joined_spans(items: list[Item]) -> list[Item]:
-    """The same with neighbouring spans of the same format as one."""
-    found: list[Item] = []
-    begins: dict[int, Parts] = {}
-    renamed: dict[int, int] = {}
-    for item in items:
-        item.number = renamed.get(item.number, item.number)
-        if item.kind == "open" and item.is_span:
-            at = len(found) - (2 if found and _is_gap(found[-1]) else 1)
-            before = found[at] if at >= 0 else None
-            is_end = before is not None and before.kind == "close"
-            if before and is_end and begins.get(before.number) == item.parts:
-                renamed[item.number] = before.number
-                del found[at]
-                continue
-            begins[item.number] = item.parts
-        found.append(item)
-    return found
-
-
-def _is_gap(item: Item) -> bool:
-    """Whether an item is white space whose format nobody sees."""
-    return item.kind == "text" and item.parts[0] in (" ", "  ")
-
-
-_BLANK = 3
-"""Spaces: as many as are a blank to fill in, if they are underlined."""
-
-
-def smoothed(items: Sequence[Item]) -> None:
-    """Give white space the format of words beside it, so that it has no mark of its own.
-
-    If it is seen, as a line below a blank to fill in is, texts end there.
-    """
-    main = main_formats(items)
-    for index, gap in enumerate(items):
-        words = str(gap.parts[0])
-        if gap.format is None or words.strip(" "):
-            continue
-        is_seen = is_seen_on_spaces(gap.format.key)
-        if is_seen and len(words) >= _BLANK:
-            gap.kind, gap.parts, gap.format = "edge", [gap.format.run(words)], None
-            continue
-        beside = [*items[index - 1 : index], *items[index + 1 : index + 2]]
-        formats = [one.format for one in beside if one.format and one.owner == gap.owner]
-        alike = [one for one in formats if is_seen_on_spaces(one.key) == is_seen]
-        gap.format = next(iter([*alike, main[gap.owner], *formats]))
-
-
-def main_formats(items: Sequence[Item]) -> dict[int, RunFormat]:
-    """The format that most letters have, by element around them."""
-    letters: dict[int, Counter[str]] = {}
-    formats: dict[tuple[int, str], RunFormat] = {}
-    for item in items:
-        if item.format is not None:
-            count = len(_LETTER.findall(str(item.parts[0])))
-            letters.setdefault(item.owner, Counter())[item.format.key] += count
-            formats.setdefault((item.owner, item.format.key), item.format)
-    return {owner: formats[owner, counts.most_common(1)[0][0]] for owner, counts in letters.items()}

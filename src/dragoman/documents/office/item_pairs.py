@@ -1,0 +1,161 @@
+"""What belongs together of the content of a paragraph: fields, ranges, and spans of one format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dragoman.documents.office.inline_roles import is_copied
+from dragoman.documents.office.paragraph import Parts, read_words
+from dragoman.documents.office.paragraph_item import Item
+
+_MOST_PAIRS = 100
+"""Ranges or fields of a paragraph, beyond which all of them are points."""
+
+
+def joined_pairs(items: list[Item]) -> list[Item]:
+    """The same with fields and ranges as pairs, and without pairs that have no use."""
+    return _joined_spans(_without_blank_pairs(_paired_ranges(_joined_fields(items))))
+
+
+@dataclass
+class _Field:
+    """Where the parts of a field are among items."""
+
+    begin: int
+    separator: int | None = None
+    instruction: list[str] = field(default_factory=list)
+
+
+def _joined_fields(items: list[Item]) -> list[Item]:
+    """The same with fields of Word as pairs around what they show, or as atoms.
+
+    A field whose parts are not all in one element of one paragraph is points.
+    """
+    opened: list[_Field] = []
+    found: dict[int, tuple[_Field, int]] = {}
+    for index, item in enumerate(items):
+        if item.kind == "instruction" and opened and opened[-1].separator is None:
+            opened[-1].instruction.append(item.text)
+        elif item.kind == "field":
+            if item.text == "begin":
+                opened.append(_Field(index))
+            elif item.text == "separate" and opened:
+                opened[-1].separator = index
+            elif item.text == "end" and opened:
+                one = opened.pop()
+                marks = [one.begin, one.separator or one.begin]
+                if all(items[mark].owner == item.owner for mark in marks):
+                    found[one.begin] = (one, index)
+    return _without_fields(items, found if len(found) <= _MOST_PAIRS else {})
+
+
+def _without_fields(items: list[Item], found: dict[int, tuple[_Field, int]]) -> list[Item]:
+    written: list[Item] = []
+    ends: dict[int, int] = {}
+    number = max((item.number for item in items), default=0)
+    index = 0
+    while index < len(items):
+        item = items[index]
+        if index in found:
+            one, end = found[index]
+            is_atom = one.separator is None or is_copied("".join(one.instruction))
+            last = end if is_atom or one.separator is None else one.separator
+            parts = [part for each in items[index : last + 1] for part in _run_parts(each)]
+            if is_atom:
+                shown = items[one.separator : end] if one.separator is not None else []
+                text = "".join(read_words(str(each.parts[0])) for each in shown if each.format)
+                written.append(Item("atom", parts, item.owner, " ".join(text.split())))
+            else:
+                number += 1
+                ends[end] = number
+                written.append(Item("open", parts, item.owner, number=number))
+            index = last + 1
+            continue
+        if index in ends:
+            item = Item("close", item.parts, item.owner, number=ends[index])
+        elif item.kind in ("field", "instruction"):
+            item.kind, item.is_ordered = "point", True
+        written.append(item)
+        index += 1
+    return written
+
+
+def _run_parts(item: Item) -> Parts:
+    """An item as it is written, words with their run."""
+    if item.format is None:
+        return item.parts
+    return [item.format.run(str(item.parts[0]))]
+
+
+def _paired_ranges(items: list[Item]) -> list[Item]:
+    """The same with ranges as pairs, and as points if they cross others or end elsewhere."""
+    number = max((item.number for item in items), default=0)
+    around: list[dict[str, Item]] = [{}]  # ranges that have begun, by the element around them
+    pairs: list[tuple[Item, Item]] = []
+    for item in items:
+        if item.kind == "open":
+            around.append({})
+        elif item.kind == "close":
+            around.pop()
+        elif item.kind == "begin":
+            around[-1][item.text] = item
+        elif item.kind == "end" and item.text in around[-1]:
+            is_inner = next(reversed(around[-1])) == item.text
+            begin = around[-1].pop(item.text)
+            if is_inner:
+                pairs.append((begin, item))
+    for begin, end in pairs if len(pairs) <= _MOST_PAIRS else ():
+        number += 1
+        begin.kind, begin.number = "open", number
+        end.kind, end.number = "close", number
+    for item in items:
+        if item.kind in ("begin", "end"):
+            item.kind, item.is_ordered = "point", True
+    return items
+
+
+def _without_blank_pairs(items: list[Item]) -> list[Item]:
+    """The same with white space that is all that a pair is around behind it, so that it is read.
+
+    Nothing is left of a pair that is nothing but a format.
+    """
+    found: list[Item] = []
+    for item in items:
+        found.append(item)
+        begin = len(found) - 2
+        while begin >= 0 and found[begin].is_white:
+            begin -= 1
+        white = found[begin + 1 : -1]
+        if item.kind != "close" or not white or found[begin].number != item.number:
+            continue
+        start = found[begin]
+        for one in white:
+            one.owner = start.owner
+        empty = Item("point", [*start.parts, *item.parts], start.owner)
+        found[begin:] = [*([] if start.is_span else [empty]), *white]
+    return found
+
+
+def _joined_spans(items: list[Item]) -> list[Item]:
+    """The same with neighbouring spans of the same format as one."""
+    found: list[Item] = []
+    begins: dict[int, Parts] = {}
+    renamed: dict[int, int] = {}
+    for item in items:
+        item.number = renamed.get(item.number, item.number)
+        if item.kind == "open" and item.is_span:
+            at = len(found) - (2 if found and _is_gap(found[-1]) else 1)
+            before = found[at] if at >= 0 else None
+            is_end = before is not None and before.kind == "close"
+            if before and is_end and begins.get(before.number) == item.parts:
+                renamed[item.number] = before.number
+                del found[at]
+                continue
+            begins[item.number] = item.parts
+        found.append(item)
+    return found
+
+
+def _is_gap(item: Item) -> bool:
+    """Whether an item is white space whose format nobody sees."""
+    return item.kind == "text" and item.parts[0] in (" ", "  ")
