@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from pathlib import Path
 
-from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.errors import SavedError
+from dragoman.core.new_outputs import new_output
 from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.language_pieces import pieces_beside
@@ -22,13 +22,16 @@ def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
         output: a directory that does not exist.
 
     Raises:
-        ConfigError: ``output`` exists.
+        ConfigError: ``output`` exists, or another process is making it.
         SavedError: the model or the adapter is missing or damaged, or they do not belong together;
             or another process is using the run that contains ``output``.
         StorageError: the disk refuses.
     """
-    if os.path.lexists(output):
-        raise ConfigError(f"{output}: exists already; name a directory that does not")
+    with new_output(output, "name a directory that does not"):
+        _merge(model, adapter, output)
+
+
+def _merge(model: Path, adapter: Path, output: Path) -> None:
     found = read_adapter(adapter)
     saved = load_model(model, "cpu", found)
     origin = f"It is the model with the weights {found.of} and an adapter."

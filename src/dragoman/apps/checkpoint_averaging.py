@@ -11,6 +11,7 @@ from pathlib import Path
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.new_outputs import new_output
 from dragoman.models.layers.low_rank import merged
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import claim, is_run
@@ -50,8 +51,11 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
         SavedError: one is missing, damaged or of another configuration, vocabulary or languages;
             or another process is using the run that contains ``output``.
     """
-    if os.path.lexists(output):
-        raise ConfigError(f"{output}: exists already; name a directory that does not")
+    with new_output(output, "name a directory that does not"):
+        return _average(paths, last, output)
+
+
+def _average(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
     chosen = [found for path in paths for found in _weights_of(path, last)]
     _check_distinct(chosen)
     first = load_model(chosen[0], "cpu")

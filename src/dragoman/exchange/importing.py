@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import yaml
 
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.core.new_outputs import new_output
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
@@ -65,11 +65,20 @@ def import_model(
         MissingExtraError: a package is missing.
         StorageError: the disk refuses.
     """
-    if os.path.lexists(output):
-        raise ConfigError(f"{output}: exists already; name a directory that does not")
     for language in languages:
         if language is not None and not _LANGUAGE.fullmatch(language):
             raise ConfigError(f"{language!r:.80} is {_NO_LANGUAGE}")
+    with new_output(output, "name a directory that does not"):
+        return _import(path, output, toolkit, languages, tell)
+
+
+def _import(
+    path: Path,
+    output: Path,
+    toolkit: str | None,
+    languages: tuple[str | None, str | None],
+    tell: Callable[[str], object],
+) -> ImportReport:
     importer = importer_of(path) if toolkit is None else importer_from(toolkit)
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")

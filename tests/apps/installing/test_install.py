@@ -170,7 +170,7 @@ def test_a_directory_and_a_zip_with_a_run_are_installed(
 
 def test_an_installed_model_is_replaced_only_if_told(archive: Path, folder: Path) -> None:
     install(str(archive), quiet)
-    with pytest.raises(ConfigError, match=r"en-de is installed already.* --force, or .* --name"):
+    with pytest.raises(ConfigError, match=r"en-de: exists already.* --force, or .* --name"):
         install(str(archive), quiet)
     (folder / "en-de" / "README.md").write_text("old", encoding="utf-8")
     install(str(archive), quiet, force=True)
@@ -462,7 +462,7 @@ def test_a_model_that_does_not_open_is_not_installed(
     broken.write_bytes(tar_of_model(model, "top/", {name: files[name][:-9] + b"broken!!\n"}))
     with pytest.raises(SavedError, match="the model does not open, and is not installed"):
         install(str(broken), quiet)
-    assert not os.listdir(folder)
+    assert not folder.exists()
 
 
 def test_what_is_listed_says_what_is_wrong(

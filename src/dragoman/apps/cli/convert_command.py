@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from dragoman.apps.cli.options import PATH, FormatName, json_option
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.new_outputs import new_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +69,11 @@ def convert(
     form, outputs = _outputs(paths, output_format)
     if names and not form.names_sides:
         raise ConfigError(f"--names: a {form.name} file has no names for its sides; leave it out")
-    part, languages = find_part(paths[: -len(outputs)], Choice(**choices))
-    sides = names or languages
-    count = _write(part, form, outputs, sides)
+    files = [path for path in outputs if not _is_device(path)]
+    with new_outputs(files, "move it away or name another output file"):
+        part, languages = find_part(paths[: -len(outputs)], Choice(**choices))
+        sides = names or languages
+        count = _write(part, form, outputs, sides)
     written = " and ".join(map(str, outputs))
     if as_json:
         print_json(
@@ -90,7 +92,7 @@ def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, 
     """The format to write, and which of ``paths`` are its files: the last, or the last two.
 
     Raises:
-        ConfigError: the format is not given, too few files are named, or one exists already.
+        ConfigError: the format is not given, or too few files are named.
     """
     from dragoman.text.formats import FORMATS, FormatError, format_named, format_of
 
@@ -109,9 +111,6 @@ def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, 
         )
     if len(set(outputs)) < len(outputs):
         raise ConfigError(f"{outputs[0]}: named for both sides; name two files")
-    for path in outputs:
-        if os.path.lexists(path) and not _is_device(path):
-            raise ConfigError(f"{path}: exists already; move it away or name another output file")
     return form, outputs
 
 

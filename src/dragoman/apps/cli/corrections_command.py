@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from dragoman.apps.cli.options import (
 from dragoman.apps.progress import tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.new_outputs import new_outputs
 
 if TYPE_CHECKING:
     from dragoman.apps.server.kept.records import Correction, CorrectionState
@@ -219,8 +219,10 @@ def export(
     if not found:
         raise DataError("no correction is accepted; see 'dragoman corrections list'")
     written = {one: _outputs(directory, one, file_format) for one in sorted(by_direction)}
-    for direction, paths in written.items():
-        _write(paths, direction, by_direction[direction], file_format)
+    files = [path for paths in written.values() for path in paths]
+    with new_outputs(files, "move it away or name another directory"):
+        for direction, paths in written.items():
+            _write(paths, direction, by_direction[direction], file_format)
     if as_json:
         print_json({"files": [_exported(*one, by_direction) for one in written.items()]})
         return
@@ -284,21 +286,13 @@ def _review(
 
 
 def _outputs(directory: Path, direction: tuple[str, str], file_format: str) -> list[Path]:
-    """The files to write for a direction.
-
-    Raises:
-        ConfigError: one exists already.
-    """
+    """The files to write for a direction."""
     from dragoman.text.formats import format_named
 
     form = format_named(file_format)
     stem = f"corrections.{'-'.join(direction)}"
     endings = form.suffixes[:1] if form.one_file else [f".{one}" for one in direction]
-    paths = [directory / f"{stem}{ending}" for ending in endings]
-    for path in paths:
-        if os.path.lexists(path):
-            raise ConfigError(f"{path}: exists already; move it away or name another directory")
-    return paths
+    return [directory / f"{stem}{ending}" for ending in endings]
 
 
 def _write(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from dragoman.apps.cli.options import STREAM, check_no_input, is_directory
 from dragoman.core.errors import ConfigError, DataError, DragomanError
+
+_REMEDY = "replace it with --force, or name another --output"
 
 
 class DocumentPlaces:
@@ -130,19 +133,26 @@ class DocumentPlaces:
                 "change the suffix"
             )
         if output.is_file() and not self._replaces:
-            raise ConfigError(
-                f"{output}: exists already; replace it with --force, or name another --output"
-            )
+            raise ConfigError(f"{output}: exists already; {_REMEDY}")
 
     def write(self, output: Path, content: bytes) -> None:
-        """Write a translation, whole or not at all."""
+        """Write a translation, whole or not at all.
+
+        Raises:
+            ConfigError: another process has written it meanwhile, or is writing it.
+        """
         from dragoman.core.files import atomic_write
+        from dragoman.core.new_outputs import new_output
 
         if output == STREAM:
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
             return
-        with atomic_write(output, "wb") as stream:
+        is_new = not self._replaces and (output.is_file() or not output.exists())
+        with (
+            new_output(output, _REMEDY) if is_new else nullcontext(),
+            atomic_write(output, "wb") as stream,
+        ):
             stream.write(content)
 
 

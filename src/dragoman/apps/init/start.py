@@ -22,8 +22,9 @@ from dragoman.apps.init.look import Facts, look_at
 from dragoman.apps.init.split import hold_out
 from dragoman.apps.material import Material
 from dragoman.core.device import best_device
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import DataError
 from dragoman.core.files import atomic_directory, atomic_write
+from dragoman.core.new_outputs import new_outputs
 from dragoman.evaluation.tokenizers import best_tokenizer
 from dragoman.saved.model import build_model
 from dragoman.text.corpus import read_pairs
@@ -68,11 +69,14 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
     """
     needs_split = material.dev is None or material.test is None
     folder = text_folder(config) if needs_split else None
-    for path in filter(None, (config, folder)):
-        if path.exists() or path.is_symlink():
-            raise ConfigError(
-                f"{path}: exists already; move it away or choose another name with --output"
-            )
+    remedy = "move it away or choose another name with --output"
+    with new_outputs(filter(None, (config, folder)), remedy):
+        return _start(material, config, folder, minutes, tell)
+
+
+def _start(
+    material: Material, config: Path, folder: Path | None, minutes: float, tell: Tell
+) -> Started:
     tell(f"reading {material.train.name}")
     with atomic_directory(folder) if folder else nullcontext() as place:
         text = _split_off(material, place, folder) if place and folder else _as_given(material)
@@ -89,7 +93,7 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
         device=best_device().type,
         tokenizer=best_tokenizer(text.facts.target.scripts),
         parts=text.parts,
-        was_split=needs_split,
+        was_split=folder is not None,
     )
     _write(chosen, config)
     model = measure.model_of(plan.size, joint=encoded.config.joint, dropout=plan.dropout)

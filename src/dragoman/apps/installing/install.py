@@ -8,7 +8,7 @@ import re
 import shutil
 import urllib.parse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from dragoman.apps.installing.model_archives import DIGEST_SUFFIX, unpack
 from dragoman.apps.progress import counted_bytes
 from dragoman.core.errors import ConfigError, DataError, DragomanError, SavedError
 from dragoman.core.files import atomic_directory, content_digest, storage_errors
+from dragoman.core.new_outputs import new_output
 from dragoman.saved.archive_members import ARCHIVES, LARGEST, archive_suffix
 from dragoman.saved.installed_models import is_model_name, models_folder
 from dragoman.saved.model import (
@@ -90,15 +91,12 @@ def install(
             "digits and . _ + - only"
         )
     target = models_folder() / name
-    if os.path.lexists(target) and not force:
-        raise ConfigError(
-            f"{name} is installed already, in {target}; replace it with --force, or give the new "
-            "one another name with --name"
-        )
-    if not origin.is_remote and Path(origin.place).is_dir():
-        return _installed(target, lambda folder: _copy(Path(origin.place), folder), say)
-    with _archive(origin, say) as archive:
-        return _installed(target, lambda folder: _unpacked(archive, folder, say), say)
+    remedy = "replace it with --force, or give the new one another name with --name"
+    with nullcontext() if force else new_output(target, remedy):
+        if not origin.is_remote and Path(origin.place).is_dir():
+            return _installed(target, lambda folder: _copy(Path(origin.place), folder), say)
+        with _archive(origin, say) as archive:
+            return _installed(target, lambda folder: _unpacked(archive, folder, say), say)
 
 
 def _origin(place: str, sha256: str) -> ModelOrigin:

@@ -1,0 +1,81 @@
+"""Outputs that must not exist yet: of processes that would make the same one, one does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import make_directory, storage_errors
+from dragoman.core.locks import lock
+
+_RESERVED = "0" * 16
+"""Ends the name of a reservation, which is that of a temporary file: a leftover is swept."""
+
+
+@contextmanager
+def new_output(path: Path, remedy: str) -> Iterator[None]:
+    """Keep a path for this process until the block ends.
+
+    Args:
+        path: a file or directory that does not exist.
+        remedy: what to do if it does: "name a directory that does not".
+
+    Raises:
+        ConfigError: it exists, or another process is making it.
+        StorageError: nothing can be written there.
+    """
+    _check_absent(path, remedy)
+    missing = [folder for folder in path.absolute().parents if not folder.exists()]
+    try:
+        with _reserved(path, remedy):
+            _check_absent(path, remedy)  # now that no other process can make it
+            yield
+    except BaseException:
+        with suppress(OSError):  # those that are not empty stay
+            for folder in missing:
+                folder.rmdir()
+        raise
+
+
+@contextmanager
+def new_outputs(paths: Iterable[Path], remedy: str) -> Iterator[None]:
+    """:func:`new_output` of several paths."""
+    with ExitStack() as stack:
+        for path in paths:
+            stack.enter_context(new_output(path, remedy))
+        yield
+
+
+def _check_absent(path: Path, remedy: str) -> None:
+    if os.path.lexists(path):
+        raise ConfigError(f"{path}: exists already; {remedy}")
+
+
+@contextmanager
+def _reserved(path: Path, remedy: str) -> Iterator[None]:
+    """Hold the lock of a file beside ``path``, whose name is the same for all processes."""
+    reservation = path.with_name(f".{path.name}.{_RESERVED}")
+    while True:
+        with storage_errors(path):
+            make_directory(path.parent, path)
+            try:
+                descriptor = os.open(reservation, os.O_RDWR | os.O_CREAT, 0o666)
+            except FileNotFoundError:  # a process that failed has just removed the directory
+                continue
+        try:
+            lock(descriptor)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise ConfigError(f"{path}: another process is making it; {remedy}") from None
+        with suppress(FileNotFoundError):  # another process has finished, and removed it
+            if os.path.samestat(os.stat(reservation), os.fstat(descriptor)):
+                break
+        os.close(descriptor)
+    try:
+        yield
+    finally:
+        reservation.unlink(missing_ok=True)
+        os.close(descriptor)
