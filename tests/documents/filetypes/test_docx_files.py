@@ -335,8 +335,13 @@ def test_the_space_between_underlined_words_is_not_underlined() -> None:
             id="spaces between runs that no attribute keeps",
         ),
         pytest.param(
-            [run("one"), f'<w:ins w:id="1">{run(" ")}</w:ins>', run("two"), link(run(" "))]
-            + [run("three")],
+            [
+                run("one"),
+                f'<w:ins w:id="1">{run(" ")}</w:ins>',
+                run("two"),
+                link(run(" ")),
+                run("three"),
+            ],
             [run("eerht owt"), link(), run(" eno"), '<w:ins w:id="1"></w:ins>'],
             id="white space that is all of an insertion or a link is read",
         ),
