@@ -11,7 +11,7 @@ from dragoman.documents.plural_rules import (
     choose_source,
     plural_forms,
 )
-from dragoman.documents.string_placeholders import count_span, filled_in
+from dragoman.documents.string_placeholders import count_span, filled_in, wanted_names
 from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.documents.string_values import PlainValue, StringValue
 
@@ -37,7 +37,8 @@ def translated_forms(
         MissingExtraError: Babel is missing.
     """
     forms = source_forms(given, language, kind, syntax)
-    return {name: PlainValue(given[one], at, syntax) for name, (one, at) in forms.items()}
+    singular = given.get("one", "")
+    return {name: PlainValue(given[one], at, syntax, singular) for name, (one, at) in forms.items()}
 
 
 def source_forms(
@@ -60,7 +61,8 @@ def source_forms(
     """
     found: dict[str, tuple[str, int]] = {}
     for name, form in plural_forms(language, kind).items():
-        chosen = choose_source(form, name, given, has_number=has_count(given.get(name, ""), syntax))
+        has_number = has_count(given.get(name, ""), syntax, given.get("one", ""))
+        chosen = choose_source(form, name, given, has_number=has_number)
         number = form.sample(writes_number=chosen == name or form.is_singular)
         found[name] = chosen, number
     return found
@@ -78,9 +80,12 @@ def unused_forms(
     return {name: PlainValue(given[name], _SAMPLES.get(name, 5), syntax) for name in names}
 
 
-def has_count(text: str, syntax: StringSyntax = ANY, *, guesses: bool = True) -> bool:
+def has_count(
+    text: str, syntax: StringSyntax = ANY, singular: str = "", *, guesses: bool = True
+) -> bool:
     """Whether a text writes the number that decides on its form; see :func:`count_span`."""
-    return count_span(text, filled_in(text, syntax), syntax, guesses=guesses) is not None
+    spans = filled_in(text, syntax)
+    return count_span(text, spans, syntax, guesses=guesses, singular=singular) is not None
 
 
 def catalogue_values(
@@ -99,10 +104,18 @@ def catalogue_values(
     """
     found: list[StringValue] = []
     count, expression = rule
-    same = has_count(singular, syntax) == has_count(plural, syntax)
+    in_plural = has_count(plural, syntax, singular)
+    # The only placeholder of the singular is the count if the plural has no other.
+    same = in_plural == has_count(singular, syntax) and _is_covered(plural, singular, syntax)
     for form in catalogue_forms(expression, count):
         fits = form.is_singular or (1 in form.numbers and same)
         number = form.sample(writes_number=fits)
         text = singular if fits and number == 1 else plural
-        found.append(PlainValue(text, number, syntax))
+        found.append(PlainValue(text, number, syntax, singular))
     return found
+
+
+def _is_covered(text: str, other: str, syntax: StringSyntax) -> bool:
+    """Whether a text has no placeholder that another lacks."""
+    mine, others = (wanted_names(one, filled_in(one, syntax)) for one in (text, other))
+    return set(mine) <= set(others)

@@ -92,7 +92,12 @@ def _notation(syntax: StringSyntax) -> regex.Pattern[str]:
 
 
 def count_span(
-    text: str, spans: Sequence[Span], syntax: StringSyntax = ANY, *, guesses: bool = True
+    text: str,
+    spans: Sequence[Span],
+    syntax: StringSyntax = ANY,
+    *,
+    guesses: bool = True,
+    singular: str = "",
 ) -> Span | None:
     """Which placeholder of a string is the count that decides on its plural form.
 
@@ -101,6 +106,7 @@ def count_span(
         spans: where it has placeholders.
         syntax: of it.
         guesses: whether the only placeholder is the count, whatever its name.
+        singular: the form for 1, which may lack it; empty: not known.
     """
     notation = _notation(syntax)
     found = [
@@ -111,6 +117,9 @@ def count_span(
     integers = [one for one in found if _INTEGER.fullmatch(text, *one)]
     parts = [one for one in found if _COUNTS & {word.lower() for word in _WORD.findall(names[one])}]
     best = named or integers or parts
+    if not best and guesses and singular and len(found) > 1:
+        others = wanted_names(singular, filled_in(singular, syntax))
+        found = [one for one in found if text[slice(*one)] not in others]
     if best or (guesses and len(found) == 1):
         return (best or found)[0]
     return None

@@ -114,9 +114,16 @@ class PlainValue(StringValue):
         source: the string.
         number: written instead of the placeholder of a count while it is translated.
         syntax: of its placeholders.
+        singular: of a plural, its form for 1, which may lack the count.
     """
 
-    def __init__(self, source: str, number: int | None = None, syntax: StringSyntax = ANY) -> None:
+    def __init__(
+        self,
+        source: str,
+        number: int | None = None,
+        syntax: StringSyntax = ANY,
+        singular: str = "",
+    ) -> None:
         self.source, self._syntax = source, syntax
         self._document = MarkedDocument([source])
         self.texts = []
@@ -125,7 +132,8 @@ class PlainValue(StringValue):
             return
         spans = filled_in(source, syntax)
         shown = wanted_names(source, spans)
-        if number is not None and (count := count_span(source, spans, syntax)) is not None:
+        count = count_span(source, spans, syntax, singular=singular)
+        if number is not None and count is not None:
             shown[spans.index(count)] = str(number)
             if syntax.numbering == "printf":
                 self._written = numbered(source, syntax)
@@ -288,11 +296,15 @@ def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Ite
     for begin, end in spans:
         if start <= begin and end <= stop:
             yield MarkupPiece("text", source[start:begin])
-            # One word, whose parts no model can move: {{name}} for {{ name }}.
-            content = _SPACES.sub("", atoms[begin, end])
+            content = without_spaces(atoms[begin, end])
             yield MarkupPiece("atom", source[begin:end], content=content)
             start = end
     yield MarkupPiece("text", source[start:stop])
+
+
+def without_spaces(placeholder: str) -> str:
+    """A placeholder as one word, whose parts no model can move: {{name}} for {{ name }}."""
+    return _SPACES.sub("", placeholder)
 
 
 def _tag(tag: re.Match[str]) -> MarkupPiece:

@@ -459,7 +459,8 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "squares",
         "strings",
-        r"\[(?:[a-z]\w*(?::[\w-]+)+|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\](?!\()",
+        r"\[(?:count|number|num|[a-z]\w*(?::[\w-]+)+|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+"
+        r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\](?!\()",
         ("[site:name]", "[user_name]", "[first-name]", "[USER_NAME]"),
         "Drupal, Token; WordPress, Shortcodes",
     ),

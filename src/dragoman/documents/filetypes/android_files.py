@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dragoman.core.errors import DataError
@@ -26,6 +26,7 @@ from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.plural_rules import plural_forms
 from dragoman.documents.plural_strings import source_forms
 from dragoman.documents.string_placeholders import (
+    TAG,
     apart,
     count_span,
     filled_in,
@@ -33,7 +34,13 @@ from dragoman.documents.string_placeholders import (
     same_placeholders,
 )
 from dragoman.documents.string_syntax import JAVA
-from dragoman.documents.string_values import StringValue, are_unchanged, is_code, mark_string
+from dragoman.documents.string_values import (
+    StringValue,
+    are_unchanged,
+    is_code,
+    mark_string,
+    without_spaces,
+)
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.break_codes import BREAKING_TAGS
 
@@ -105,7 +112,8 @@ def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
         return
     forms = source_forms(contents, target, syntax=JAVA)
     wanted = {
-        name: AndroidValue(items[one].tokens, number) for name, (one, number) in forms.items()
+        name: AndroidValue(items[one].tokens, number, contents.get("one", ""))
+        for name, (one, number) in forms.items()
     }
     other = items["other"]
     for name, item in items.items():
@@ -134,9 +142,12 @@ class AndroidValue(StringValue):
     Args:
         tokens: of its element.
         number: written instead of the placeholder of a count while it is translated.
+        singular: of a plural, its form for 1 as it is written, which may lack the count.
     """
 
-    def __init__(self, tokens: Sequence[MarkupToken], number: int | None = None) -> None:
+    def __init__(
+        self, tokens: Sequence[MarkupToken], number: int | None = None, singular: str = ""
+    ) -> None:
         self.source = "".join(token.raw for token in tokens)
         self._document = MarkedDocument()
         self.texts: Sequence[MarkedText] = []
@@ -145,7 +156,8 @@ class AndroidValue(StringValue):
             _read(html.unescape(self.source))
         ):
             return
-        self._document = MarkedDocument(list(_parts(tokens, number)))
+        count = {} if number is None else _count(self.source, number, singular)
+        self._document = MarkedDocument(list(_parts(tokens, count)))
         self.texts = self._document.texts
 
     def joined(self, translations: Sequence[str]) -> str:
@@ -158,24 +170,36 @@ class AndroidValue(StringValue):
         return in_order(self.source, joined, JAVA)
 
 
-def _parts(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | MarkedText]:
+def _count(raw: str, number: int, singular: str) -> Mapping[str, str]:
+    """The placeholder of the count of a string, with what is written instead of it."""
+    text, one = _shown(raw), _shown(singular)
+    span = count_span(text, filled_in(text, JAVA), JAVA, singular=one)
+    return {} if span is None else {without_spaces(text[slice(*span)]): str(number)}
+
+
+def _shown(raw: str) -> str:
+    return _read(html.unescape(TAG.sub("", raw)))
+
+
+def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
     """What is translated of a string: sections of CDATA, and what is around them."""
     part: list[MarkupToken] = []
     for token in tokens:
         if token.kind == "opaque" and token.raw.startswith(_CDATA):
-            yield from _run(part, number)
+            yield from _run(part, count)
             part = []
             inner = token.raw[len(_CDATA) : -len(_CDATA_END)]
             yield _CDATA
-            atoms = {span: inner[slice(*span)] for span in filled_in(inner, JAVA)}
+            names = ((span, inner[slice(*span)]) for span in filled_in(inner, JAVA))
+            atoms = {span: count.get(without_spaces(name), name) for span, name in names}
             yield from mark_string(inner, atoms, _read, _write_section, syntax=JAVA)
             yield _CDATA_END
         else:
             part.append(token)
-    yield from _run(part, number)
+    yield from _run(part, count)
 
 
-def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | MarkedText]:
+def _run(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
     raw = "".join(token.raw for token in tokens)
     lead, tail = _around(tokens)
     quoted = _quoted(raw)
@@ -191,7 +215,7 @@ def _run(tokens: Sequence[MarkupToken], number: int | None) -> Iterator[str | Ma
     else:
         tail = ""
     reading = _read if quoted is None else _read_quoted
-    pieces = list(_pieces(inner, number, reading))
+    pieces = list(_pieces(inner, count, reading))
     parts = list(written_parts(pieces, _write, JAVA, collapses=False))
     if any(isinstance(part, MarkedText) for part in parts):
         yield from (lead, *parts, tail)
@@ -231,7 +255,7 @@ def _begin_of_end(kind: re.Pattern[str], text: str) -> int:
 
 
 def _pieces(
-    tokens: Sequence[MarkupToken], number: int | None, reading: Callable[[str], str]
+    tokens: Sequence[MarkupToken], count: Mapping[str, str], reading: Callable[[str], str]
 ) -> Iterator[MarkupPiece]:
     def read(raw: str) -> str:
         return reading(html.unescape(raw))
@@ -241,12 +265,12 @@ def _pieces(
     while index < len(tokens):
         token, end = tokens[index], elements.ends.get(index, index)
         if token.kind == "text":
-            yield from _numbered(text_pieces(token.raw, read, _write, JAVA), number)
+            yield from _numbered(text_pieces(token.raw, read, _write, JAVA), count)
         elif token.name.rpartition(":")[2] == "g" and token.kind in ("open", "empty"):
             inside = tokens[index + 1 : end]
             content = read("".join(one.raw for one in inside if one.kind == "text"))
             raw = "".join(one.raw for one in tokens[index : end + 1])
-            yield from _numbered([MarkupPiece("atom", raw, content=content.strip())], number)
+            yield from _numbered([MarkupPiece("atom", raw, content=content.strip())], count)
             index = end
         elif token.name.lower() in BREAKING_TAGS:
             yield MarkupPiece("break", token.raw, token.name)
@@ -258,17 +282,12 @@ def _pieces(
 
 
 def _numbered(
-    pieces: Iterator[MarkupPiece] | list[MarkupPiece], number: int | None
+    pieces: Iterator[MarkupPiece] | list[MarkupPiece], count: Mapping[str, str]
 ) -> Iterator[MarkupPiece]:
     """The pieces with a number instead of the placeholder of a count."""
     for piece in pieces:
-        is_count = number is not None and piece.kind == "atom" and _is_count(piece.content)
-        yield replace(piece, content=str(number)) if is_count else piece
-
-
-def _is_count(placeholder: str) -> bool:
-    span = 0, len(placeholder)
-    return filled_in(placeholder, JAVA) == [span] and count_span(placeholder, [span], JAVA) == span
+        is_count = piece.kind == "atom" and piece.content in count
+        yield replace(piece, content=count[piece.content]) if is_count else piece
 
 
 def _read_quoted(raw: str) -> str:

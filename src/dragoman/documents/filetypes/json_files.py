@@ -19,7 +19,7 @@ from dragoman.documents.filetypes.spliced_document import (
 from dragoman.documents.icu_messages import read_message
 from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json
 from dragoman.documents.plural_rules import CATEGORIES
-from dragoman.documents.plural_strings import translated_forms, unused_forms
+from dragoman.documents.plural_strings import has_count, translated_forms, unused_forms
 from dragoman.documents.string_syntax import shown_syntax
 from dragoman.text.language_codes import is_language_tag
 
@@ -177,8 +177,13 @@ def _wrapper(root: JsonNode) -> JsonMember | None:
 
 
 def _plurals(members: Sequence[JsonMember]) -> list[dict[str, JsonMember]]:
-    """Members that are forms of a plural in i18next, such as ``file_one`` and ``file_other``."""
+    """Members that are forms of a plural, such as ``file_one`` and ``file_other`` in i18next.
+
+    Or all of an object, as ``one`` and ``other`` in files of i18n-js and of Rails.
+    """
     groups: dict[str, dict[str, JsonMember]] = {}
+    if all(one.name in CATEGORIES and one.node.kind == "string" for one in members):
+        groups[""] = {one.name: one for one in members}
     for member in members:
         found = _FORM.fullmatch(member.name)
         if found and member.node.kind == "string":
@@ -186,5 +191,5 @@ def _plurals(members: Sequence[JsonMember]) -> list[dict[str, JsonMember]]:
     return [
         one
         for one in groups.values()
-        if "other" in one and (len(one) > 1 or "{{count}}" in one["other"].node.value)
+        if "other" in one and (len(one) > 1 or has_count(one["other"].node.value))
     ]
