@@ -193,3 +193,19 @@ def barriers(page: Page) -> list[str]:
         for one in found
         if one["impact"] in {"serious", "critical"}
     ]
+
+
+_CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((one) => {
+    if (!one.checkVisibility() || one.closest(".unseen, .mirror")) return false;
+    const { left, right } = one.getBoundingClientRect();
+    const isWide = one.scrollWidth > one.clientWidth + 1;
+    const hides = isWide && getComputedStyle(one).overflowX !== "visible";
+    return hides || left < -1 || right > innerWidth + 1;
+}).map((one) => one.outerHTML.slice(0, 120))"""
+
+
+def cut_off(page: Page) -> list[str]:
+    """Elements that are wider than the window, or than what shows them."""
+    found = page.evaluate(_CUT_OFF)
+    assert isinstance(found, list)
+    return found

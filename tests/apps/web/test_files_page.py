@@ -13,6 +13,7 @@ from web_site import (
     Site,
     barriers,
     choose,
+    cut_off,
     files,
     opened,
     refuse,
@@ -342,6 +343,7 @@ def test_no_state_has_barriers(page: Page, site: Site) -> None:
         page.emulate_media(color_scheme="dark")
         keep_picture(page, f"phone-{state}")
         assert barriers(page) == [], f"{state} on a phone in the dark"
+        assert cut_off(page) == [], state
 
 
 def test_the_manual_fits_a_phone(page: Page, site: Site) -> None:

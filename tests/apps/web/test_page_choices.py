@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from playwright.sync_api import Browser, Page, Route, expect
-from web_site import PHONE, Site, arrive, barriers, choose, files, new_page, upload, visit
+from web_site import PHONE, Site, arrive, barriers, choose, cut_off, files, new_page, upload, visit
 
 CODES = ["ar", "cs", "de", "en", "es", "fr", "he", "hu", "ja", "nl", "pt-BR", "tr", "zh-Hant"]
 
@@ -251,15 +251,6 @@ def test_removed_terms_and_unsent_corrections_come_back(page: Page, site: Site) 
     assert draft == "Es regnet."
 
 
-_CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((one) => {
-    if (!one.checkVisibility() || one.closest(".unseen, .mirror")) return false;
-    const { left, right } = one.getBoundingClientRect();
-    const isWide = one.scrollWidth > one.clientWidth + 1;
-    const hides = isWide && getComputedStyle(one).overflowX !== "visible";
-    return hides || left < -1 || right > innerWidth + 1;
-}).map((one) => one.outerHTML.slice(0, 120))"""
-
-
 def test_nothing_is_cut_off_on_a_phone(browser: Browser, site: Site) -> None:
     context = browser.new_context(has_touch=True, is_mobile=True, locale="de-DE")
     page = context.new_page()
@@ -267,14 +258,14 @@ def test_nothing_is_cut_off_on_a_phone(browser: Browser, site: Site) -> None:
     visit(page, site, source="pt-BR", target="zh-Hant")
     for width in (320, 360, 390):
         page.set_viewport_size({"width": width, "height": PHONE[1]})
-        assert page.evaluate(_CUT_OFF) == [], width
+        assert cut_off(page) == [], width
         page.locator("#target-language").tap()
         expect(page.get_by_role("listbox")).to_be_focused()  # no keyboard hides it
-        assert page.evaluate(_CUT_OFF) == [], width
+        assert cut_off(page) == [], width
         page.keyboard.press("Escape")
         files(page)
         upload(page, "Quarterly_report_of_the_harbour_administration_2026.png")
-        assert page.evaluate(_CUT_OFF) == [], width
+        assert cut_off(page) == [], width
         page.get_by_role("tab", name="Text").tap()
     expect(page.locator("#hint")).to_have_text(
         "Tap a word of the translation for other wordings.", use_inner_text=True

@@ -8,7 +8,7 @@ from email.utils import format_datetime
 
 import pytest
 from playwright.sync_api import Page, Route, expect
-from web_site import Site, arrive, files, upload, visit
+from web_site import Site, arrive, files, refuse, upload, visit
 
 
 def test_fields_may_have_the_value_of_a_button(page: Page, site: Site) -> None:
@@ -40,11 +40,26 @@ def test_a_key_that_cannot_be_sent_is_told(page: Page, site: Site) -> None:
 
 def test_an_answer_of_somebody_else_is_told_in_words(page: Page, site: Site) -> None:
     visit(page, site)
-    login = {"content_type": "text/html", "body": "<!doctype html>Log in"}
-    page.route("**/v1/stream", lambda route: route.fulfill(**login))
-    page.fill("#source", "It rains.")
     notice = page.locator("#notice-text")
+    for at, body in enumerate(("<!doctype html>Log in", '{"ok": true}', "null", "[]")):
+        refuse(page, "/v1/stream", 200, body=body)
+        page.fill("#source", f"It rains {at}.")
+        expect(notice).to_contain_text("The answer does not come from the server")
+        page.unroute_all()
+        page.fill("#source", "It rains.")
+        expect(page.locator("#notice")).to_be_hidden()
+    page.route("**/v1/languages", lambda route: route.fulfill(body='{"ok": true}'))
+    arrive(page, site)
     expect(notice).to_contain_text("The answer does not come from the server")
+
+
+def test_browsers_may_have_odd_languages(own_page: Page, site: Site) -> None:
+    """As Chromium has in the locale C."""
+    page = own_page
+    odd = "Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'fr'] })"
+    page.add_init_script(odd)
+    arrive(page, site)
+    expect(page.locator("#target-language")).to_have_attribute("value", "fr")
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again(page: Page, site: Site) -> None:

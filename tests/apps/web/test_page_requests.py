@@ -92,6 +92,19 @@ def test_sentences_appear_while_the_rest_is_translated(page: Page, site: Site) -
     assert output.evaluate("element => element.textContent") == "Hallo.\n😀 Es regnet. "
 
 
+def test_alternatives_close_with_the_word_that_they_are_for(page: Page, site: Site) -> None:
+    visit(page, site, "Hello you. It rains.")
+    script = Script(page)
+    page.fill("#source", "Hello you. It snows.")
+    script.text()
+    script.tell(start(), sentence("Hello you.", "HELLO YOU.de"))
+    expect(page.locator("#output .old")).to_have_text("IT RAINS.de")
+    page.get_by_role("button", name="RAINS").click()
+    expect(page.locator("#alternatives")).to_be_visible()
+    script.tell(sentence("It snows.", "Es schneit.", 11, 13), END)
+    expect(page.locator("#alternatives")).to_be_hidden()
+
+
 def test_a_translation_gives_way_sentence_by_sentence(page: Page, site: Site) -> None:
     """So that a long one does not vanish with each letter that is typed at its end."""
     visit(page, site, "Hello you. It rains. Bye.")

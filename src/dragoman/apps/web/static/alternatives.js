@@ -36,6 +36,11 @@ export class Alternatives {
     byId("correct").addEventListener("click", () => this.close());
   }
 
+  /** Close if the word that they are for is no longer there. */
+  closeIfGone() {
+    if (!this.#word?.isConnected) this.close();
+  }
+
   close() {
     if (this.#popover.matches(":popover-open")) this.#popover.hidePopover();
   }

@@ -101,14 +101,20 @@ const withBody = (body, signal) => ({
   signal,
 });
 
-export const languages = async () => (await json("v1/languages")).languages;
+/** A part of an answer, unless the answer is somebody else's. */
+function part(answer, name) {
+  if (!Array.isArray(answer?.[name])) throw new Refusal("foreign");
+  return answer[name];
+}
+
+export const languages = async () => part(await json("v1/languages"), "languages");
 
 /** Raise a refusal unless the server takes this key. */
 export const tryKey = (value) => json("v1/languages", { as: value });
 
 /** One translated text; `request` has the fields of POST /v1/translate. */
 export const translate = async (request, signal) =>
-  (await json("v1/translate", withBody(request, signal))).translations[0];
+  part(await json("v1/translate", withBody(request, signal)), "translations")[0];
 
 /**
  * The events of a text whose sentences come one by one: "start", then each "sentence".
@@ -117,9 +123,12 @@ export const translate = async (request, signal) =>
 export async function* stream(request, signal) {
   const response = await send("v1/stream", withBody(request, signal));
   for await (const event of events(response.body)) {
-    if (event.kind === "end") return;
-    const { kind, message, retry_after: retryAfter } = event.error ?? {};
-    if (kind) throw new Refusal(kind, message, { retryAfter, number: response.headers.get("X-Request-ID") ?? "" });
+    if (event?.kind === "end") return;
+    if (event?.kind === "error") {
+      const { kind, message, retry_after: retryAfter } = event.error;
+      throw new Refusal(kind, message, { retryAfter, number: response.headers.get("X-Request-ID") ?? "" });
+    }
+    if (event?.kind !== "start" && event?.kind !== "sentence") throw new Refusal("foreign");
     yield event;
   }
   throw new Refusal("cut_off");
@@ -144,7 +153,7 @@ async function* events(body) {
 }
 
 /** Languages that a text may be in, the most probable first. */
-export const detect = async (text) => (await json("v1/detect", withBody({ text }))).detections[0];
+export const detect = async (text) => part(await json("v1/detect", withBody({ text })), "detections")[0];
 
 export const correct = (correction) => json("v1/corrections", withBody(correction));
 
@@ -165,9 +174,13 @@ const ofJob = ({ id, secret }, rest = "") => [
   { headers: { "Document-Secret": secret } },
 ];
 
-export function documentState(job, signal) {
+const STATES = ["queued", "translating", "done", "error"];
+
+export async function documentState(job, signal) {
   const [path, options] = ofJob(job);
-  return json(path, { ...options, signal });
+  const found = await json(path, { ...options, signal });
+  if (!STATES.includes(found?.state)) throw new Refusal("foreign");
+  return found;
 }
 
 export async function documentResult(job) {

@@ -4,7 +4,7 @@ import { load, save } from "./storage.js";
 
 const named = (locale) => new Intl.DisplayNames(locale, { type: "language", fallback: "none" });
 const english = named("en");
-const visitors = named(navigator.languages);
+const visitors = namedForVisitor();
 const REMEMBERED = 5; // targets that somebody chose
 
 export class Languages {
@@ -68,6 +68,14 @@ export class Languages {
 export function rememberTarget(code) {
   const others = load("targets", []).filter((one) => one !== code);
   save("targets", [code, ...others].slice(0, REMEMBERED));
+}
+
+function namedForVisitor() {
+  try {
+    return named([...navigator.languages]);
+  } catch {
+    return english; // some systems have languages such as "en-US@posix"
+  }
 }
 
 function nameIn(locale, code) {

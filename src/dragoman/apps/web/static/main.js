@@ -115,11 +115,13 @@ function show(translation, sentence) {
     showLanguages();
   }
   output.add({ ...sentence, rendering: choices.get(sentence.source) ?? sentence.rendering });
+  alternatives.closeIfGone();
 }
 
 function finish(translation) {
   notice.hide();
   output.end(translation.rest);
+  alternatives.closeIfGone();
   pane.remove("working", "stale");
   say(`Translated from ${languages.name(translation.source)}`);
   showLanguages();
@@ -135,8 +137,13 @@ function refused(error, seconds) {
     const retry = () => translating.now();
     return notice.show(`${reason(error)} Trying again ${after(seconds)}.`, "Try now", retry);
   }
-  if (isPart) output.end();
-  else output.clear();
+  if (isPart) {
+    output.end();
+  } else {
+    output.clear();
+    result = null;
+    showLanguages();
+  }
   pane.remove("stale");
   if (error.kind === "same_language" || error.kind === "unsupported") return offerTarget(error);
   notice.show(...remedy(error, isPart));
@@ -160,6 +167,7 @@ async function offerTarget(error) {
   const text = source.text;
   const found = from.value || (error.kind === "same_language" ? into.value : await detected(text));
   if (source.text !== text) return;
+  if (!from.value) from.detected(found);
   const [name, target] = [languages.name(found), languages.likelyTarget(found)];
   const isSame = found === into.value;
   if (found && languages.translates(found, into.value)) return notice.show(reason(error)); // for another cause

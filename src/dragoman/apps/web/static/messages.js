@@ -17,6 +17,7 @@ const REASONS = {
   sign_in: () => "Access needs a sign-in: open this page in another tab, sign in, and try again.",
   denied: () => "Something between this page and the server refuses the request.",
   foreign: () => "The answer does not come from the server: open this page in another tab to see why, then try again.",
+  fault: () => "This page made an error; load it again.",
   internal: ({ number }) =>
     `The server failed.${number && ` If this goes on, give its number to whoever runs the server: ${number}.`}`,
 };

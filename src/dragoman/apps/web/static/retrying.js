@@ -93,7 +93,8 @@ export class Retried {
       this.#events.onResult(result);
     } catch (error) {
       if (controller.signal.aborted) return;
-      this.#refused(error instanceof Refusal ? error : new Refusal("invalid", String(error)));
+      if (!(error instanceof Refusal)) console.error(error);
+      this.#refused(error instanceof Refusal ? error : new Refusal("fault"));
     }
   }
 
