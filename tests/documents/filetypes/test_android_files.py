@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from string_files import opened, texts, translated
 
@@ -36,7 +38,8 @@ FILE = """<?xml version="1.0" encoding="utf-8"?>
 
 def test_texts() -> None:
     assert texts("strings.xml", FILE) == [
-        "Don't stop\nnow, %1$s & you",
+        "Don't stop",
+        "now, %1$s & you",
         "quoted it's",
         "Hi %1$s, bold!",
         "Don't click",
@@ -55,7 +58,7 @@ def test_escapes_and_tags_are_written() -> None:
     found = translated("strings.xml", FILE, by=lambda text: f"@'\"< {text.upper()}")
     for line in (
         '"a" translatable="false">My App<',
-        '"b">\\@\\\'\\" DON\\\'T STOP\\nNOW, %1$s &amp; YOU<',
+        '"b">\\@\\\'\\" DON\\\'T STOP\\n\\@\\\'\\" NOW, %1$s &amp; YOU<',
         '"c">"  \\@\\\'\\" QUOTED IT\\\'S  "<',
         '<xliff:g id="x" example="Bob">%1$s</xliff:g>, <b>BOLD</b>!<',
         '"e">@string/a<',
@@ -151,3 +154,83 @@ def test_elements_and_escaped_tags_that_part_a_text(raw: str, found: list[str]) 
     for word in ("one", "two", "Two", "three"):
         wanted = wanted.replace(word, word.upper())
     assert translated("a.xml", file) == wanted.replace("</b> x", "</b> X")
+
+
+def string(raw: str) -> str:
+    return (
+        f'<resources xmlns:tools="t"><string name="a" tools:ignore="b">{raw}</string></resources>'
+    )
+
+
+def reversed_words(text: str) -> str:
+    return " ".join(reversed(text.swapcase().split()))
+
+
+@pytest.mark.parametrize(
+    ("raw", "read", "written"),
+    [
+        # sections of CDATA among words are parts of their sentence
+        (
+            "Hello <![CDATA[<b>big</b>]]> world",
+            ["Hello big world"],
+            "WORLD <![CDATA[<b>BIG</b>]]> hELLO",
+        ),
+        (
+            "See<![CDATA[ <a href=\"x?a=1&b='2'\">%1$s & so</a>]]> &amp; <b>more</b>",
+            ["See %1$s & so & more"],
+            "<b>MORE</b> &amp; <![CDATA[<a href=\"x?a=1&b='2'\">SO & %1$s</a>]]> sEE",
+        ),
+        (
+            "One<![CDATA[<br/>]]>two <i>three</i>",
+            ["One", "two three"],
+            "oNE<![CDATA[<br/>]]><i>THREE</i> TWO",
+        ),
+        (
+            "One <![CDATA[two<br>three]]> four",
+            ["One two", "three four"],
+            "TWO oNE<![CDATA[<br>]]>FOUR THREE",
+        ),
+        ("<![CDATA[<p>One</p>]]> two <![CDATA[<u>three</u>]]>", ["One", "two three"], ""),
+        ("%1$s<![CDATA[<b>One</b> &amp; two]]>\\n", ["One & two"], ""),
+        (
+            "Up <![CDATA[<b>One</b> &amp; two]]>",
+            ["Up One & two"],
+            "<![CDATA[TWO &amp; <b>oNE</b>]]> uP",
+        ),
+        # line ends are escapes
+        (r"One two\nthree \n\n <b>Four\nfive</b>", ["One two", "three", "Four", "five"], ""),
+        (r"<![CDATA[One\ntwo]]> three", ["One", "two three"], ""),
+        # what aapt reads in its own way
+        ("  a \n  b\t c ", ["a b c"], "  C B A "),
+        (r"\@home \?x \u0041\'\"", ["@home ?x A'\""], r"a\'\" ?X \@home"),
+        ("@home sweet", ["@home sweet"], r"SWEET \@home"),
+        ("<annotation font='a'>One</annotation> <!-- note -->two", ["One two"], ""),
+        (
+            "<xliff:g id='a'><b>5</b></xliff:g> one",
+            ["5 one"],
+            "ONE <xliff:g id='a'><b>5</b></xliff:g>",
+        ),
+        # numbers beside placeholders
+        ("On %1$s 25 or later", ["On %1$s 25 or later"], "LATER OR 25 %1$s oN"),
+        ("5.0 %1$s, 25%% of 30 %2$d", ["5.0 %1$s, 25%% of 30 %2$d"], ""),
+    ],
+)
+def test_strings_as_aapt_reads_them(raw: str, read: list[str], written: str) -> None:
+    content = string(raw).replace("<resources", '<resources xmlns:xliff="x"')
+    assert texts("strings.xml", content) == read
+    assert translated("strings.xml", content, by=str) == content
+    found = translated("strings.xml", content, by=reversed_words)
+    assert not written or written in found
+    again = texts("strings.xml", found)
+    words = [sorted(" ".join(one).casefold().split()) for one in (read, again)]
+    assert words[0] == words[1]
+    signs = re.compile(r"%(?:\d\$)?[sd%]|<!\[CDATA\[|\]\]>|</?\w[^<>]*>|\\n")
+    assert sorted(signs.findall(found)) == sorted(signs.findall(content))
+
+
+def test_strings_that_are_items_of_a_type_are_translated() -> None:
+    content = (
+        '<resources><item name="a" type="string">One</item><item name="b" type="dimen">Two</item>'
+        '<item type="string" name="c" translatable="false">Three</item></resources>'
+    )
+    assert texts("strings.xml", content) == ["One"]

@@ -39,12 +39,16 @@ from dragoman.documents.string_values import (
     are_unchanged,
     is_code,
     mark_string,
+    string_pieces,
     without_spaces,
 )
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.break_codes import BREAKING_TAGS
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_SECTION = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
+_LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 _REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
 _LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
 _SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
@@ -88,7 +92,8 @@ class AndroidFile(DocumentFormat):
 def _slots(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
     if element.attributes.get("translatable") == "false" or element.is_tag:
         return
-    if element.name == "string":
+    is_item = element.name == "item" and element.attributes.get("type") == "string"
+    if element.name == "string" or is_item:
         yield _slot(element)
     elif element.name == "string-array":
         yield from (_slot(one) for one in element.named("item") if not one.is_tag)
@@ -157,14 +162,19 @@ class AndroidValue(StringValue):
         ):
             return
         count = {} if number is None else _count(self.source, number, singular)
-        self._document = MarkedDocument(list(_parts(tokens, count)))
+        self._has_escaped_sections = _is_mixed(tokens)
+        parts = _run(tokens, count) if self._has_escaped_sections else _parts(tokens, count)
+        self._document = MarkedDocument(list(parts))
         self.texts = self._document.texts
 
     def joined(self, translations: Sequence[str]) -> str:
         """See :meth:`StringValue.joined`."""
         if are_unchanged(self.texts, translations):
             return self.source
-        joined = apart(self.source, self._document.joined(translations), JAVA)
+        written = self._document.joined(translations)
+        if self._has_escaped_sections:
+            written = _SECTION.sub(lambda one: f"{_CDATA}{_unescaped(one[1])}{_CDATA_END}", written)
+        joined = apart(self.source, written, JAVA)
         if not same_placeholders(html.unescape(self.source), html.unescape(joined), JAVA):
             return self.source
         return in_order(self.source, joined, JAVA)
@@ -185,10 +195,10 @@ def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[
     """What is translated of a string: sections of CDATA, and what is around them."""
     part: list[MarkupToken] = []
     for token in tokens:
-        if token.kind == "opaque" and token.raw.startswith(_CDATA):
+        if _is_section(token):
             yield from _run(part, count)
             part = []
-            inner = token.raw[len(_CDATA) : -len(_CDATA_END)]
+            inner = _content(token)
             yield _CDATA
             names = ((span, inner[slice(*span)]) for span in filled_in(inner, JAVA))
             atoms = {span: count.get(without_spaces(name), name) for span, name in names}
@@ -199,8 +209,62 @@ def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[
     yield from _run(part, count)
 
 
+def _is_section(token: MarkupToken) -> bool:
+    return token.kind == "opaque" and token.raw.startswith(_CDATA)
+
+
+def _content(section: MarkupToken) -> str:
+    return section.raw[len(_CDATA) : -len(_CDATA_END)]
+
+
+def _is_mixed(tokens: Sequence[MarkupToken]) -> bool:
+    """Whether sections of CDATA are parts of a sentence, as in ``one <![CDATA[<b>two</b>]]>``."""
+    if not any(map(_is_section, tokens)):
+        return False
+    outside = _read(" ".join(html.unescape(one.raw) for one in tokens if one.kind == "text"))
+    for start, stop in reversed(filled_in(outside, JAVA)):
+        outside = outside[:start] + outside[stop:]
+    return any(map(str.isalpha, outside))
+
+
+def _section_pieces(section: MarkupToken) -> Iterator[MarkupPiece]:
+    """A section among words, as a pair of tags around what it has, which is escaped.
+
+    It is unescaped when the whole string is written, since words may go into it or out of it.
+    """
+    inner = _content(section)
+    spans = [*filled_in(inner, JAVA), *(one.span() for one in _ENTITY.finditer(inner))]
+    atoms = {span: html.unescape(inner[slice(*span)]) for span in sorted(spans)}
+    yield MarkupPiece("open", _CDATA, _CDATA)
+    for piece in string_pieces(inner, atoms, finds_escapes=False):
+        raw = _read(piece.raw) if piece.kind == "text" else piece.raw
+        yield from _lines(replace(piece, raw=escaped(raw)))
+    yield MarkupPiece("close", _CDATA_END, _CDATA)
+
+
+def _unescaped(section: str) -> str:
+    """The reverse of :func:`escaped`, and nothing more."""
+    return section.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _lines(piece: MarkupPiece) -> list[MarkupPiece]:
+    """A piece of text with its line ends, which are escapes, as breaks; any other piece alone."""
+    if piece.kind != "text":
+        return [piece]
+    parts = enumerate(_LINE_END.split(piece.raw))
+    return [
+        MarkupPiece("break", _write(html.unescape(part)))
+        if number % 2
+        else MarkupPiece("text", part)
+        for number, part in parts
+    ]
+
+
 def _run(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
-    raw = "".join(token.raw for token in tokens)
+    raw = "".join(
+        f"{_CDATA}{escaped(_content(token))}{_CDATA_END}" if _is_section(token) else token.raw
+        for token in tokens
+    )
     lead, tail = _around(tokens)
     quoted = _quoted(raw)
     if quoted is not None:
@@ -265,7 +329,10 @@ def _pieces(
     while index < len(tokens):
         token, end = tokens[index], elements.ends.get(index, index)
         if token.kind == "text":
-            yield from _numbered(text_pieces(token.raw, read, _write, JAVA), count)
+            for piece in _numbered(text_pieces(token.raw, read, _write, JAVA), count):
+                yield from _lines(piece)
+        elif _is_section(token):
+            yield from _numbered(_section_pieces(token), count)
         elif token.name.rpartition(":")[2] == "g" and token.kind in ("open", "empty"):
             inside = tokens[index + 1 : end]
             content = read("".join(one.raw for one in inside if one.kind == "text"))
