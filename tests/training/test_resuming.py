@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -151,16 +152,18 @@ def test_a_run_that_was_stopped_has_the_checkpoints_of_one_that_was_not(
         assert_same(weights(parted, step), weights(whole, step))
 
 
+@pytest.mark.parametrize("model", [{}, {"mixture": {"experts": 3}}], ids=["plain", "experts"])
 @pytest.mark.parametrize("stops", [(3,), (5,), (3, 7)], ids=str)
 def test_a_run_that_was_stopped_logs_what_one_that_was_not_logs(
-    stops: tuple[int, ...], trainer: MakeTrainer, tmp_path: Path
+    stops: tuple[int, ...], model: dict[str, Any], trainer: MakeTrainer, tmp_path: Path
 ) -> None:
     """Figures are means over steps, some of which were taken before the stop."""
 
     def logged(run: str, ends: Sequence[int]) -> list[Record]:
         records = Records()
         for last in ends:
-            one = trainer(tmp_path / run, tasks=two_tasks(), log_steps=5, max_steps=last)
+            choices = {"tasks": two_tasks(), "log_steps": 5, "max_steps": last}
+            one = trainer(tmp_path / run, **choices, model=model, dropout=0.0)
             one.resume()
             one.observers = [records]
             one.train()
@@ -169,6 +172,7 @@ def test_a_run_that_was_stopped_logs_what_one_that_was_not_logs(
 
     whole = logged("whole", (12,))
     assert [record["step"] for record in whole] == [5, 10]
+    assert all(("least_used_expert" in record) == bool(model) for record in whole)
     assert logged("parted", (*stops, 12)) == whole
 
 

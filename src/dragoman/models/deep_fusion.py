@@ -41,6 +41,7 @@ from dragoman.models.interface import (
     TranslationModel,
 )
 from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.tally import Tally
 from dragoman.models.registry import FAMILIES, ComponentConfig, NamedModelConfig, width_as_of
 
 _FIRST_GATE_BIAS = -1.0
@@ -184,7 +185,8 @@ class DeepFusion(TranslationModel):
         if config.train == "fusion":
             _learn_output(self.translation)
         self._gates: Tensor | None = None
-        self._gate_sums: Tensor | None = None
+        self.gates_seen = Tally()
+        """The sum of all gates, and their number."""
 
     def source_attention(self) -> Iterator[nn.Parameter]:
         """That of the translation model; see :meth:`TranslationModel.source_attention`."""
@@ -267,18 +269,16 @@ class DeepFusion(TranslationModel):
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """That of the translation model; see :meth:`TranslationModel.auxiliary_loss`.
 
-        Only here is known which gates are of real positions.  They are added up on their device:
-        reading the values would stall a GPU at each step.
+        Only here is known which gates are of real positions.
         """
         if self._gates is not None:
             gates, self._gates = self._gates[target_mask].double(), None
-            sums = torch.stack([gates.sum(), gates.new_tensor(len(gates))])
-            self._gate_sums = sums if self._gate_sums is None else self._gate_sums + sums
+            self.gates_seen.add(torch.stack([gates.sum(), gates.new_tensor(len(gates))]))
         return self.translation.auxiliary_loss(source_mask, target_mask)
 
     def figures(self) -> dict[str, float]:
         """The mean gate, and the translation model's; see :meth:`TranslationModel.figures`."""
-        sums, self._gate_sums = self._gate_sums, None
+        sums = self.gates_seen.take()
         own = {} if sums is None else {"fusion_gate": (sums[0] / sums[1]).item()}
         return own | self.translation.figures()
 

@@ -72,6 +72,8 @@ class Unlogged:
     learning_rate: Finite = 0.0
     """That of the last of the steps."""
     seconds: Finite = 0.0
+    tallies: dict[str, list[float] | list[list[float]]] = field(default_factory=dict)
+    """Those of the model, by the names of their modules; empty for most families."""
 
 
 @dataclass
@@ -223,6 +225,8 @@ def write_checkpoint(
         for name in _NEWER:
             if not values[name]:
                 del values[name]
+        if progress.unlogged and not progress.unlogged.tallies:
+            del values["unlogged"]["tallies"]  # which an older Dragoman does not know
         state = json.dumps(values, indent=2)
         (temporary / STATE_FILE).write_text(state + "\n", encoding="utf-8")
     return path

@@ -24,6 +24,7 @@ from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.tally import restore_tallies, tallies
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
@@ -141,6 +142,7 @@ class Trainer:
         self.progress = progress
         self._note_saved()
         self._averages = Averages(self._tasks, progress.unlogged)
+        restore_tallies(self.model, progress.unlogged.tallies if progress.unlogged else {})
         self._memory.resume(progress.device_tokens, progress.asked_tokens)
         self._close_readers()
         self._readers = self._at(progress.places)
@@ -361,6 +363,8 @@ class Trainer:
     def _validate_and_save(self, validate: bool, unplanned: bool = False) -> None:
         progress = self.progress
         progress.unplanned, progress.unlogged = unplanned, self._averages.unlogged
+        if progress.unlogged is not None:
+            progress.unlogged.tallies = tallies(self.model)
         try:
             if validate:
                 self._validate_now()
@@ -443,7 +447,6 @@ class Trainer:
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self.progress.non_finite = 0
-        self.model.figures()  # discards them
         for observer in self.observers:
             observer.rewind(self.progress.step)
         self._warn(

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.core.config import Config
+from dragoman.models.layers.tally import Tally
 
 _LEAST_DEVIATION = 1e-2
 """Of the noise; not in equation 4, but the load loss divides by its square."""
@@ -78,7 +79,8 @@ class Mixture(nn.Module):
             nn.init.zeros_(linear.weight)
         self.experts = nn.ModuleList(expert() for _ in range(config.experts))
         self._routing: _Routing | None = None
-        self._use: Tensor | None = None
+        self.used = Tally()
+        """``(2, experts)``: numbers of positions, and sums of gate values; padding is excluded."""
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, length, d_model)`` to the same shape."""
@@ -97,23 +99,9 @@ class Mixture(nn.Module):
         real = mask.flatten()
         gates = routing.gates[real]  # (real positions, experts)
         importance, load = gates.sum(0), routing.load[real].sum(0)  # (experts,)
-        self._note(torch.stack([(gates > 0).sum(0), importance.detach()]))
+        self.used.add(torch.stack([(gates > 0).sum(0), importance.detach()]))
         weights = self.config.importance_loss, self.config.load_loss
         return weights[0] * _squared_variation(importance) + weights[1] * _squared_variation(load)
-
-    def use(self) -> Tensor | None:
-        """How much training has used the experts since the last call; padding is excluded.
-
-        Returns:
-            ``(2, experts)``: numbers of positions, and sums of gate values; None if there was no
-            pass.
-        """
-        use, self._use = self._use, None
-        return use
-
-    def _note(self, use: Tensor) -> None:
-        """Add up on the tensors' device: reading the values would stall a GPU at each step."""
-        self._use = use if self._use is None else self._use + use
 
     def _choose(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The k highest of ``H(x)`` and the experts that have them, ``(positions, k)`` each."""
@@ -166,7 +154,7 @@ def expert_figures(mixtures: Iterable[Mixture]) -> dict[str, float]:
         ``expert_importance_variation``: the coefficient of variation of the numbers of positions
         and of the sums of gate values, 0 if all are equal.  Empty if there was no pass.
     """
-    uses = [use.double().cpu() for mixture in mixtures if (use := mixture.use()) is not None]
+    uses = [use.double().cpu() for mixture in mixtures if (use := mixture.used.take()) is not None]
     if not uses:
         return {}
     # The gates of a position sum to 1, so importance sums to the number of positions.

@@ -1,0 +1,55 @@
+"""Sums over training passes that the log reports, such as how often each expert was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+Sums = list[float] | list[list[float]]
+"""A tally as plain values."""
+
+
+class Tally(nn.Module):
+    """Sums since they were last taken, on the device of what was added.
+
+    A module without weights, so that :func:`tallies` finds all of a model.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sums: Tensor | None = None
+
+    def add(self, values: Tensor) -> None:
+        """Add values of the same shape as before; reading them here would stall a GPU."""
+        self._sums = values if self._sums is None else self._sums.to(values) + values
+
+    def take(self) -> Tensor | None:
+        """The sums, which begin again; None if nothing was added."""
+        sums, self._sums = self._sums, None
+        return sums
+
+    def values(self) -> Sums | None:
+        """The sums, which go on, as plain values; None if nothing was added."""
+        return None if self._sums is None else self._sums.double().tolist()
+
+    def restore(self, values: Sums | None) -> None:
+        """Go on with these sums."""
+        self._sums = None if values is None else torch.tensor(values, dtype=torch.float64)
+
+
+def tallies(model: nn.Module) -> dict[str, Sums]:
+    """The sums of a model's tallies by name, without those to which nothing was added."""
+    found = {name: one.values() for name, one in _tallies(model).items()}
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def restore_tallies(model: nn.Module, sums: Mapping[str, Sums]) -> None:
+    """Let a model's tallies go on with the sums of :func:`tallies`; all others begin again."""
+    for name, one in _tallies(model).items():
+        one.restore(sums.get(name))
+
+
+def _tallies(model: nn.Module) -> dict[str, Tally]:
+    return {name: one for name, one in model.named_modules() if isinstance(one, Tally)}
