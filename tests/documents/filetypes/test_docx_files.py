@@ -65,6 +65,12 @@ def both(box: str) -> str:
     )
 
 
+ALTERNATIVES = (
+    '<mc:AlternateContent><mc:Choice Requires="wps">{}</mc:Choice><mc:Fallback>{}</mc:Fallback>'
+    "</mc:AlternateContent>"
+)
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -234,8 +240,22 @@ def both(box: str) -> str:
         ),
         pytest.param(
             ["<w:r><w:t> e</w:t><w:noBreakHyphen/><w:t>mail\n  </w:t></w:r>", run(" me")],
-            [run("E-MAIL MEde")],
+            ["<w:r><w:t>E</w:t><w:noBreakHyphen/><w:t>MAIL MEde</w:t></w:r>"],
             id="hyphens, and space that Word does not show",
+        ),
+        pytest.param(
+            ["<w:r><w:t>a</w:t><w:noBreakHyphen/><w:t>b c</w:t></w:r>", run("-d", BOLD), run("-e")],
+            [
+                "<w:r><w:t>A</w:t><w:noBreakHyphen/><w:t>B C</w:t></w:r>",
+                run("-D", BOLD),
+                run("-Ede"),
+            ],
+            id="only as many hyphens hold words together as before",
+        ),
+        pytest.param(
+            [run("look "), ALTERNATIVES.format(run("this"), run("that")), run(" here")],
+            [run("LOOK "), ALTERNATIVES.format(run("THISde"), run("THATde")), run(" HEREde")],
+            id="alternatives",
         ),
         pytest.param(
             [

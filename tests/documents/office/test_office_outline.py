@@ -85,8 +85,8 @@ def test_a_text_that_would_lose_something_stays_with_a_warning(
 ) -> None:
     plain = RunFormat.run
 
-    def careless(form: RunFormat, words: str) -> str:
-        return plain(form, words) + ("</w:p><w:p>" if "THREE" in words else "")
+    def careless(form: RunFormat, words: str, hyphens: int = 0) -> str:
+        return plain(form, words, hyphens) + ("</w:p><w:p>" if "THREE" in words else "")
 
     monkeypatch.setattr(RunFormat, "run", careless)
     told: list[tuple[str, str]] = []

@@ -10,6 +10,7 @@ from dragoman.documents.marked_document import DocumentMarking
 from dragoman.documents.marking import MarkupPiece
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.office.drop_caps import is_initial, joined
+from dragoman.documents.office.inline_roles import ALTERNATIVES
 from dragoman.documents.office.item_formats import main_formats, smoothed
 from dragoman.documents.office.paragraph import (
     Initial,
@@ -24,6 +25,7 @@ from dragoman.documents.office.paragraph_items import ParagraphMarkup, read_item
 from dragoman.documents.office.part_tokens import written_name
 from dragoman.documents.office.shown_attributes import attribute_parts
 
+_HYPHEN = "noBreakHyphen"
 _DEEPEST = 16
 """Paragraphs within one another, as those of a text box are."""
 
@@ -50,7 +52,9 @@ def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: i
         if frame and role != "paragraph" and token.raw.isspace():
             between.append(token.raw)
             continue
-        element = _element(token, waiting) if role in ("paragraph", "hidden") else [token]
+        is_alternative = token.kind == "open" and token.name in ALTERNATIVES
+        is_whole = role in ("paragraph", "hidden") or is_alternative
+        element = _element(token, waiting) if is_whole else [token]
         reader = _ParagraphReader(markup, depth)
         if frame and role == "paragraph" and not is_initial(element):
             parts += reader.read_with_initial(frame, between, element)
@@ -63,6 +67,8 @@ def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: i
             frame = element
         elif role == "paragraph":
             parts.append(reader.read(element))
+        elif is_alternative:
+            parts += reader.read_alternative(element)
         elif role != "hidden" and token.name in markup.texts:
             parts += attribute_parts(token, markup.texts[token.name])
         else:
@@ -121,6 +127,16 @@ class _ParagraphReader:
         initial.end = [*initial.end, frame[-1].raw, *between]
         return [_paragraph(tokens, items, [*raw_frame, *between, *raw], initial)]
 
+    def read_alternative(self, tokens: Sequence[MarkupToken]) -> Parts:
+        """What one program shows and another does not: a text if it has runs, or paragraphs."""
+        depth = 0
+        for token in tokens:
+            if depth == 1 and self._markup.roles.get(token.name) == "run":
+                return [self.read(tokens)]
+            depth += (token.kind == "open") - (token.kind == "close")
+        inner = read_blocks(tokens[1:-1], self._markup, self._depth)
+        return [tokens[0].raw, *inner, tokens[-1].raw]
+
     def _items(self, tokens: Sequence[MarkupToken]) -> tuple[list[Item], Parts]:
         inner = partial(read_blocks, markup=self._markup, depth=self._depth + 1)
         return read_items(tokens, self._markup, inner)
@@ -145,6 +161,7 @@ def _paragraph(
         format=fallback,
         space=space if tokens[0].name.startswith("text:") else "",
         initial=initial,
+        hyphens=sum(part.count(_HYPHEN) for part in raw if isinstance(part, str)),
     )
 
 

@@ -106,6 +106,10 @@ OPEN_DOCUMENT_ROLES: dict[str, Role] = {
 }
 """Of text documents (ODF 1.3, part 3, chapters 5 to 7)."""
 
+ALTERNATIVES = ("mc:Choice", "mc:Fallback")
+"""Elements of which a program shows one (ECMA-376, part 3, section 7.4).  If they hold runs, each
+is a text of its own."""
+
 _SHAPES_OF_VML = "arc curve group image line oval polyline rect roundrect shape shapetype"
 OPEN_XML_TEXTS: dict[str, tuple[str, ...]] = {
     **{f"{prefix}:cNvPr": ("descr", "title") for prefix in ("a", "cdr", "p", "pic", "wps")},

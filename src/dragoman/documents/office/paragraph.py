@@ -18,6 +18,7 @@ Parts = list[Union[str, "Paragraph"]]
 """What is written as it is, and paragraphs in it."""
 WHITE = re.compile(r"[ \t\r\n]+")
 """White space of XML; other spaces, such as no-break ones, are characters like all others."""
+HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,21 @@ class RunFormat:
     trims: bool
     """Whether white space at the ends of words is lost unless an attribute keeps it."""
 
-    def run(self, words: str) -> str:
-        """Words in this format, written as a run."""
+    def run(self, words: str, hyphens: int = 0) -> str:
+        """Words in this format, written as a run.
+
+        Args:
+            words: as they are written in XML.
+            hyphens: within words, from the first on, that are written so that no line ends there.
+        """
+        parts = HYPHEN.split(words, hyphens) if hyphens else [words]
+        hyphen = f"<{self.words.removesuffix('t')}noBreakHyphen/>"
+        return self.begin + hyphen.join(map(self._element, parts)) + self.end
+
+    def _element(self, words: str) -> str:
         is_kept = self.trims and words != WHITE.sub(" ", words).strip(" ")
         space = ' xml:space="preserve"' if is_kept else ""
-        return f"{self.begin}<{self.words}{space}>{words}</{self.words}>{self.end}"
+        return f"<{self.words}{space}>{words}</{self.words}>"
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,8 @@ class Paragraph:
     is_attribute: bool = False
     """Whether it is the value of an attribute, in which quotation marks are written as others."""
     initial: Initial | None = None
+    hyphens: int = 0
+    """How many hyphens no line ends at."""
     keys: list[str] = field(init=False)
     """Of its texts: the same for those that are translated in the same way."""
 
@@ -211,6 +224,7 @@ class _Writing:
         self._rank = 0  # of the symbol whose time is next
         self.parts: list[str] = []
         self.initial = ""
+        self._hyphens = paragraph.hyphens  # left
 
     def write(self, text: str) -> None:
         end = 0
@@ -260,7 +274,9 @@ class _Writing:
     def _end_run(self) -> None:
         form, self._run = self._run, None
         if form is not None:
-            self.parts.append(form.run("".join(self._words)))
+            words = "".join(self._words)
+            self.parts.append(form.run(words, self._hyphens))
+            self._hyphens = max(0, self._hyphens - len(HYPHEN.findall(words)))
 
     def _write_without_run(self, words: str) -> None:
         space = self._paragraph.space

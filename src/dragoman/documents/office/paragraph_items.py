@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dragoman.documents.marked_document import find_elements
 from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.office.inline_roles import Role, hides_run, is_copied
+from dragoman.documents.office.inline_roles import ALTERNATIVES, Role, hides_run, is_copied
 from dragoman.documents.office.item_pairs import joined_pairs
 from dragoman.documents.office.paragraph import (
     WHITE,
@@ -56,7 +56,7 @@ def read_items(
 _MOST_SPACES = 100
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
-_WITH_RUNS = ("w:p", "a:p")
+_WITH_RUNS = ("w:p", "a:p", *ALTERNATIVES)
 _TRIMMED = "w:t"
 _HYPHEN = "w:noBreakHyphen"
 _SPACES = "text:s"

@@ -32,6 +32,7 @@ _PREFIXES = {
         for base, path in [(_OPEN_XML, old), (_STRICT, strict)]
     },
     f"{_OPEN_XML}package/2006/content-types": "types",
+    f"{_OPEN_XML}markup-compatibility/2006": "mc",
     "urn:schemas-microsoft-com:vml": "v",
     f"{_MICROSOFT}2010/wordprocessingShape": "wps",
     f"{_MICROSOFT}2010/wordprocessingGroup": "wps",

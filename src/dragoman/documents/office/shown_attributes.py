@@ -9,6 +9,7 @@ from dragoman.documents.marked_document import DocumentMarking
 from dragoman.documents.marking import MarkupPiece
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.office.paragraph import Paragraph, Parts, read_words
+from dragoman.documents.office.part_tokens import attribute
 
 _LINE_END = re.compile(r"(&#(?:10|13|[xX]0*[aAdD]);)")
 _FILE_OR_ADDRESS = re.compile(
@@ -26,6 +27,8 @@ def attribute_parts(token: MarkupToken, names: Sequence[str]) -> Parts:
         token: the tag.
         names: of the attributes that people read, without prefixes.
     """
+    if attribute(token, "type") == "autoText":  # the value is the name of an entry
+        return [token.raw]
     local = "|".join(map(re.escape, names))
     value = re.compile(rf"(?<=\s)(?:[\w.-]+:)?(?:{local})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
     parts: Parts = []
