@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
+from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MarkupOptions
-from dragoman.documents.xml import read_xml
+from dragoman.documents.xml import MalformedError, read_xml
+from dragoman.translation.service.interface import Rendering, TranslatedSentence, TranslatedText
+
+
+def said(text: str) -> TranslatedText:
+    """A translation that is its source."""
+    sentence = TranslatedSentence(text, 0, (Rendering(text),))
+    return TranslatedText(text, "en", "de", None, (sentence,))
 
 
 def texts(markup: str, options: MarkupOptions | None = None) -> list[str]:
@@ -61,3 +73,48 @@ def test_options_are_in_the_case_of_the_elements() -> None:
 def test_what_is_not_well_formed_is_refused(markup: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_xml(markup)
+
+
+LAX = MarkupOptions(is_lax=True)
+BROKEN = "not well-formed XML"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<a>one<b></a>", ["one"]),
+        ("Open <b>it now", ["Open it now"]),
+        ("one </i> two", ["one two"]),
+        ("<i>one <b>two</i> three</b>", ["one two three"]),
+        ("<p>One.<p>Two.", ["One.", "Two."]),
+        ("One<br>Two<br>Three", ["One", "Two", "Three"]),
+        ("AT&T & Co. at 5 < 6", ["AT&T & Co. at 5 < 6"]),
+        ("<a href=x>one</a> &nbsp; two", ["one \xa0 two"]),
+        ("one <b", ["one "]),
+        ("one <!-- two", ["one "]),
+        ("<r>one<![CDATA[ two", ["one"]),
+        ("</b>", []),
+    ],
+)
+def test_what_is_not_well_formed_is_read_if_that_is_allowed(
+    markup: str, expected: list[str]
+) -> None:
+    with pytest.raises(MalformedError, match=BROKEN):
+        texts(markup)
+    found = texts(markup, LAX)
+    assert [one.strip() for one in found] == [one.strip() for one in expected]
+
+
+@given(st.lists(st.sampled_from(["<a>", "</a>", "<b/>", "<b>", "</b>", "one ", "&", "<", "x"])))
+def test_no_tag_is_lost_whatever_is_broken(parts: list[str]) -> None:
+    markup = "".join(parts)
+    document = read_xml(markup, LAX)
+    written = document.joined([place_marks(one, said(one.text)) for one in document.texts])
+    tags = re.compile(r"</?[ab]/?>")
+    assert sorted(tags.findall(written)) == sorted(tags.findall(markup))
+
+
+def test_what_could_name_files_is_refused_even_then() -> None:
+    for markup in ('<!DOCTYPE x SYSTEM "file:///x"><x/>', "<!DOCTYPE x [<!ENTITY y 'z'>]><x>"):
+        with pytest.raises(DataError, match="not read"):
+            read_xml(markup, LAX)

@@ -32,6 +32,8 @@ class MarkupOptions:
     """Elements that do not, whatever the format says."""
     finds_structure: bool = True
     """Whether elements of XML that stand beside no text begin and end texts of their own."""
+    is_lax: bool = False
+    """Whether XML is read though it is not well-formed; its tags stay as they are."""
 
 
 @dataclass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 
@@ -12,7 +13,6 @@ from defusedxml.sax import parseString
 
 from dragoman.core.errors import DataError
 from dragoman.documents.marked_document import (
-    Elements,
     MarkedDocument,
     MarkupOptions,
     MarkupReading,
@@ -26,6 +26,10 @@ _SUBSET = re.compile(r"<!DOCTYPE[^<>]*\[")
 _DECLARATION = re.compile(r"\A(\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(?:'[^']*'|\"[^\"]*\")")
 
 
+class MalformedError(DataError):
+    """XML that is not well-formed."""
+
+
 def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     """The texts of a document, or of a fragment: text and elements without one around them.
 
@@ -37,13 +41,22 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
         options: names of elements, with their prefix if they have one.
 
     Raises:
-        DataError: it is not well-formed, declares entities, or names a document type elsewhere.
+        DataError: it is not well-formed and that is not allowed, it declares entities, or names a
+            document type elsewhere.
     """
     options = options or MarkupOptions()
-    check_xml(text)
+    try:
+        check_xml(text)
+    except MalformedError:
+        if not options.is_lax:
+            raise
     tokens = list(xml_tokens(text))
+    rest = tokens.pop().raw if tokens and _is_unfinished(tokens[-1]) else ""
+    tokens = _without_halves(tokens)
     elements = find_elements(tokens)
-    splitting = _structure(tokens, elements) if options.finds_structure else set()
+    splitting = _structure(tokens) if options.finds_structure else set()
+    if options.is_lax:
+        splitting |= set(_between_words(tokens))
     split = frozenset(options.splitting_tags)
     unsplit, ignored = frozenset(options.non_splitting_tags), frozenset(options.ignored_tags)
     closed_by = {end: start for start, end in elements.ends.items()}
@@ -59,7 +72,10 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     def hides(index: int) -> bool:
         return tokens[index].name in ignored
 
-    return mark_document(tokens, elements, MarkupReading(splits, hides, collapses=False))
+    document = mark_document(tokens, elements, MarkupReading(splits, hides, collapses=False))
+    if rest:  # it could swallow what is put behind it
+        document.parts.append(rest)
+    return document
 
 
 def check_xml(text: str) -> None:
@@ -69,7 +85,8 @@ def check_xml(text: str) -> None:
         text: a document or a fragment, decoded.
 
     Raises:
-        DataError: it is not well-formed, declares entities, or names a document type elsewhere.
+        MalformedError: it is not well-formed.
+        DataError: it declares entities, or names a document type elsewhere.
     """
     if _SUBSET.search(text):
         raise DataError("XML with declarations in its document type is not read; remove them")
@@ -81,7 +98,7 @@ def check_xml(text: str) -> None:
     except SAXParseException as error:
         line, column = error.getLineNumber() or 1, error.getColumnNumber() or 0
         column -= len("<x>") if line == 1 and not is_document else 0
-        raise DataError(
+        raise MalformedError(
             f"not well-formed XML: {error.getMessage()} at line {line}, column {column + 1}"
         ) from error
     except (DefusedXmlException, ValueError) as error:
@@ -91,8 +108,23 @@ def check_xml(text: str) -> None:
         ) from error
 
 
-def _structure(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
-    """Indices of the tags of elements that stand beside no text."""
+def _without_halves(tokens: list[MarkupToken]) -> list[MarkupToken]:
+    """The tokens with start tags that nothing ends, and end tags that end nothing, as empty ones.
+
+    Well-formed XML has none of either.
+    """
+    elements = find_elements(tokens)
+    paired = elements.ends.keys() | set(elements.ends.values())
+    return [
+        token
+        if index in paired or token.kind not in ("open", "close")
+        else replace(token, kind="empty")
+        for index, token in enumerate(tokens)
+    ]
+
+
+def _structure(tokens: Sequence[MarkupToken]) -> set[int]:
+    """Indices of the tags of elements that stand beside no text; each has both of its tags."""
     beside: list[list[int]] = [[]]
     has_text = [False]
     found: set[int] = set()
@@ -111,6 +143,30 @@ def _structure(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
     if not has_text[0]:
         found.update(beside[0])
     return found
+
+
+def _between_words(tokens: Sequence[MarkupToken]) -> Iterator[int]:
+    """Tags such as ``<br>`` that nothing ends, and that alone keep two words apart."""
+    for index in range(1, len(tokens) - 1):
+        before, token, after = tokens[index - 1 : index + 2]
+        if (
+            token.kind == "empty"
+            and not token.raw.endswith("/>")
+            and before.kind == after.kind == "text"
+            and not before.raw[-1].isspace()
+            and after.raw[0].isalnum()
+        ):
+            yield index
+
+
+def _is_unfinished(token: MarkupToken) -> bool:
+    """Whether a tag, a comment or the like ends with the text."""
+    if token.kind != "opaque":
+        return False
+    for begin, end in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")):
+        if token.raw.startswith(begin):
+            return not token.raw.endswith(end)
+    return not token.raw.endswith(">")
 
 
 def _is_text(token: MarkupToken) -> bool:

@@ -162,9 +162,19 @@ def test_sentences_of_pages_go_on_across_lines(
     assert server.service.calls[-1][0].split == "flowing"
 
 
-def test_markup_that_is_broken(client: deepl.DeepLClient) -> None:
+def test_markup_that_is_broken_is_refused_by_the_second_version_only(
+    client: deepl.DeepLClient,
+) -> None:
+    broken = "<a>x<b></a>"
+    for version in (None, "v1"):
+        found = client.translate_text(
+            broken, target_lang="DE", tag_handling="xml", tag_handling_version=version
+        )
+        assert str(found) == "<a>Xde<b></a>"
     with pytest.raises(deepl.DeepLException, match="mismatched tag at line 1, column 10"):
-        client.translate_text("<a>x<b></a>", target_lang="DE", tag_handling="xml")
+        client.translate_text(
+            broken, target_lang="DE", tag_handling="xml", tag_handling_version="v2"
+        )
 
 
 def test_a_document(client: deepl.DeepLClient, server: DoorServer, tmp_path: Path) -> None:

@@ -82,12 +82,13 @@ def _prepared(
 
 def _markup(parameters: DeepLParameters) -> tuple[ContentFormat, MarkupOptions | None]:
     kind = parameters.choice("tag_handling", ("xml", "html"))
-    parameters.choice("tag_handling_version", ("v1", "v2"))
+    version = parameters.choice("tag_handling_version", ("v1", "v2"))
     options = MarkupOptions(
         ignored_tags=parameters.names("ignore_tags"),
         splitting_tags=parameters.names("splitting_tags"),
         non_splitting_tags=parameters.names("non_splitting_tags"),
         finds_structure=parameters.flag("outline_detection", True),
+        is_lax=version != "v2",
     )
     return (cast(ContentFormat, kind), options) if kind else ("text", None)
 
