@@ -110,6 +110,12 @@ class Glossary:
     def __len__(self) -> int:
         return len(self.terms)
 
+    def whole(self, source: str) -> Term | None:
+        """The term that a source is, once normalised; None if it is none, or more than one."""
+        text = normalize(source)
+        found = self._by_source.get((text, True))
+        return found or self._by_source.get((fold(text), False))
+
     def matches(self, source: str) -> list[Match]:
         """The terms in a source, in its order; none overlap, and longer ones win.
 

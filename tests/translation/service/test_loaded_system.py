@@ -72,10 +72,27 @@ def test_a_model_of_many_languages_serves_all_its_pairs(folder: Path) -> None:
     assert loaded.tags(Pairing("de", "en")) == ("<from-de>", "<2en>")
     assert loaded.tags(Pairing("fr", "en")) == ("<2en>",)
     assert loaded.tags(Pairing("en", "de"), ("<ui>",)) == ("<2de>", "<ui>")
-    assert loaded.styles(Pairing("en", "de")) == ["<from-de>", "<ui>"]
-    # Those of languages are not for whoever asks.
-    with pytest.raises(ConfigError, match=r"no tag <xy>; tags there: <from-de>, <ui>$"):
+    # Those of other directions are not for whoever asks, nor are those of languages.
+    assert loaded.styles(Pairing("en", "de")) == ["<ui>"]
+    with pytest.raises(ConfigError, match=r"no tag <xy>; tags there: <ui>$"):
         loaded.tags(Pairing("en", "de"), ("<xy>",))
+
+
+def test_a_style_is_one_of_the_directions_that_were_trained_with_it(tmp_path: Path) -> None:
+    directions = (
+        direction("en", "de", "<formal>", "<2de>"),
+        direction("en", "de", "<informal>", "<2de>"),
+        direction("en", "fr", "<2fr>"),
+        direction("fr", "de", "<2de>"),
+    )
+    tags = ("<2de>", "<2fr>", "<formal>", "<informal>", "<drawn>")
+    loaded = LoadedSystem.load(
+        system(save_tiny_model(tmp_path / "polite", tags=tags, directions=directions))
+    )
+    # No part is recorded with the tag that a transform adds, so that any may have it.
+    assert loaded.styles(Pairing("en", "de")) == ["<drawn>", "<formal>", "<informal>"]
+    assert loaded.styles(Pairing("en", "fr")) == ["<drawn>"]
+    assert loaded.styles(Pairing("fr", "de")) == ["<drawn>"]
 
 
 def test_translations_are_those_of_the_translator(folder: Path) -> None:

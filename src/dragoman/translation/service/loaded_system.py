@@ -127,10 +127,19 @@ class LoadedSystem:
         self.translator.translate_nbest([self.line("a", self.tags(pair))])
 
     def styles(self, pair: Pairing) -> list[str]:
-        """Tags that may be asked for beside those of a direction, sorted."""
+        """Tags that may be asked for beside those of a direction, sorted.
+
+        A tag that some training parts had is one of their directions alone.
+        """
         if self.system.pivot is not None:
             return []
         own = {*self.tags(pair)}
+        here: set[str] = set()
+        elsewhere: set[str] = set()
+        for one in self.config.directions:
+            is_this = (one.source_language, one.target_language) == self.pairs[pair]
+            (here if is_this else elsewhere).update(one.tags)
+        own |= elsewhere - here
         if (context := self.translator.context) is not None:
             own.add(context.separator)
         return sorted(

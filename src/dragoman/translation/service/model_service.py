@@ -43,6 +43,7 @@ from dragoman.translation.service.text_jobs import (
     sizes,
 )
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
+from dragoman.translation.service.whole_terms import answer_terms
 
 Result = TypeVar("Result")
 
@@ -400,3 +401,4 @@ def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
                 f"a prefix is for a text of one sentence, and this one has {len(job.units)}; "
                 "send the sentence alone, or do not let the text be split",
             )
+    answer_terms(jobs)
