@@ -11,6 +11,34 @@ _PLURAL = 'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=(n != 1);'
 _AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
 
 
+NOTATIONS = [
+    "[[a|b]] ",
+    "[a](b) ",
+    "[[a|",
+    "[a](",
+    "{{a",
+    "{{a|{{b}} ",
+    "%a",
+    ":a",
+    "%{",
+    "${",
+    "__a_",
+]
+NOTATIONS += [
+    "<%= ",
+    "{0,choice,",
+    "%(a",
+    "[",
+    "@:{a",
+    "$t(",
+    "a | ",
+    "`a b",
+    "%-0",
+    "%%a",
+    r"\\(a(b",
+]
+
+
 @pytest.mark.parametrize(
     ("name", "before", "sign", "times", "after"),
     [
@@ -34,6 +62,7 @@ _AFTER_PLURAL = 'a\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] "
         ("a.srt", _CUE, "<rt>", 8000, ""),
         ("a.srt", "", "1:", 20_000, "\n" + _CUE),
         ("a.json", '{"a": "a', " ", 60_000, 'b"}'),
+        *(("a.json", '{"a": "a ', sign, 3000, ' b"}') for sign in NOTATIONS),
         ("a.po", _PLURAL, " ", 2000, _AFTER_PLURAL),
         ("a.html", "<p>a <b>b", "!", 30_000, "b c</b></p>"),  # signs at the end of a mark
     ],

@@ -93,6 +93,8 @@ def test_forms_of_russian_are_translated_with_their_numbers() -> None:
 @pytest.mark.parametrize(
     "source",
     [
+        "[[A|two words]] here",
+        "(one | two) ways",
         "a || b is true",
         "{name | upper} said so",
         "<b>one | two</b> now",

@@ -137,6 +137,8 @@ def test_placeholders_with_numbers_keep_theirs() -> None:
         ("[a [b] c](x.html) d", "a [b] c d", "[A [B] C](x.html) D"),
         ("Press `key: x` or ![a tree](t.png)", "Press `key:x` or !a tree", None),
         ('A [b](c "d") e', "A b e", 'A [B](c "d") E'),
+        ("To [[Special:Page|two words]] b", "To two words b", "TO [[Special:Page|TWO WORDS]] B"),
+        ("See [[a page]] here", "See [[apage]] here", "SEE [[a page]] HERE"),
         ("no link](x) here", "no link](x) here", "NO LINK](x) HERE"),
     ],
 )

@@ -212,7 +212,9 @@ def _alternative(raw: str, between: str) -> _Alternative:
 
 
 def _is_balanced(one: _Alternative) -> bool:
-    """Whether no tag begins in an alternative and ends in another."""
+    """Whether no tag or bracket begins in an alternative and ends in another."""
+    if any(one.text.count(begin) != one.text.count(end) for begin, end in ("()", "[]", "{}")):
+        return False
     names = [(tag["name"], tag["end"]) for tag in TAG.finditer(one.text) if not tag["empty"]]
     return all((name, "") in names for name, end in names if end)
 

@@ -262,6 +262,10 @@ def _signs(source: str, spans: Sequence[Span]) -> list[tuple[int, int, MarkupPie
         if not _is_inside(tag.span(), spans)  # as in %<count>d
     ]
     for start, stop in spans:
+        if source.startswith("[[", start) and source[stop - 1] == "|":  # of a wiki
+            end, name = source.index("]]", stop), f"link {start}"
+            found.append((start, stop, MarkupPiece("open", source[start:stop], name)))
+            found.append((end, end + 2, MarkupPiece("close", "]]", name)))
         if source[start] != "(" or (begin := _link_begin(source, start - 1)) is None:
             continue
         if not any(_is_inside(one, spans) for one in ((begin, begin + 1), (start - 1, start))):

@@ -334,10 +334,12 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "mustache",
         "text",
-        r"\{\{\{[^{}]*\}\}\} | \{\{[^{}]*\}\}",
+        r"\{\{\{[^{}]*\}\}\} | \{\{(?:[^{}]|\{\{[^{}]*\}\})*\}\} | \{\$[^{}]*\$\}",
         ("{{name}}", "{{ name }}", "{{{x}}}", "{{count, number}}", "{{- name}}", "{{#if name}}",
-         "{{/if}}", "{{.Name}}", "{{ x | date }}", "{{> part}}"),
-        "Mustache; Handlebars; i18next, Interpolation; Go, text/template; Angular",
+         "{{/if}}", "{{.Name}}", "{{ x | date }}", "{{> part}}",
+         "{{PLURAL:$1|{{a}} b|c}}", "{$ name $}"),
+        "Mustache; MediaWiki, Parser functions; Handlebars; i18next, Interpolation; Go, "
+        "text/template; Angular",
     ),
     Notation(
         "i18next",
@@ -452,9 +454,16 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "wiki",
         "text",
-        r"\[\[\s?[^\s\[\]]+\s?\]\]",
+        r"\[\[\s?[^\s\[\]|]+\s?\]\]",
         ("[[name]]", "[[ name ]]", "[[+name]]"),
         "MODX, Tag Syntax; MediaWiki, Links",
+    ),
+    Notation(
+        "wiki",
+        "strings",
+        r"\[\[[^\[\]|\n]+(?:\]\]|\|(?=[^\[\]\n]*\]\]))",
+        ("[[a page]]",),
+        "MediaWiki, Links",
     ),
     Notation(
         "squares",

@@ -16,7 +16,7 @@ PROTECTED_KINDS: tuple[ProtectedKind, ...] = ("placeholders", "tags", "urls")
 PLACEHOLDER = re.compile(r"\[X[0-9]+X\]")
 """What platforms put in place of something to be copied, and is in no set."""
 
-_ROLE = r":[A-Za-z][\w+.-]*(?::[\w+.-]+)*:`[^`]+`"  # of reStructuredText, such as :ref:`a`
+_ROLE = r":[A-Za-z][\w+.-]*(?::[\w+.-]+){0,4}:`[^`]+`"  # of reStructuredText, such as :ref:`a`
 _CODE = r"``[^`]+``(?!`)|(?<!`)`[^`\s]+`(?![`_])"
 _PATH = (
     r"(?<![\w/.:~<])~?(?:/[\w.+-]+){2,}/?(?<!\.)|(?<![\w/.])\.{1,2}(?:/[\w.+-]+)+(?<!\.)"
