@@ -120,7 +120,7 @@ def test_a_page_whose_translation_would_be_markup_is_left_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As if escaping, which is right, had a fault."""
-    monkeypatch.setattr(marked_text, "escaped", str)
+    monkeypatch.setattr(marked_text, "_ESCAPES", {})
     content = "<p>one</p>\n<ul><li>two <b>three</b></li></ul><p>{user} four</p>"
     found = file_by("a.html", content, {"two three": "two three <x y", "one": "one <!-- one"})
     assert found.content.decode() == content.replace("{user} four", "{user} FOUR")

@@ -16,13 +16,14 @@ _BEGINNING_TEXTS = """
     address article aside audio base basefont bgsound blockquote body br button canvas caption
     center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame
     frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li link listing main menu meta nav
-    noframes noscript object ol optgroup option p plaintext pre rp rt search section select source
+    noframes noscript object ol optgroup option p plaintext pre search section select source
     summary table tbody td template textarea tfoot th thead title tr track ul video xmp
 """
-# Programs, formulas, what the user enters.  Not <kbd>: names of keys are words (Ctrl is Strg).
+# Programs, formulas, readings in <ruby>, what the user enters.  Not <kbd>: names of keys are words
+# (Ctrl is Strg).
 _NAMES_OF_NO_PROSE = """
-    applet code embed iframe math noembed noframes object plaintext pre samp script style svg
-    textarea tt var xmp
+    applet code embed iframe math noembed noframes object plaintext pre rp rt rtc samp script style
+    svg textarea tt var xmp
 """
 BLOCKS, NO_PROSE = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NAMES_OF_NO_PROSE.split())
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import regex
 
@@ -27,8 +27,8 @@ from dragoman.documents.correspondence import (
 )
 from dragoman.documents.learned_places import learned_places
 from dragoman.documents.mark_writing import MarkWriting, written_gaps
-from dragoman.documents.marked_text import Mark, MarkedText, walk
-from dragoman.documents.parted_words import is_word
+from dragoman.documents.marked_text import Mark, MarkedText, PageText, walk
+from dragoman.documents.parted_words import PART, is_word
 from dragoman.translation.service.interface import TranslatedText
 from dragoman.translation.service.placeholders import strays
 
@@ -43,6 +43,8 @@ def place_marks(
         translated: its translation; ``links`` help.
         escape: how text is written; by default, as in markup.
     """
+    if isinstance(marked, PageText) and translated.text == marked.text:
+        return marked.raw
     escape = escape or marked.escape
     if translated.text == marked.text:
         return unchanged(marked, escape)
@@ -61,12 +63,14 @@ def place_marks(
         if not placement.put_atom(atom):
             _make_point(atom, marked.text)
     placement.place(marked.marks)
-    gaps = written_gaps(marked, found.sentences, found.target)
+    gaps = written_gaps(marked, found.sentences, found.target) | _no_breaks(marked, found)
     return _written(marked, MarkWriting(found.target, found.units, gaps, placement.places, escape))
 
 
 def unchanged(marked: MarkedText, escape: Callable[[str], str] | None = None) -> str:
     """A text as it was, with its marks; see :func:`place_marks`."""
+    if isinstance(marked, PageText):
+        return marked.raw
     atoms, others = [], {}
     for mark in walk(marked.marks):
         if mark.is_atom:
@@ -99,6 +103,25 @@ def _learned(
         units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
     gaps = written_gaps(marked, linked_sentences(marked.text, translated), target)
     return MarkWriting(target, units, gaps, places, escape)
+
+
+def _no_breaks(marked: MarkedText, found: Correspondence) -> dict[int, str]:
+    """No-break spaces between words that are neighbours in the translation, too, by place there."""
+    spaces = {at: raw for at, raw in marked.gaps.items() if marked.no_break in raw}
+    if not spaces:
+        return {}
+    around = [
+        {at for a, b in unit.sources for at in (a - 1, b) if at in spaces} for unit in found.units
+    ]
+    for unit, beside in zip(found.units, around, strict=True):
+        if not unit.is_word:
+            sign = found.target[unit.start]
+            beside.update(at for at in spaces if sign in marked.text[at - 1 : at + 2 : 2])
+    return {
+        one.end: spaces[min(both)]
+        for (one, some), (other, others) in pairwise(zip(found.units, around, strict=True))
+        if (both := some & others) and found.target[one.end : other.start] == " "
+    }
 
 
 def _work(marked: MarkedText, found: Correspondence) -> int:
@@ -197,7 +220,8 @@ class _Placement:
             return place
         expected = self._found.to_target((mark.start + mark.stop) // 2)
         if (whole := self._whole_words(mark)) is not mark:
-            if (place := self._fitting(whole, gaps)) is not None:
+            place = self._part_of_compound(mark, whole, gaps) or self._fitting(whole, gaps)
+            if place is not None:
                 return place
             if (index := self._translating(whole, within)) is not None:
                 if any(start <= index < end for start, end in gaps):
@@ -248,6 +272,17 @@ class _Placement:
         if mark.start == mark.stop or (start, stop) == (mark.start, mark.stop):
             return mark
         return replace(mark, start=start, stop=stop)
+
+    def _part_of_compound(self, mark: Mark, whole: Mark, gaps: Sequence[Range]) -> Range | None:
+        """The same parts of a compound as of its source, if the translation has as many."""
+        parts = [one.span() for one in PART.finditer(self._text, whole.start, whole.stop)]
+        _, (start, end) = self._best(whole, (0, len(self._units)))
+        words = [index for index in range(start, end) if self._units[index].is_word]
+        inside = [at for at, (a, b) in enumerate(parts) if mark.start <= a and b <= mark.stop]
+        if len(parts) < 2 or len(words) != len(parts) or not inside:
+            return None
+        place = words[inside[0]], words[inside[-1]] + 1
+        return place if any(a <= place[0] and place[1] <= b for a, b in gaps) else None
 
     def _pinned(self, mark: Mark, within: Range, taken: Sequence[Range]) -> Range:
         """The best range for a pair one of whose tags is outside of the text."""

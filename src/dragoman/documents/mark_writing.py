@@ -55,6 +55,8 @@ class MarkWriting:
                 self._write_point(mark)
                 start = last
             else:
+                if self._pending and not self.target[first : first + 1].isspace():
+                    self._write_pending()
                 self.written.append(mark.begin)
                 opened.append((self._in_order(mark.children), last, mark.end))
 
@@ -69,6 +71,10 @@ class MarkWriting:
         self._is_apart = self._is_apart or bool(self._pending or mark.before)
         self._pending = mark.after
 
+    def _write_pending(self) -> None:
+        self.written.append(self._pending)
+        self._pending, self._is_apart = "", True
+
     def _begin(self, mark: Mark) -> str:
         return self._escape(mark.begin) if mark.is_text else mark.begin
 
@@ -76,7 +82,7 @@ class MarkWriting:
         if start >= end:
             return
         if self._pending and not self.target[start].isspace():
-            self.written.append(self._pending)
+            self._write_pending()
         self._pending = ""
         self._is_apart = self.target[end - 1].isspace()
         here = (bisect_left(self._atom_starts, place) for place in (start, end))

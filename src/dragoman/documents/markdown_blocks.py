@@ -21,7 +21,7 @@ from dragoman.documents.markdown_text import (
     Passage,
     Setting,
 )
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marked_text import MarkedText, PageText
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.numbered_marks import RESERVED, NumberedText
 
@@ -51,7 +51,7 @@ class _Scalar:
     source: str
 
 
-class _BlockText(MarkedText):
+class _BlockText(PageText):
     """A text in a block of HTML, which an empty line would end."""
 
     def escape(self, text: str) -> str:

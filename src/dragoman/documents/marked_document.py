@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.documents.marked_text import MarkedText, walk
+from dragoman.documents.marked_text import MarkedText, PageText, walk, written_characters
 from dragoman.documents.marking import MarkupPiece, joined_texts, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.outline import Block, placeholders_of
@@ -16,8 +16,10 @@ from dragoman.documents.outline import Block, placeholders_of
 MOST_MARKS = 100
 """In a text.  Placing marks takes time that grows with their number."""
 
-_WORDLESS = frozenset(["math", "svg"])
+_WORDLESS = frozenset(["math", "rp", "rt", "rtc", "svg"])
 """Elements whose text is no part of the sentence that they are in."""
+_READINGS = frozenset(["rb", "rp", "rt", "rtc"])
+"""Elements of ``<ruby>``, each of which ends where another begins."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def mark_document(
         elements: of the tokens.
         reading: what they mean.
     """
-    marking = DocumentMarking(reading.collapses)
+    marking = DocumentMarking(reading.collapses, is_page=True)
     index = 0
     while index < len(tokens):
         token, after = tokens[index], index + 1
@@ -115,10 +117,12 @@ def mark_document(
             after = _after_element(tokens, elements, index)
             raw = "".join(one.raw for one in tokens[index:after])
             # Without an end tag, it could swallow what is put behind it.
-            if reading.splits(index) or not raw.endswith(">"):
+            is_ended = raw.endswith(">") or _ends_reading(tokens, index, after)
+            if reading.splits(index) or not is_ended:
                 marking.split(raw)
             else:
-                marking.add(MarkupPiece("atom", raw, token.name, _content(tokens[index:after])))
+                content, is_shown = _content(tokens[index:after]), token.name not in _READINGS
+                marking.add(MarkupPiece("atom", raw, token.name, content, is_shown))
         elif reading.splits(index):
             marking.split(token.raw)
         elif token.kind == "text":
@@ -126,8 +130,7 @@ def mark_document(
         elif token.kind == "open" or token.kind == "close":  # noqa: PLR1714  # mypy
             marking.add(MarkupPiece(token.kind, token.raw, token.name))
         elif token.kind == "value":
-            # Without spaces, so that it is one word to the model.
-            marking.add(MarkupPiece("atom", token.raw, content="".join(token.raw.split())))
+            marking.add(MarkupPiece("atom", token.raw, content=_PARTING.sub("", token.raw)))
         else:
             marking.add(MarkupPiece("point", token.raw, token.name))
         index = after
@@ -144,13 +147,14 @@ class DocumentMarking:
 
     Args:
         collapses: as for :func:`dragoman.documents.marking.mark_pieces`.
+        is_page: whether its texts are written as those of HTML and XML are.
 
     Attributes:
         document: all that has ended.
     """
 
-    def __init__(self, collapses: bool) -> None:
-        self._collapses = collapses
+    def __init__(self, collapses: bool, *, is_page: bool = False) -> None:
+        self._collapses, self._is_page = collapses, is_page
         self._pieces: list[MarkupPiece] = []
         self._texts = 0
         self.document = MarkedDocument()
@@ -197,15 +201,28 @@ class DocumentMarking:
 
     def _marked(self, pieces: Sequence[MarkupPiece]) -> Iterator[str | MarkedText]:
         """A text, or several if it has too many marks, or what has no words."""
-        marked = mark_pieces(pieces, collapses=self._collapses)
+        marked = self._text(pieces)
         if marked is None:
             yield from (piece.raw for piece in pieces)
         elif sum(1 for _ in walk(marked.marks)) <= MOST_MARKS:
             yield marked
         else:
             for piece in joined_texts(pieces):
-                alone = mark_pieces([piece], collapses=self._collapses)
+                alone = self._text([piece])
                 yield piece.raw if alone is None else alone
+
+    def _text(self, pieces: Sequence[MarkupPiece]) -> MarkedText | None:
+        is_page = self._is_page and self._collapses
+        marked = mark_pieces(pieces, collapses=self._collapses, is_page=is_page)
+        if marked is None or not self._is_page:
+            return marked
+        raw = "".join(piece.raw for piece in pieces)
+        plain = "".join(piece.raw for piece in pieces if piece.kind == "text")
+        return PageText(**vars(marked), raw=raw, written=written_characters(plain))
+
+
+_PARTING = re.compile(r"[\s.!?]+")
+"""Signs that the code of a value is read without, so that it is one word of one sentence."""
 
 
 def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int) -> int:
@@ -216,8 +233,21 @@ def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int
         return elements.ends[index] + 1
     # As <li> and <p>, which end where the next one begins.
     limit, name = elements.limits[index], tokens[index].name
-    following = (at for at in range(index + 1, limit) if tokens[at].name == name)
+    ending = _READINGS if name in _READINGS else {name}
+    following = (at for at in range(index + 1, limit) if tokens[at].name in ending)
     return next(following, limit)
+
+
+def _ends_reading(tokens: Sequence[MarkupToken], index: int, after: int) -> bool:
+    """Whether a part of ``<ruby>`` without an end tag ends where its next part begins, or with it.
+
+    Args:
+        tokens: of the document.
+        index: of its start tag.
+        after: of the token behind it.
+    """
+    ending = {*_READINGS, "ruby"}
+    return tokens[index].name in _READINGS and after < len(tokens) and tokens[after].name in ending
 
 
 def _content(tokens: Sequence[MarkupToken]) -> str:

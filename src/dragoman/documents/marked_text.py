@@ -74,6 +74,42 @@ class MarkedText:
         return escaped(text).replace("\u00a0", self.no_break)
 
 
+@dataclass
+class PageText(MarkedText):
+    """A text of a page or of XML, whose characters are written as they were.
+
+    Args:
+        raw: all of it, as it was written; what a translation that does not change it is.
+        written: how characters of it were written that could be written otherwise.
+    """
+
+    raw: str = ""
+    written: dict[str, str] = field(default_factory=dict)
+
+    def escape(self, text: str) -> str:
+        """See :meth:`MarkedText.escape`."""
+        table = str.maketrans(_ESCAPES | {"\u00a0": self.no_break} | self.written)
+        return _NO_CHARACTER.sub("\ufffd", text).translate(table)
+
+
+def written_characters(raw: str) -> dict[str, str]:
+    """How markup writes characters that it always writes in a way of its own.
+
+    Args:
+        raw: text of a page as it is written, without tags.
+    """
+    references = {found: html.unescape(found) for found in set(_REFERENCE.findall(raw))}
+    plain = _REFERENCE.sub("", raw)
+    kept = {
+        sign: found
+        for found, sign in sorted(references.items(), reverse=True)
+        if len(sign) == 1 and sign not in plain
+    }
+    if ">" in plain and ">" not in references.values():
+        kept[">"] = ">"
+    return kept
+
+
 def walk(marks: Sequence[Mark]) -> Iterator[Mark]:
     """All marks, each in front of those within it."""
     waiting = list(reversed(marks))
@@ -85,6 +121,10 @@ def walk(marks: Sequence[Mark]) -> Iterator[Mark]:
 
 # What neither HTML nor XML may have, and what UTF-8 cannot hold.
 _NO_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});")
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def escaped(text: str) -> str:

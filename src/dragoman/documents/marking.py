@@ -36,17 +36,21 @@ class MarkupPiece:
     """Whether a point takes a place in the line, so that white space belongs around it."""
 
 
-def mark_pieces(pieces: Sequence[MarkupPiece], *, collapses: bool) -> MarkedText | None:
+def mark_pieces(
+    pieces: Sequence[MarkupPiece], *, collapses: bool, is_page: bool = False
+) -> MarkedText | None:
     """A text to translate, and what is around and between its words.
 
     Args:
         pieces: text and tags, in the order in which they are written.
         collapses: whether white space of any length is a space, as in HTML.
+        is_page: whether no-break spaces beside tags and at the ends are white space, too, and white
+            space within tags at the ends stays there.
 
     Returns:
         None if there is nothing to translate: no letter outside atoms.
     """
-    marking = _Marking(collapses)
+    marking = _PageMarking(collapses) if is_page else _Marking(collapses)
     for piece in _paired(joined_texts(pieces)):
         marking.add(piece)
     return marking.finish() if marking.has_words else None
@@ -255,7 +259,7 @@ class _Marking:
             self._waiting.clear()
         elif self._space:
             if self._collapses:
-                if self._space != " " and not self._is_parted:
+                if self._space != " " and (not self._is_parted or self._no_break in self._space):
                     self._gaps[self._length] = self._space
                 self._space = " "
             self._append(self._space)
@@ -316,3 +320,69 @@ class _Marking:
     def _part(self) -> None:
         self._point = None
         self._is_parted = self._is_parted or bool(self._space)
+
+
+_SPACES_AND_WORDS = re.compile(
+    f"(?P<lead>[{_SPACE}\u00a0]*)(?P<words>.*?)(?P<tail>[{_SPACE}\u00a0]*)", re.DOTALL
+)
+
+
+class _PageMarking(_Marking):
+    """Joins pieces of a page, whose white space is written where it was."""
+
+    def __init__(self, collapses: bool) -> None:
+        super().__init__(collapses)
+        self._first: Mark | None = None  # the last mark that has begun in front of all words
+        self._ended: list[tuple[Mark, str, str]] = []  # since the last word: end tags behind spaces
+
+    def finish(self) -> MarkedText:
+        """See :meth:`_Marking.finish`."""
+        kept = 0
+        for mark, space, raw in self._ended:
+            mark.end = space + raw
+            kept += len(space)
+        self._space = self._space[kept:]
+        return super().finish()
+
+    def _add_text(self, raw: str) -> None:
+        text = html.unescape(raw)
+        if "\u00a0" not in text:
+            super()._add_text(raw)
+            return
+        if found := _NO_BREAK.search(raw):
+            self._no_break = found[0]
+        parts = _SPACES_AND_WORDS.fullmatch(text)
+        assert parts is not None
+        self._add_space(parts["lead"].replace("\u00a0", self._no_break))
+        super()._add_text(html.escape(parts["words"], quote=False))
+        self._add_space(parts["tail"].replace("\u00a0", self._no_break))
+
+    def _add_space(self, space: str) -> None:
+        if not space:
+            return
+        if self._first is not None and not self._length:
+            self._first.begin += space
+        else:
+            super()._add_space(space)
+
+    def _add_word(self, word: str, atom: str = "", *, is_text: bool = False) -> None:
+        if word:
+            self._ended.clear()
+        super()._add_word(word, atom, is_text=is_text)
+
+    def _open(self, raw: str) -> None:
+        super()._open(raw)
+        self._first = self._opened[-1]
+
+    def _close(self, raw: str) -> None:
+        if self._opened:
+            done = sum(len(space) for _, space, _ in self._ended)
+            is_taken = any(mark.before for mark in self._waiting)  # by a point
+            space = "" if is_taken else self._space[done:]
+            self._ended.append((self._opened[-1], space, raw))
+        self._first = None
+        super()._close(raw)
+
+    def _add_point(self, raw: str, is_shown: bool) -> None:
+        self._first = None
+        super()._add_point(raw, is_shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import regex
@@ -18,6 +18,9 @@ UNIT = regex.compile(
     regex.VERSION1,
 )
 """A word; a character of a script without spaces between words; a sign."""
+PART = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+"""A part of a compound, such as "twenty-third"."""
+_COMPOUND = regex.compile(rf"{PART.pattern}(?:[-\u2010\u2011'\u2019]{PART.pattern})+")
 _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 
@@ -39,6 +42,9 @@ class PartedWords:
         self._spans: list[Range] = []
         self._most = 0
         edges = sorted(set(edges))
+        self._compounds = [
+            found.span() for found in _COMPOUND.finditer(text) if _within(edges, found.span())
+        ]
         if not any(is_word(text[at - 1 : at]) and is_word(text[at : at + 1]) for at in edges if at):
             return
         for found in UNIT.finditer(text):
@@ -54,15 +60,13 @@ class PartedWords:
         self._most = max(map(len, self._places), default=0)
 
     def around(self, start: int, stop: int) -> Range:
-        """A range of the source with the whole of the words in which it begins and ends."""
-        return min(start, self._at(start)[0]), max(stop, self._at(stop)[1])
+        """A range of the source with the whole of the words in which it begins and ends.
 
-    def _at(self, place: int) -> Range:
-        """The word that a place is within; the place itself if it is in none."""
-        index = bisect_left(self._spans, (place,)) - 1
-        if index >= 0 and place < self._spans[index][1]:
-            return self._spans[index]
-        return place, place
+        A compound such as "twenty-third" is one, since it may be one in the translation.
+        """
+        for spans in (self._spans, self._compounds):
+            start, stop = min(start, _at(spans, start)[0]), max(stop, _at(spans, stop)[1])
+        return start, stop
 
     def next(self, word: str) -> Iterator[tuple[str, Range | None]]:
         """The parts of a word of the translation, each with the part of the source that it copies.
@@ -90,3 +94,17 @@ class PartedWords:
             if begin in self._places and not behind.isdigit() and any(map(str.isdigit, begin)):
                 return begin
         return ""
+
+
+def _at(spans: Sequence[Range], place: int) -> Range:
+    """The one of sorted ranges that a place is within; the place itself if it is in none."""
+    index = bisect_left(spans, (place,)) - 1
+    if index >= 0 and place < spans[index][1]:
+        return spans[index]
+    return place, place
+
+
+def _within(edges: Sequence[int], span: Range) -> bool:
+    """Whether one of sorted places is within a range, not at its ends."""
+    index = bisect_left(edges, span[0] + 1)
+    return index < len(edges) and edges[index] < span[1]
