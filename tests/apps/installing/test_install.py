@@ -19,7 +19,7 @@ from tiny_model import save_tiny_model
 import dragoman as package
 from dragoman.apps.installing.install import install
 from dragoman.apps.installing.model_archives import pack
-from dragoman.core.errors import ConfigError, DataError, DownloadError, SavedError
+from dragoman.core.errors import ConfigError, DownloadError, SavedError
 from dragoman.saved import archive_members
 from dragoman.saved.installed_models import found_model
 
@@ -184,14 +184,14 @@ def test_a_digest_is_checked(archive: Path, folder: Path) -> None:
     right = sha256(archive.read_bytes())
     install(str(archive), quiet, sha256=right.upper())
     wrong = "0" * 64
-    with pytest.raises(DataError, match=f"its SHA-256 is {right}, not {wrong}"):
+    with pytest.raises(SavedError, match=f"its SHA-256 is {right}, not {wrong}"):
         install(str(archive), quiet, sha256=wrong, name="two")
     beside = archive.with_name(f"{archive.name}.sha256")
     beside.write_text(f"{wrong}  en-de.tar.gz\n", encoding="utf-8")
-    with pytest.raises(DataError, match=f"not {wrong}"):
+    with pytest.raises(SavedError, match=f"not {wrong}"):
         install(str(archive), quiet, name="two")
     beside.write_text("<html>", encoding="utf-8")
-    with pytest.raises(DataError, match=r"en-de\.tar\.gz\.sha256: expected a SHA-256"):
+    with pytest.raises(SavedError, match=r"en-de\.tar\.gz\.sha256: expected a SHA-256"):
         install(str(archive), quiet, name="two")
     with pytest.raises(ConfigError, match="expected a SHA-256 of 64 hexadecimal digits"):
         install(str(archive), quiet, sha256="12", name="two")
@@ -253,7 +253,7 @@ def test_an_archive_does_not_resume_another_of_its_name(
         ("http://example.org/x.tar.gz", ConfigError, "anyone on the way can change what comes"),
         ("https://example.org/x.tar.gz#md5=7", ConfigError, "expected #sha256=DIGEST"),
         ("https://example.org/x.tar.gz#sha256=", ConfigError, "expected #sha256=DIGEST"),
-        ("https://example.org/x.exe", DataError, "expected an archive that ends in .tar.gz"),
+        ("https://example.org/x.exe", SavedError, "expected an archive that ends in .tar.gz"),
         ("https://example.org/", ConfigError, "cannot be the name of a model"),
         ("https://[abc/x.tar.gz", ConfigError, "no address; expected one such as https://"),
         ("https://localhost:abc/x.tar.gz", ConfigError, "no address; expected one such as"),
@@ -261,8 +261,8 @@ def test_an_archive_does_not_resume_another_of_its_name(
         ("https://local host/x.tar.gz", ConfigError, "no address; expected one such as https://"),
         ("https:///x.tar.gz", ConfigError, "no address; expected one such as https://"),
         ("HTTP://example.org/x.tar.gz", ConfigError, "anyone on the way can change what comes"),
-        ("none.tar.gz", DataError, "no such file or directory"),
-        ("ftp://example.org/x.tar.gz", DataError, "no such file or directory"),
+        ("none.tar.gz", SavedError, "no such file or directory"),
+        ("ftp://example.org/x.tar.gz", SavedError, "no such file or directory"),
     ],
 )
 def test_what_cannot_be_fetched_is_told(
@@ -421,7 +421,7 @@ def test_a_bad_archive_leaves_nothing(
 ) -> None:
     archive = tmp_path / f"bad{suffix}"
     archive.write_bytes(content(model))
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(SavedError, match=message):
         install(str(archive), quiet)
     assert not folder.exists() or not os.listdir(folder)
     assert sorted(os.listdir(tmp_path)) in ([archive.name], [archive.name, "installed"])
@@ -445,11 +445,11 @@ def test_an_archive_that_is_too_large_is_refused_before_it_is_unpacked(
     archive: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive_members, "LARGEST", 5000)
-    with pytest.raises(DataError, match="more than 10,000 files or"):
+    with pytest.raises(SavedError, match="more than 10,000 files or"):
         install(str(archive), quiet)
     monkeypatch.undo()
     monkeypatch.setattr(archive_members, "_MOST_MEMBERS", 3)
-    with pytest.raises(DataError, match="more than 3 files"):
+    with pytest.raises(SavedError, match="more than 3 files"):
         install(str(archive), quiet, name="other")
 
 

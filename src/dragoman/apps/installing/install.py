@@ -78,12 +78,13 @@ def install(
     Raises:
         ConfigError: the name, digest or address is none, or the name is taken; or an address that
             anyone on the way can change comes without digest.
-        DataError: the archive is damaged, or none of a model.
         DownloadError: it cannot be downloaded, or is not the expected one.
-        SavedError: the model cannot be opened.
+        SavedError: the archive is missing, damaged, of another digest or none of a model, or the
+            model cannot be opened.
         StorageError: the disk refuses.
     """
-    origin = _origin(place, sha256)
+    with _errors_of_a_model():
+        origin = _origin(place, sha256)
     name = name or _name_of(origin)
     if not is_model_name(name):
         raise ConfigError(
@@ -92,11 +93,20 @@ def install(
         )
     target = models_folder() / name
     remedy = "replace it with --force, or give the new one another name with --name"
-    with nullcontext() if force else new_output(target, remedy):
+    with _errors_of_a_model(), nullcontext() if force else new_output(target, remedy):
         if not origin.is_remote and Path(origin.place).is_dir():
             return _installed(target, lambda folder: _copy(Path(origin.place), folder), say)
         with _archive(origin, say) as archive:
             return _installed(target, lambda folder: _unpacked(archive, folder, say), say)
+
+
+@contextmanager
+def _errors_of_a_model() -> Iterator[None]:
+    """Turn errors in an archive into those of a model: no text is wrong."""
+    try:
+        yield
+    except DataError as error:
+        raise SavedError(str(error)) from error
 
 
 def _origin(place: str, sha256: str) -> ModelOrigin:
