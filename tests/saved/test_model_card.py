@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,13 @@ import torch
 from dragoman.models.families.recurrent_lm import RecurrentLMConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
-from dragoman.saved.model_card import CardScore, TrainingFacts, TrainingText, model_card
+from dragoman.saved.model_card import (
+    CardScore,
+    TrainingFacts,
+    TrainingText,
+    card_digest,
+    model_card,
+)
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 
@@ -61,6 +68,14 @@ def test_it_tells_what_the_run_knows() -> None:
     ):
         assert line in told, line
     assert "12.3" not in told
+
+
+@pytest.mark.parametrize("seconds", [0.4, 59.0, 7000.0, 7300.0, 1e6])
+def test_its_digest_is_the_same_however_long_training_took(seconds: float) -> None:
+    other = card(replace(FACTS, seconds=seconds))
+    assert (other != card()) and card_digest(other) == card_digest(card())
+    assert card_digest(card(replace(FACTS, steps=1501))) != card_digest(card())
+    assert card_digest(f"{other}\nLicence: CC0-1.0\n") != card_digest(other)
 
 
 def test_it_invents_nothing() -> None:

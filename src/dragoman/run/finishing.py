@@ -39,7 +39,7 @@ from dragoman.saved.model import (
     read_card,
     save_model,
 )
-from dragoman.saved.model_card import model_card
+from dragoman.saved.model_card import card_digest, model_card
 from dragoman.saved.run_values import tags_learned
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import Vocabularies
@@ -135,7 +135,7 @@ def finish_run(
     card = model_card(saved, weights, {}, story_of(config), facts)
     _keep_a_changed_card(run)
     names = [path.name for path in made.checkpoints]
-    write_scores(run, names, reports, made.share, _digest(card))
+    write_scores(run, names, reports, made.share, card_digest(card))
     if training.adapter is not None and training.start_from is not None:
         of = training.start_from.digest or digest_of(training.start_from)
         write_adapter(run / ADAPTER_FILE, made.weights, of)
@@ -175,7 +175,7 @@ def _keep_a_changed_card(run: Path) -> None:
     """Copy a model card into the run that a person has changed, and that a new one replaces."""
     card = read_card(run / MODEL_DIRECTORY)
     with suppress(SavedError):
-        if card is not None and read_card_digest(run) not in {None, _digest(card)}:
+        if card is not None and read_card_digest(run) not in {None, *_digests(card)}:
             with atomic_write(run / CHANGED_CARD) as stream:
                 stream.write(card)
             log.warning(
@@ -185,8 +185,9 @@ def _keep_a_changed_card(run: Path) -> None:
             )
 
 
-def _digest(card: str) -> str:
-    return hashlib.sha256(card.encode("utf-8", "replace")).hexdigest()
+def _digests(card: str) -> tuple[str, str]:
+    """The digest of a card, and that of its whole text, which older runs recorded."""
+    return card_digest(card), hashlib.sha256(card.encode("utf-8", "replace")).hexdigest()
 
 
 def _made_for_the_last(model: Path) -> list[Path]:

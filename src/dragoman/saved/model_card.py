@@ -5,7 +5,9 @@ It has what a run knows and nothing else; what the run cannot know is asked of t
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,15 @@ from dragoman.saved.directions import usage
 
 if TYPE_CHECKING:
     from dragoman.saved.model import SavedConfig
+
+
+_SPENT = re.compile(r"; [0-9.]+ (?:hours|minutes) of training")
+"""What :func:`_cost` says of time, which differs from one training to the next of the same run."""
+
+
+def card_digest(card: str) -> str:
+    """A digest by which a changed card is recognised; the time of training does not count."""
+    return hashlib.sha256(_SPENT.sub("", card).encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True)
