@@ -10,6 +10,7 @@ import pytest
 from document_models import SayingService
 from echo_service import EchoService
 from office_files import docx, odt, pptx, run
+from translation.service.fake_systems import FakeSystem, service_of
 
 from dragoman.documents.file_translation import Flaw, TranslatedFile, translate_file
 from dragoman.documents.filetypes import DOCUMENT_FORMATS
@@ -365,3 +366,15 @@ def test_a_text_that_cannot_be_translated_is_no_translation_in_a_catalogue() -> 
         'msgid "good"\nmsgstr ""', '#, fuzzy\nmsgid "good"\nmsgstr "GOODde"'
     )
     assert told == [("bad", "too long")]
+
+
+def test_characters_that_nobody_sees_do_not_change_a_translation() -> None:
+    page = (
+        "<p>sev&shy;en hou&#8203;ses</p><p>&lrm;seven houses&#8207;</p>"
+        "<p><b>seven hou\u00adses&zwnj;</b></p>"
+    )
+    service = service_of(FakeSystem("en-de"))
+    request = TextRequest("", "de", "en")
+    found = asyncio.run(translate_file(service, "a.html", page.encode(), request))
+    said = "SEVENde HOUSESde"
+    assert found.content.decode() == (f"<p>{said}</p><p>&lrm;{said}&#8207;</p><p><b>{said}</b></p>")

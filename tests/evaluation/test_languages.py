@@ -288,3 +288,10 @@ def test_no_room_to_unpack_the_identifier_is_told(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(StorageError, match="the disk is full"):
         wrong_language_share(ENGLISH, "en")
     languages._identifier.cache_clear()
+
+
+def test_characters_that_nobody_sees_make_no_difference() -> None:
+    line = "Das Haus ist klein."
+    hidden = "\u00ad".join(line) + "\u200e\u200b"
+    assert identified(hidden) == identified(line)
+    assert ExpectedLanguage.of("de").misses(hidden) is False

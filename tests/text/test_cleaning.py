@@ -197,6 +197,17 @@ class TestFilters:
         result = list(clean(given_pairs, CleaningConfig(), report, part="p"))
         assert [pair[:2] for pair in result] == [("ab", "c"), ("a b", "c"), ("d", "e")]
         assert report.part("p").noted["control characters removed"].lines == [1, 3]
+        assert set(report.part("p").noted) == {"control characters removed"}
+
+    def test_invisible_characters_are_removed_and_noted(self) -> None:
+        report = CleaningReport()
+        given_pairs = pairs(
+            ("sev\u00aden", "c"), ("می\u200cخواهم", "d"), ("e", "\u200b"), ("f", "g\u200e")
+        )
+        result = list(clean(given_pairs, CleaningConfig(), report, part="p"))
+        assert [pair[:2] for pair in result] == [("seven", "c"), ("می\u200cخواهم", "d"), ("f", "g")]
+        assert report.part("p").noted["invisible characters removed"].lines == [1, 4]
+        assert report.part("p").dropped["empty"].lines == [3]
 
 
 class TestHeldOut:

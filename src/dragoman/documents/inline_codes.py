@@ -22,6 +22,7 @@ from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.documents.string_values import StringValue, WrittenText, are_unchanged, string_pieces
 from dragoman.text.break_codes import is_breaking_code
 from dragoman.text.formats.xliff import CODES, SHOWN_AS
+from dragoman.text.unseen import is_unseen
 
 _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
 _PARTNERS = ("rid", "i", "id", "startRef")
@@ -250,7 +251,9 @@ def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> Marku
     inner = _content(content)
     if _is_kept(token):
         return MarkupPiece("atom", raw, token.name, " ".join(inner.split()))
-    shown = (html.unescape(token.attributes.get(name, "")) for name in SHOWN_AS)
+    shown = [html.unescape(token.attributes.get(name, "")) for name in (*SHOWN_AS, "ctype")]
+    if any(map(is_unseen, (*shown, inner))):
+        return MarkupPiece("point", raw, token.name, is_shown=False)
     for text in (*shown, inner):
         if filled_in(text) == [(0, len(text))] and not text.startswith("&"):
             return MarkupPiece("atom", raw, token.name, text)

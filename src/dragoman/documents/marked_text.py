@@ -53,6 +53,8 @@ class MarkedText:
     """White space that is one space in the text: how it is written, by its place."""
     no_break: str = "\u00a0"
     """How a no-break space is written."""
+    references: dict[str, str] = field(default_factory=dict)
+    """How marks of direction are written, if not as themselves."""
 
     @property
     def kept(self) -> list[str]:
@@ -71,7 +73,10 @@ class MarkedText:
 
     def escape(self, text: str) -> str:
         """A part of a translation as it is written in markup."""
-        return escaped(text).replace("\u00a0", self.no_break)
+        text = escaped(text).replace("\u00a0", self.no_break)
+        for character, written in self.references.items():
+            text = text.replace(character, written)
+        return text
 
 
 @dataclass

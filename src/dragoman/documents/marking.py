@@ -13,6 +13,7 @@ import regex
 
 from dragoman.documents.marked_text import Mark, MarkedText
 from dragoman.text.break_codes import ends_sentence, would_glue
+from dragoman.text.unseen import DIRECTION, with_direction, without_unseen
 from dragoman.translation.service.placeholders import protected
 
 _LONGEST_ATOM = 100
@@ -134,6 +135,7 @@ def placeholders(text: str) -> list[Mark]:
 _SPACE = "\t\n\f\r "
 _SPACES = re.compile(f"([{_SPACE}]+)")
 _WIDE_SPACE = re.compile(r"[\t\n\f\r]|  ")
+_REFERENCE = re.compile(r"&[\w#]{2,9};")
 _NO_BREAK = re.compile(r"&nbsp;|&#160;|&#[xX][aA]0;")
 _CLOSING = ",.;:!?)]}…、。，；：！？）」』»”"
 _LETTER = regex.compile(r"\p{L}")
@@ -148,8 +150,8 @@ def _paired(pieces: Sequence[MarkupPiece]) -> Iterator[MarkupPiece]:
     opened: list[tuple[int, int]] = []  # index in ``found``, and texts before
     texts = 0
     for piece in pieces:
-        if piece.kind == "atom" and not 0 < len(piece.content) <= _LONGEST_ATOM:
-            piece = replace(piece, kind="point")  # noqa: PLW2901
+        if piece.kind == "atom":
+            piece = _atom(piece)  # noqa: PLW2901
         found.append(piece)
         if piece.kind == "atom" or (piece.kind == "text" and _has_text(piece.raw)):
             texts += 1
@@ -168,6 +170,12 @@ def _paired(pieces: Sequence[MarkupPiece]) -> Iterator[MarkupPiece]:
                 is_shown = any(one.is_shown for one in found[index:])
                 found[index:] = [MarkupPiece("point", raw, is_shown=is_shown)]
     yield from found
+
+
+def _atom(piece: MarkupPiece) -> MarkupPiece:
+    """An atom as it is read; a point, if it is no word."""
+    piece = replace(piece, content=without_unseen(piece.content))
+    return piece if 0 < len(piece.content) <= _LONGEST_ATOM else replace(piece, kind="point")
 
 
 def _has_text(raw: str) -> bool:
@@ -194,6 +202,7 @@ class _Marking:
         self._waiting: list[Mark] = []  # marks that start at the next character
         self._point: Mark | None = None  # the point that comes last
         self._no_break = "\u00a0"
+        self._references: dict[str, str] = {}
         self.has_words = False
 
     def add(self, piece: MarkupPiece) -> None:
@@ -215,20 +224,27 @@ class _Marking:
         self._settle()
         for mark in self._opened:
             mark.stop, mark.closes_after = self._length, True
+        text = "".join(self._parts)
         return MarkedText(
-            "".join(self._parts), self._marks, self._lead, tail, self._gaps, self._no_break
+            text, self._marks, self._lead, tail, self._gaps, self._no_break, self._references
         )
 
     def _add_text(self, raw: str) -> None:
         if found := _NO_BREAK.search(raw):
             self._no_break = found[0]
+        for written in _REFERENCE.findall(raw):
+            if DIRECTION.fullmatch(character := html.unescape(written)):
+                self._references[character] = written
         text, place = html.unescape(raw), 0
-        for start, stop in protected(text):
+        for span in protected(text):
+            start, stop = with_direction(text, span)
+            start = max(start, place)
             self._add_words(text[place:start])
             if _WIDE_SPACE.search(text, start, stop):
                 self._add_words(text[start:stop])  # it is written with another space than read
             else:
-                self._add_word(text[start:stop], text[start:stop], is_text=True)
+                word = without_unseen(text[slice(*span)])
+                self._add_word(word, text[start:stop], is_text=True)
             place = stop
         self._add_words(text[place:])
 

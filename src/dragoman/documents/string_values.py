@@ -27,6 +27,7 @@ from dragoman.documents.string_placeholders import (
 )
 from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.text.break_codes import BREAKING_TAGS
+from dragoman.text.unseen import with_direction
 from dragoman.text.word_edges import Span
 from dragoman.translation.service.interface import TranslatedText
 
@@ -297,10 +298,12 @@ def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Ite
     """A part of a string without tags."""
     spans = list(atoms)
     spans = spans[bisect_left(spans, (start, start)) : bisect_left(spans, (stop, stop))]
-    for begin, end in spans:
-        if start <= begin and end <= stop:
+    for span in spans:
+        if start <= span[0] and span[1] <= stop:
+            begin, end = with_direction(source, span)
+            begin, end = max(begin, start), min(end, stop)
             yield MarkupPiece("text", source[start:begin])
-            content = without_spaces(atoms[begin, end])
+            content = without_spaces(atoms[span])
             yield MarkupPiece("atom", source[begin:end], content=content)
             start = end
     yield MarkupPiece("text", source[start:stop])

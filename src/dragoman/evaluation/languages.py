@@ -22,6 +22,7 @@ import regex
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import storage_errors
 from dragoman.core.wording import shown
+from dragoman.text.unseen import without_unseen
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -100,7 +101,7 @@ class ExpectedLanguage:
         """
         if not any(map(str.isalpha, line)):
             return None
-        scores = dict(_identifier().rank(line))
+        scores = dict(_ranked(line))
         if self.candidates:
             scores = {code: scores[code] for code in self.candidates}
         best = max(scores, key=lambda code: scores[code])
@@ -123,7 +124,7 @@ def identified(line: str, among: Sequence[str] = ()) -> list[tuple[str, float]]:
         MissingExtraError: the identifier is not installed.
     """
     names = _names(tuple(among))
-    scores = {names[code]: float(s) for code, s in _identifier().rank(line) if code in names}
+    scores = {names[code]: float(s) for code, s in _ranked(line) if code in names}
     most = max(scores.values())
     shares = {name: math.exp(score - most) for name, score in scores.items()}
     total = sum(shares.values())
@@ -283,6 +284,12 @@ def wrong_language_metric(expected: ExpectedLanguage) -> Metric:
             )
 
     return WrongLanguage()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+
+
+def _ranked(line: str) -> Iterable[tuple[str, float]]:
+    """The identifier's languages with their scores; characters that nobody sees do not count."""
+    ranked: Iterable[tuple[str, float]] = _identifier().rank(without_unseen(line))
+    return ranked
 
 
 @cache

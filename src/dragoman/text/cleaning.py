@@ -18,12 +18,13 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.errors import StorageError
-from dragoman.text.cleaning_report import CleaningReport, PartReport, Reason
+from dragoman.text.cleaning_report import CleaningReport, Note, PartReport, Reason
 from dragoman.text.corpus import read_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import CONTROLS, normalize
+from dragoman.text.unseen import UNSEEN
 
 __all__ = [
     "CleaningConfig",
@@ -211,10 +212,8 @@ def _cleaned(
                 continue
             if is_held_out:
                 report.note("held out, kept", line)
-            for before, text in ((raw.source, source), (raw.target, target)):
-                if before != text and _has_controls(before):
-                    report.note("control characters removed", line)
-                    break
+            for note in _removed((raw.source, source), (raw.target, target)):
+                report.note(note, line)
             report.kept += 1
             yield made
 
@@ -251,8 +250,16 @@ def pair_check(
     return reason
 
 
-def _has_controls(text: str) -> bool:
-    return not text.isprintable() and CONTROLS.search(text) is not None
+def _removed(*sides: tuple[str, str]) -> list[Note]:
+    """What was removed from texts, each with what is left of it."""
+    found: list[Note] = []
+    changed = [(one, left) for one, left in sides if one != left and not one.isprintable()]
+    if any(CONTROLS.search(one) for one, _ in changed):
+        found.append("control characters removed")
+    seen = ((CONTROLS.sub("", one), left) for one, left in changed)
+    if any(len(UNSEEN.findall(one)) > len(UNSEEN.findall(left)) for one, left in seen):
+        found.append("invisible characters removed")
+    return found
 
 
 def _script_pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:

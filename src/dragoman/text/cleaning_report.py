@@ -17,7 +17,7 @@ Reason = Literal[
 ]
 """Why a pair was dropped."""
 
-Note = Literal["control characters removed", "held out, kept"]
+Note = Literal["control characters removed", "invisible characters removed", "held out, kept"]
 """What is worth knowing about a pair that was kept."""
 
 EXAMPLES = 5

@@ -7,6 +7,8 @@ import unicodedata
 
 import regex
 
+from dragoman.text.unseen import UNSEEN, without_unseen
+
 # Control characters other than white space, a byte order mark inside a text, and halves of
 # surrogate pairs (JSON can smuggle them in; no UTF-8 can carry them out).
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
@@ -17,13 +19,16 @@ _RUN_OF_MARKS = regex.compile(rf"(\p{{M}}{{{_MOST_MARKS},}})")
 def normalize(text: str) -> str:
     """Bring ``text`` into the form that every vocabulary sees, in training and in use.
 
-    Control characters go, the rest is composed (Unicode NFC), and any run of Unicode white
-    space becomes one space, none at the ends.  Joiners and direction marks stay: Persian,
-    Hebrew and emoji need them.  500 combining marks in a row are no writing, and stay as they are.
-    Normalising twice changes nothing.
+    Control characters go, and so do those that nobody sees, except where the writing needs them
+    (:mod:`dragoman.text.unseen`), such as joiners in Persian and emoji.  The rest is composed
+    (Unicode NFC), and any run of Unicode white space becomes one space, none at the ends.  500
+    combining marks in a row are no writing, and stay as they are.  Normalising twice changes
+    nothing.
     """
     if not text.isascii() or not text.isprintable():
         text = _composed(CONTROLS.sub("", text))
+        while UNSEEN.search(text) and (seen := _composed(without_unseen(text))) != text:
+            text = seen  # what was composed may need fewer of them
     return " ".join(text.split())
 
 

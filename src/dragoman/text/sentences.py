@@ -1,6 +1,7 @@
 """Texts of any length in segments that a model translates one by one.
 
-White space between segments is no part of them, so that whoever joins their translations keeps it.
+White space and marks of direction between segments are no part of them, so that whoever joins their
+translations keeps these.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import regex
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.text.language_codes import base_language
+from dragoman.text.unseen import bare
 
 SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
 """Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the
@@ -31,7 +33,7 @@ class TextSpan(NamedTuple):
 
 
 def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[TextSpan]:
-    """The segments of a text, in order; what is between them is white space.
+    """The segments of a text, in order; between them are white space and marks of direction.
 
     Sentences end where sentencex says (never within braces), except after the number of a list's
     item, after abbreviations that it does not know, and where nothing but a full stop separates two
@@ -104,12 +106,14 @@ _ABBREVIATIONS = {
 
 
 def _trimmed(text: str, spans: list[tuple[int, int]]) -> Iterator[TextSpan]:
-    """What is left of each part of a text without white space at its ends, if anything."""
+    """What is left of each part of a text without white space at its ends, if anything.
+
+    Marks of direction at the ends are no part of it, either: whoever joins translations keeps them.
+    """
     for start, end in spans:
-        part = text[start:end]
-        if stripped := part.strip():
-            begin = start + len(part) - len(part.lstrip())
-            yield TextSpan(begin, begin + len(stripped))
+        first, last = bare(text[start:end])
+        if first < last:
+            yield TextSpan(start + first, start + last)
 
 
 def _cell_ends(text: str) -> list[tuple[int, int]]:

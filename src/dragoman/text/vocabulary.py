@@ -22,9 +22,10 @@ from dragoman.core.files import storage_errors
 from dragoman.core.ranges import IntArray
 from dragoman.text.normalization import CONTROLS, normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
+from dragoman.text.unseen import UNSEEN
 
-# What is neither white space nor removed.
-_KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:]}")
+# What is neither white space nor may be removed.
+_KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")
 
 SUFFIXES = (".model", ".pieces")
 """Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
@@ -363,7 +364,9 @@ def prepare_line(text: str) -> str:
 
 def is_empty(text: str) -> bool:
     """Whether :func:`prepare_line` leaves nothing of a text, such as of a lone byte order mark."""
-    return _KEPT.search(text) is None  # nearly always ends at the first character
+    if _KEPT.search(text):  # nearly always ends at the first character
+        return False
+    return not prepare_line(text)
 
 
 def _file(directory: Path | str, side: str) -> Path:

@@ -446,3 +446,17 @@ def test_a_code_behind_a_sign_stays_behind_it(code: str, sign: str) -> None:
     source = f"select the file{sign}{code}\nthe file can be large."
     found = target(translated("a.xlf", unit(source)))
     assert found.lower() == source
+
+
+@pytest.mark.parametrize("shown", ["&amp;shy;", "&lt;wbr/>", "\u00ad"])
+def test_codes_that_nobody_sees_part_no_word(shown: str) -> None:
+    source = f'se<x id="1" equiv-text="{shown}"/>ven hou<ph id="2">{shown}</ph>ses'
+    file = FIRST.replace(UNITS, f'<trans-unit id="1"><source>{source}</source></trans-unit>')
+    assert texts("a.xlf", file) == ["seven houses"]
+
+
+def test_isolates_around_placeholders_stay() -> None:
+    source = "Hi \u2068%s\u2069, \u200e{name}"
+    file = FIRST.replace(UNITS, f'<trans-unit id="1"><source>{source}</source></trans-unit>')
+    target = translated("a.xlf", file, by=lambda text: f"{text[-6:]} {text[3:5]} HI")
+    assert ">\u200e{name} \u2068%s\u2069 HI</target>" in target

@@ -190,11 +190,13 @@ def test_line_breaks_and_codes_glue_no_words(tmp_path: Path) -> None:
         unit('five<x id="1" ctype="lb"/>six', "fünf<ph id='1'>&lt;br/&gt;</ph>sechs"),
         unit('five<x id="LINE_BREAK"/>six.<x id="2"/>Seven', 'fünf sechs.<g id="2"/> Sieben'),
         unit('fi<bpt id="1"/>ve<ept id="1"/> ', 'fü<g id="1">nf</g>'),
+        unit('fi<x id="1" equiv-text="&amp;shy;"/>ve', "fü<ph id='1'>&lt;wbr&gt;</ph>nf"),
         unit('<g id="1" ctype="x-p">five</g><g id="2" ctype="x-p">six</g>', "fünf"),
     ]
     assert [tuple(map(str.split, pair)) for pair in sides(tmp_path, version_1("".join(units)))] == [
         (["five", "six"], ["fünf", "sechs"]),
         (["five", "six.", "Seven"], ["fünf", "sechs.", "Sieben"]),
+        (["five"], ["fünf"]),
         (["five"], ["fünf"]),
         (["five", "six"], ["fünf"]),
     ]

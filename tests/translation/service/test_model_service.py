@@ -87,6 +87,26 @@ def test_white_space_stays_and_places_are_right() -> None:
     assert translated(to_german(""), to_german(" \n"))[1].text == " \n"
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("sev\u00aden hou\u200bses", "{}"),
+        ("\u200bse\u2060ven houses\u200e", "{}\u200e"),
+        (
+            "\u200f\u2067seven houses\u2069\n\u200eseven \ufeffhouses ",
+            "\u200f\u2067{0}\u2069\n\u200e{0} ",
+        ),
+        ("\u202bseven\u202c houses\u200f", "{}\u200f"),
+    ],
+)
+def test_what_nobody_sees_is_not_read_and_marks_at_the_ends_stay(text: str, written: str) -> None:
+    system = FakeSystem("en-de")
+    (found,) = translated(to_german(text), system=system)
+    read = "<2de> seven houses"
+    assert found.text == written.format(known(read))
+    assert {line for call in system.translator.calls for line in call} == {read}
+
+
 def test_a_list_is_translated_at_once_and_languages_share_batches() -> None:
     system = FakeSystem("en-de", "en-fr")
     requests = [TextRequest(f"Word{n} here.", "de" if n % 2 else "fr", "en") for n in range(40)]

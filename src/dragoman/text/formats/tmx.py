@@ -11,6 +11,7 @@ from dragoman.core.errors import DataError
 from dragoman.core.wording import named
 from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
 from dragoman.text.formats.interface import Format, Pair, Sides
+from dragoman.text.unseen import is_unseen
 from dragoman.text.xml_parts import each_part, local, text_within
 
 _FIRST_UNITS = 1000  # of a translation memory, from which its languages are known
@@ -78,9 +79,10 @@ def _in_place(element: Element) -> str | None:
     """Of the elements inside a segment, only highlighted text is text, and some end a line."""
     if local(element) == "hi":
         return None
-    if is_breaking_code(element.attrib, "".join(element.itertext())):
+    content = "".join(element.itertext())
+    if is_breaking_code(element.attrib, content):
         return BREAK
-    return POINT if local(element) == "ph" else ""
+    return POINT if local(element) == "ph" and not is_unseen(content) else ""
 
 
 def _of_language(texts: dict[str, str], language: str) -> str | None:

@@ -11,6 +11,7 @@ from dragoman.core.errors import DataError
 from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.terminology import Terminology
+from dragoman.text.unseen import is_unseen
 from dragoman.text.xml_parts import each_part, local, text_within
 
 CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
@@ -149,10 +150,12 @@ def _shown(element: Element) -> str | None:
     content = "".join(element.itertext())
     if is_breaking_code(element.attrib, content):
         return BREAK
-    for text in (*(element.get(name, "") for name in SHOWN_AS), content):
+    shown = (*(element.get(name, "") for name in SHOWN_AS), content)
+    for text in shown:
         if _PLACEHOLDERS.protected(text) == [(0, len(text))]:
             return text
-    return POINT if local(element) in STANDING_ALONE else ""
+    is_within = any(map(is_unseen, (*shown, element.get("ctype", ""))))
+    return POINT if local(element) in STANDING_ALONE and not is_within else ""
 
 
 def _around(element: Element) -> str:
