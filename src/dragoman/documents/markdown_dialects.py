@@ -72,7 +72,7 @@ _HIDING = re.compile(
     r"\{(?:code|code-block|code-cell|eval-rst|literalinclude|math|mermaid|raw|sourcecode|toctree)\})"
 )
 _OPTION = re.compile(r":[\w-]+:(?:[ \t].*)?")  # MyST
-_INLINE_ATTRIBUTES = re.compile(_ATTRIBUTES)
+_INLINE_ATTRIBUTES = re.compile(rf"(?<!\{{){_ATTRIBUTES}(?!\}})")
 _IN_ADDRESS = re.compile(rf"{TEMPLATE_TAG}|\{{\{{[^{{}}\n]*\}}\}}")
 _LONGEST_ADDRESS = 2000
 # As Pandoc reads them, so that prices are none: no space at an end, and no digit behind.
