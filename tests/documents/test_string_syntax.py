@@ -109,6 +109,8 @@ def test_strings_keep_each_placeholder_whatever_the_model_writes(
         (["php-format"], "%'010d %b", ["%'010d", "%b"]),
         (["lisp-format"], "~a ~D %", ["~a", "~D"]),
         (["gcc-internal-format"], "%qs of %<x%>", ["%qs", "%<", "%>"]),
+        (["php-format"], "5%% of %s", ["%s"]),
+        (["go-format"], "5%%d", []),
         (["qt-format"], "%L1 of %n", ["%L1", "%n"]),
         (["go-format"], "%v %[2]d %q", ["%v", "%[2]d", "%q"]),
         (["no-c-format"], "% d of %Y", []),

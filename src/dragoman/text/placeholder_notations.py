@@ -281,7 +281,7 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "objc",
         "declared",
-        rf"%{_NUMBER}\#@\w+@|%{_NUMBER}arg(?![{_W}])|%{_NUMBER}[-+0\#']*{_WIDTH}(?:\.(?:\d+|\*(?:\d+\$)?)?)?{_LENGTH}"
+        rf"%%|%{_NUMBER}\#@\w+@|%{_NUMBER}arg(?![{_W}])|%{_NUMBER}[-+0\#']*{_WIDTH}(?:\.(?:\d+|\*(?:\d+\$)?)?)?{_LENGTH}"
         rf"[@diouUxXeEfFgGaAcsCSpnDOK]",
         ("%@", "%#@files@", "%C", "%S", "%p", "%a", "%D", "%arg"),
         _OBJC,
@@ -289,7 +289,7 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "php",
         "declared",
-        r"%(?:\d+\$)?(?:[-+0\ ]|'.)*\d*(?:\.\d+)?[bcdeEfFgGhHosuxX]" + _NO_WORD
+        r"%%|%(?:\d+\$)?(?:[-+0\ ]|'.)*\d*(?:\.\d+)?[bcdeEfFgGhHosuxX]" + _NO_WORD
         + r"|%(?:\d+\$)?(?:[-+0]|'.)*\d*(?:\.\d+)?[bcdeEfFgGosuxX]",
         ("%b", "%'010d", "%h", "% 5d"),
         "PHP Manual, sprintf",
@@ -297,21 +297,21 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "go",
         "declared",
-        r"%[-+\#0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[vTtbcdoOqxXUeEfFgGspw]",
+        r"%%|%[-+\#0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[vTtbcdoOqxXUeEfFgGspw]",
         ("%v", "%T", "%q", "%U", "%w", "%t"),
         "Go, package fmt",
     ),
     Notation(
         "lua",
         "declared",
-        r"%[-+0\#]*\d*(?:\.\d+)?[aAcdeEfgGioqsuxXp] | %\d",
+        r"%%|%[-+0\#]*\d*(?:\.\d+)?[aAcdeEfgGioqsuxXp] | %\d",
         ("%q", "%s", "%5.1f", "%1"),
         "Lua 5.4 Reference Manual, string.format, string.gsub",
     ),
     Notation(
         "perl",
         "declared",
-        r"%(?:\d+\$)?[-+0\#]*(?:\*?v)?(?:\d+|\*(?:\d+\$)?)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qLVzt])?"
+        r"%%|%(?:\d+\$)?[-+0\#]*(?:\*?v)?(?:\d+|\*(?:\d+\$)?)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qLVzt])?"
         r"[csduoxXeEfgGbBpniDUOFaA]",
         ("%vd", "%*vX", "%b", "%Vd"),
         "perldoc, sprintf",
@@ -319,7 +319,7 @@ NOTATIONS: tuple[Notation, ...] = (
     Notation(
         "gcc",
         "declared",
-        r"%[q+\#]*[-0-9.*]*(?:hh?|ll?|w|[zt])?[diouxcspmDEFTVHJKOCLPSAXe]|%[<>'{}R]|%q\p{L}+",
+        r"%%|%[q+\#]*[-0-9.*]*(?:hh?|ll?|w|[zt])?[diouxcspmDEFTVHJKOCLPSAXe]|%[<>'{}R]|%q\p{L}+",
         ("%qs", "%<", "%>", "%qD", "%E", "%'"),
         "GCC, pretty-print.c; GNU gettext, gcc-internal-format",
     ),
