@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dragoman.documents.marked_document import MOST_MARKS, Elements, MarkedDocument, find_elements
@@ -31,6 +31,9 @@ _TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
 _FLOW = re.compile("\x01([0-9]+)\x02")
 """Stands for a sub-flow; no document of XML has these characters."""
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
+_SECTIONS = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
+_LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 
 
 class CodedValue(StringValue):
@@ -71,10 +74,11 @@ class CodedValue(StringValue):
         if with_flows is None:
             return self.source
         joined = apart(self._without_sections, with_flows, self._syntax)
-        source, written = html.unescape(self._without_sections), html.unescape(joined)
+        bare = joined.replace(_SECTION, "").replace(_SECTION_END, "")
+        source, written = html.unescape(self._without_sections), html.unescape(bare)
         if not same_placeholders(source, written, self._syntax):
             return self.source
-        return in_order(self._without_sections, joined, self._syntax)
+        return _with_sections(in_order(self._without_sections, joined, self._syntax))
 
     def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
         """A translation with what is in its codes; None if that cannot be written."""
@@ -113,6 +117,18 @@ def _without_flows(
     return others, flows
 
 
+def _with_sections(joined: str) -> str:
+    """A translation whose sections have what is escaped in them as it is written there."""
+    return _SECTIONS.sub(
+        lambda one: (
+            unescaped(one[1])
+            .replace(_SECTION_END, "]]]]><![CDATA[>")
+            .join((_SECTION, _SECTION_END))
+        ),
+        joined,
+    )
+
+
 def _section_as_text(token: MarkupToken) -> str:
     """A token as it is written, but a section of CDATA as text with escapes."""
     is_section = token.kind == "opaque" and token.raw.startswith(_SECTION)
@@ -135,8 +151,35 @@ def text_pieces(
     """
     text = reading(raw)
     atoms = {span: text[slice(*span)] for span in filled_in(text, syntax)}
+    entities = [one.span() for one in _ENTITY.finditer(text)]
+    if entities:  # of HTML, as the whole text is then
+        atoms |= {span: html.unescape(text[slice(*span)]) for span in entities}
+        atoms = dict(sorted(atoms.items()))
     for piece in string_pieces(text, atoms, finds_escapes=reading is html.unescape):
         yield replace(piece, raw=(escaped if piece.kind == "text" else writing)(piece.raw))
+
+
+def line_pieces(piece: MarkupPiece, writing: Callable[[str], str] = escaped) -> list[MarkupPiece]:
+    """A piece of text with its line ends as breaks; any other piece alone.
+
+    Args:
+        piece: the piece.
+        writing: how text is written.
+    """
+    if piece.kind != "text":
+        return [piece]
+    parts = enumerate(_LINE_END.split(piece.raw))
+    return [
+        MarkupPiece("break", writing(html.unescape(part)))
+        if number % 2
+        else MarkupPiece("text", part)
+        for number, part in parts
+    ]
+
+
+def unescaped(section: str) -> str:
+    """The reverse of :func:`~dragoman.documents.marked_text.escaped`, and nothing more."""
+    return section.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def written_parts(
@@ -190,9 +233,10 @@ def _written_text(
 def _parts(
     tokens: Sequence[MarkupToken], syntax: StringSyntax, *, collapses: bool
 ) -> Iterator[str | MarkedText]:
-    yield from written_parts(
-        list(coded_pieces(tokens, syntax)), escaped, syntax, collapses=collapses
-    )
+    pieces: Iterable[MarkupPiece] = coded_pieces(tokens, syntax)
+    if not collapses:
+        pieces = (part for piece in pieces for part in line_pieces(piece))
+    yield from written_parts(list(pieces), escaped, syntax, collapses=collapses)
 
 
 def coded_pieces(
@@ -221,7 +265,9 @@ def coded_pieces(
         if token.kind == "text":
             yield from text_pieces(token.raw, syntax=syntax)
         elif token.kind == "opaque" and token.raw.startswith(_SECTION):
+            yield MarkupPiece("open", _SECTION, _SECTION)
             yield from text_pieces(_section_as_text(token), syntax=syntax)
+            yield MarkupPiece("close", _SECTION_END, _SECTION)
         elif index in breaks:
             yield MarkupPiece("break", token.raw, token.name)
         elif token.kind in ("open", "close"):

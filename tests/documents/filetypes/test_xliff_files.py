@@ -243,7 +243,7 @@ def test_codes_part_texts_and_glue_no_words(code: str) -> None:
     else:
         assert found == ["seven houses", "nine", "ten", "x are"]
     target = translated("a.xlf", file).partition("</source>")[2]
-    assert re.sub(r"<[^<>]*>|\]\]>|&lt;.*?&gt;", " ", target).split() == [
+    assert re.sub(r"<!\[CDATA\[|<[^<>]*>|\]\]>|&lt;.*?&gt;", " ", target).split() == [
         *("SEVEN", "HOUSES", "NINE", "TEN", "X", "ARE")
     ]
     assert target.count(code) == 3 or "CDATA" in code
@@ -460,3 +460,54 @@ def test_isolates_around_placeholders_stay() -> None:
     file = FIRST.replace(UNITS, f'<trans-unit id="1"><source>{source}</source></trans-unit>')
     target = translated("a.xlf", file, by=lambda text: f"{text[-6:]} {text[3:5]} HI")
     assert ">\u200e{name} \u2068%s\u2069 HI</target>" in target
+
+
+@pytest.mark.parametrize(
+    ("source", "read", "written"),
+    [
+        (
+            "<![CDATA[One <b>two</b> &amp; three]]>",
+            ["One two & three"],
+            "<![CDATA[ONE <b>TWO</b> &amp; THREE]]>",
+        ),
+        ("One <![CDATA[<b>two</b>]]> three", ["One two three"], "ONE <![CDATA[<b>TWO</b>]]> THREE"),
+        (
+            "One &lt;b>two&lt;/b> &amp;amp; 3",
+            ["One two & 3"],
+            "ONE &lt;b&gt;TWO&lt;/b&gt; &amp;amp; 3",
+        ),
+        ("<![CDATA[5 > 4 & {a} x]]>", ["5 > 4 & {a} x"], "<![CDATA[5 > 4 & {a} X]]>"),
+        (
+            "one\ntwo\n\n <g id='1'>three\nfour</g>",
+            ["one", "two", "three", "four"],
+            "ONE\nTWO\n\n <g id='1'>THREE\nFOUR</g>",
+        ),
+    ],
+)
+def test_sections_of_cdata_and_lines_stay(source: str, read: list[str], written: str) -> None:
+    content = unit(source).replace("<trans-unit", '<trans-unit xml:space="preserve"')
+    assert texts("a.xlf", content) == read
+    assert target(translated("a.xlf", content)) == written
+    assert target(translated("a.xlf", content, by=str)) == source
+    tmx = (
+        '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en">'
+        f"<seg>{source.replace('<g id', '<hi x')}</seg></tuv></tu></body></tmx>"
+    ).replace("</g>", "</hi>")
+    assert texts("a.tmx", tmx) == read
+
+
+def test_what_a_translation_says_ends_no_section() -> None:
+    found = translated("a.xlf", unit("<![CDATA[one > two]]>"), by=lambda _: "a ]]> b")
+    assert "".join(fromstring(found).find(".//target").itertext()) == "a ]]> b"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.2", "2.0", "2.1"])
+def test_a_file_without_version_has_that_of_its_namespace(version: str) -> None:
+    space = f'xmlns="urn:oasis:names:tc:xliff:document:{version}"'
+    content = re.sub(r'version="[\d.]+"', space, unit("one", "2.1" if version > "2" else "1.2"))
+    assert texts("a.xlf", content) == ["one"]
+    assert texts(
+        "a.xlf", re.sub(r"(</?)(\w)", r"\1x:\2", content).replace("xmlns=", "xmlns:x=")
+    ) == ["one"]
+    with pytest.raises(DataError, match="XLIFF of version ''"):
+        texts("a.xlf", content.replace(space, 'xmlns="a"'))

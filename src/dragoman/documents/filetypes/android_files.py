@@ -18,7 +18,12 @@ from dragoman.documents.filetypes.spliced_document import (
     replacement,
     space_before,
 )
-from dragoman.documents.inline_codes import text_pieces, written_parts
+from dragoman.documents.inline_codes import (
+    line_pieces,
+    text_pieces,
+    unescaped,
+    written_parts,
+)
 from dragoman.documents.marked_document import MarkedDocument, find_elements
 from dragoman.documents.marked_text import MarkedText, escaped
 from dragoman.documents.marking import MarkupPiece
@@ -48,7 +53,6 @@ from dragoman.text.break_codes import BREAKING_TAGS
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _SECTION = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
-_LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
 _REFERENCE = re.compile(r"\s*[@?][\w+.:-]*[\w:]/?[\w.]*\s*|\s*@(?:null|empty)\s*")
 _LEAD = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)*")
 _SPACES = re.compile(r"(?:\s|\\[nt]|\\u0020|\\u00[aA]0)+")
@@ -173,7 +177,7 @@ class AndroidValue(StringValue):
             return self.source
         written = self._document.joined(translations)
         if self._has_escaped_sections:
-            written = _SECTION.sub(lambda one: f"{_CDATA}{_unescaped(one[1])}{_CDATA_END}", written)
+            written = _SECTION.sub(lambda one: f"{_CDATA}{unescaped(one[1])}{_CDATA_END}", written)
         joined = apart(self.source, written, JAVA)
         if not same_placeholders(html.unescape(self.source), html.unescape(joined), JAVA):
             return self.source
@@ -238,26 +242,8 @@ def _section_pieces(section: MarkupToken) -> Iterator[MarkupPiece]:
     yield MarkupPiece("open", _CDATA, _CDATA)
     for piece in string_pieces(inner, atoms, finds_escapes=False):
         raw = _read(piece.raw) if piece.kind == "text" else piece.raw
-        yield from _lines(replace(piece, raw=escaped(raw)))
+        yield from line_pieces(replace(piece, raw=escaped(raw)), _write)
     yield MarkupPiece("close", _CDATA_END, _CDATA)
-
-
-def _unescaped(section: str) -> str:
-    """The reverse of :func:`escaped`, and nothing more."""
-    return section.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-def _lines(piece: MarkupPiece) -> list[MarkupPiece]:
-    """A piece of text with its line ends, which are escapes, as breaks; any other piece alone."""
-    if piece.kind != "text":
-        return [piece]
-    parts = enumerate(_LINE_END.split(piece.raw))
-    return [
-        MarkupPiece("break", _write(html.unescape(part)))
-        if number % 2
-        else MarkupPiece("text", part)
-        for number, part in parts
-    ]
 
 
 def _run(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
@@ -330,7 +316,7 @@ def _pieces(
         token, end = tokens[index], elements.ends.get(index, index)
         if token.kind == "text":
             for piece in _numbered(text_pieces(token.raw, read, _write, JAVA), count):
-                yield from _lines(piece)
+                yield from line_pieces(piece, _write)
         elif _is_section(token):
             yield from _numbered(_section_pieces(token), count)
         elif token.name.rpartition(":")[2] == "g" and token.kind in ("open", "empty"):

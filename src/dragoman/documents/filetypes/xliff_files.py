@@ -26,6 +26,7 @@ from dragoman.documents.string_values import StringValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.formats.xliff import UNDONE, UNREVIEWED
 
+_NAMESPACE = "urn:oasis:names:tc:xliff:document:"
 _MADE_1 = UNREVIEWED
 _MADE_2 = "translated"
 _INDENTED = re.compile(r"\n[ \t]+\S")
@@ -45,7 +46,7 @@ class XliffFile(DocumentFormat):
         root = read_elements(text)
         if root.local_name != "xliff":
             raise DataError(f"the file is not XLIFF: it begins with <{root.name:.80}>")
-        version = root.attributes.get("version", "")
+        version = root.attributes.get("version") or _version_of_namespace(root)
         if not version.startswith(("1.", "2.")):
             raise DataError(f"XLIFF of version {version!r} is not read; give 1.2 or 2")
         reading = _Version1 if version.startswith("1.") else _Version2
@@ -53,6 +54,12 @@ class XliffFile(DocumentFormat):
         return SplicedDocument(
             text, encoding, found.slots(), source_language=found.source_language, is_markup=True
         )
+
+
+def _version_of_namespace(root: XmlElement) -> str:
+    """The version of a file that does not say it."""
+    space = root.attributes.get(f"xmlns:{root.prefix[:-1]}" if root.prefix else "xmlns", "")
+    return space.removeprefix(_NAMESPACE) if space.startswith(_NAMESPACE) else ""
 
 
 class _Filling(NamedTuple):
