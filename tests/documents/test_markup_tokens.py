@@ -42,7 +42,12 @@ def test_tokens_join_to_the_text(text: str) -> None:
         ("<a href='x>", [("opaque", "<a href='x>", {})]),
         (
             "<title><b></titlex></TITLE>",
-            [("open", "title", {}), ("text", "<b></titlex>", {}), ("close", "title", {})],
+            [
+                ("open", "title", {}),
+                ("value", "<b>", {}),
+                ("value", "</titlex>", {}),
+                ("close", "title", {}),
+            ],
         ),
         (
             "<script/>'<p>'</script>",

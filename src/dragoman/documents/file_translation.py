@@ -233,7 +233,7 @@ def _is_empty(text: MarkedText, translation: str) -> bool:
     """Whether a translation shows nothing: white space, unseen characters, invented codes."""
     kept = text.kept
     for start, stop in reversed(strays(translation, kept)):
-        if translation[start:stop] not in kept:
+        if translation[start:stop] not in kept and translation[start:stop] not in text.text:
             translation = translation[:start] + translation[stop:]
     return all(unicodedata.category(one) in _UNSEEN for one in translation)
 

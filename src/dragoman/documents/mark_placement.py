@@ -166,6 +166,9 @@ class _Placement:
 
     def __init__(self, marked: MarkedText, found: Correspondence) -> None:
         self._text, self._found, self._units = marked.text, found, found.units
+        self._copied = {
+            edge for one in walk(marked.marks) if one.is_atom for edge in (one.start, one.stop)
+        }
         self.places: dict[int, Range] = {}
 
     def put_atom(self, atom: Mark) -> bool:
@@ -290,10 +293,12 @@ class _Placement:
         if mark.opens_before:
             end = min([end, *(one[0] for one in taken)])
             sums = list(accumulate(self._scores(mark, start, end), initial=0.0))
-            return start, start + sums.index(max(sums))
+            last = start + sums.index(max(sums))
+            return start, self._with_signs(mark, (start, last), (start, end))[1]
         start = max([start, *(one[1] for one in taken)])
         sums = list(accumulate(reversed(self._scores(mark, start, end)), initial=0.0))
-        return end - sums.index(max(sums)), end
+        first = end - sums.index(max(sums))
+        return self._with_signs(mark, (first, end), (start, end))[0], end
 
     def _best(self, mark: Mark, within: Range) -> tuple[float, Range]:
         """The range of units with the highest sum, the first and shortest of these, and its sum.
@@ -337,10 +342,14 @@ class _Placement:
     def _with_signs(self, mark: Mark, place: Range, gap: Range) -> Range:
         """The range with signs next to it, if the source has signs at the ends of the pair."""
         (start, end), text = place, self._text[mark.start : mark.stop]
-        for _ in range(len(text) - len(_SIGNS_BEFORE.sub("", text))):
+        before = len(text) - len(_SIGNS_BEFORE.sub("", text))
+        behind = len(text) - len(_SIGNS_BEHIND.sub("", text))
+        if start == end:
+            return place
+        for _ in range(0 if mark.start in self._copied else before):
             if start > gap[0] and self._adjoins(start - 1) and not self._units[start - 1].is_word:
                 start -= 1
-        for _ in range(len(text) - len(_SIGNS_BEHIND.sub("", text))):
+        for _ in range(0 if mark.stop in self._copied else behind):
             if end < gap[1] and self._adjoins(end - 1) and not self._units[end].is_word:
                 end += 1
         return start, end

@@ -194,6 +194,7 @@ class _Marking:
         self._parts: list[str] = []
         self._length = 0
         self._space = ""  # since the last character, as it is written
+        self._taken = 0  # characters of that space that a point has in front of it
         self._is_parted = False  # whether marks are within that space
         self._lead = ""
         self._gaps: dict[int, str] = {}
@@ -218,9 +219,9 @@ class _Marking:
             self._add_point(piece.raw, piece.is_shown)
 
     def finish(self) -> MarkedText:
-        tail = self._space
-        if any(mark.before for mark in self._waiting):  # they have taken it
-            tail = self._point.after if self._point else ""
+        tail = self._space[self._taken :]
+        if self._taken and self._point:
+            tail = self._point.after + tail
         self._settle()
         for mark in self._opened:
             mark.stop, mark.closes_after = self._length, True
@@ -279,7 +280,7 @@ class _Marking:
                     self._gaps[self._length] = self._space
                 self._space = " "
             self._append(self._space)
-        self._space, self._is_parted, self._point = "", False, None
+        self._space, self._taken, self._is_parted, self._point = "", 0, False, None
         self._settle()
         if atom:
             end = self._length + len(word)
@@ -326,6 +327,7 @@ class _Marking:
 
     def _add_point(self, raw: str, is_shown: bool) -> None:
         before = self._space if is_shown else ""
+        self._taken = max(self._taken, len(before))
         mark = Mark(raw, "", self._length, self._length, is_point=True, before=before)
         self._siblings().append(mark)
         if self._space:
@@ -344,20 +346,22 @@ _SPACES_AND_WORDS = re.compile(
 
 
 class _PageMarking(_Marking):
-    """Joins pieces of a page, whose white space is written where it was."""
+    """Joins pieces of a page, whose white space is written where it was.
+
+    White space within tags is written with the tags if there is other white space on their other
+    side, which is shown instead.
+    """
 
     def __init__(self, collapses: bool) -> None:
         super().__init__(collapses)
-        self._first: Mark | None = None  # the last mark that has begun in front of all words
-        self._ended: list[tuple[Mark, str, str]] = []  # since the last word: end tags behind spaces
+        self._begun: Mark | None = None  # a start tag that comes last
+        self._lone: Mark | None = None  # an end tag that comes last, in front of all words
+        self._closed: list[tuple[Mark, int, int]] = []  # since the last word; spaces in front
+        self._counted = 0  # characters of ``_space`` that are in front of these
 
     def finish(self) -> MarkedText:
         """See :meth:`_Marking.finish`."""
-        kept = 0
-        for mark, space, raw in self._ended:
-            mark.end = space + raw
-            kept += len(space)
-        self._space = self._space[kept:]
+        self._close_behind_spaces(is_end=True)
         return super().finish()
 
     def _add_text(self, raw: str) -> None:
@@ -376,29 +380,45 @@ class _PageMarking(_Marking):
     def _add_space(self, space: str) -> None:
         if not space:
             return
-        if self._first is not None and not self._length:
-            self._first.begin += space
+        if self._begun is not None and (self._space or not self._length):
+            self._begun.begin += space
+        elif self._lone is not None and not self._length:
+            self._lone.end += space
         else:
             super()._add_space(space)
 
     def _add_word(self, word: str, atom: str = "", *, is_text: bool = False) -> None:
         if word:
-            self._ended.clear()
+            self._close_behind_spaces(is_end=False)
+            self._begun = self._lone = None
         super()._add_word(word, atom, is_text=is_text)
+
+    def _close_behind_spaces(self, *, is_end: bool) -> None:
+        """Write white space with end tags that have other behind them, or the end of the text."""
+        end, kept, has_other = len(self._space), "", is_end
+        for mark, start, stop in reversed(self._closed):
+            kept = self._space[stop:end] + kept
+            has_other, end = has_other or bool(kept), stop
+            if has_other and start >= self._taken:
+                mark.end, end = self._space[start:stop] + mark.end, start
+        self._space = self._space[:end] + kept
+        self._closed.clear()
+        self._counted = 0
 
     def _open(self, raw: str) -> None:
         super()._open(raw)
-        self._first = self._opened[-1]
+        self._begun, self._lone = self._opened[-1], None
 
     def _close(self, raw: str) -> None:
-        if self._opened:
-            done = sum(len(space) for _, space, _ in self._ended)
-            is_taken = any(mark.before for mark in self._waiting)  # by a point
-            space = "" if is_taken else self._space[done:]
-            self._ended.append((self._opened[-1], space, raw))
-        self._first = None
+        is_lone, opened = not self._opened, self._opened[-1:]
+        if self._point is not None and self._point.before:  # the text has that space only
+            raw, self._point.after = self._point.after + raw, ""
         super()._close(raw)
+        mark = self._marks[0] if is_lone else opened[0]
+        self._closed.append((mark, self._counted, len(self._space)))
+        self._counted = len(self._space)
+        self._begun, self._lone = None, mark if is_lone else None
 
     def _add_point(self, raw: str, is_shown: bool) -> None:
-        self._first = None
         super()._add_point(raw, is_shown)
+        self._begun = self._lone = None

@@ -76,7 +76,7 @@ _SLASH = "/"  # no name of an attribute
 _TAG = re.compile(r"</?[A-Za-z]")
 _XML_TAG = re.compile(r"</?[^\s!?/<>]")
 _NAME = re.compile(r"[^\t\n\f\r />]+")
-_NOTHING = re.compile(r"(?!)")
+_TITLE_TAG = re.compile(r"</?[A-Za-z](?:\"[^\"<]*\"|'[^'<]*'|[^\"'<>]){0,500}>")
 _LESS = re.compile("<")
 _LESS_OR_CODE = re.compile(rf"<|{CODE_BEGIN.pattern}")
 _COMMENT_END = re.compile(r"--!?>")
@@ -101,13 +101,16 @@ def _html_token(text: str, place: int, codes: TemplateCodes) -> MarkupToken:
 
 
 def _title_tokens(text: str, place: int, end: int, codes: TemplateCodes) -> Iterator[MarkupToken]:
-    """Text without tags."""
+    """Text without tags; those that are there all the same are for programs, and are copied."""
     while place < end:
         code = codes.at(place)
+        tag = _TITLE_TAG.match(text, place, end)
         if code and code.end <= end:
             token = MarkupToken(code.role, text[place : code.end])
+        elif tag:
+            token = MarkupToken("value", tag[0])
         else:
-            token = _text(text, place, end, _NOTHING, codes)
+            token = _text(text, place, end, _TITLE_TAG, codes)
         yield token
         place += len(token.raw)
 
@@ -130,9 +133,11 @@ def _text(
         end = found.start()
         if codes and (code := codes.at(end)) and code.end <= stop:
             return MarkupToken("text", text[place:end])
-        if tag is _NOTHING or text[end] != "<":
+        if text[end] != "<":
             continue
-        if tag.match(text, end) or text.startswith(("<!", "<?", "</"), end):
+        if tag.match(text, end, stop) or (
+            tag is not _TITLE_TAG and text.startswith(("<!", "<?", "</"), end)
+        ):
             return MarkupToken("text", text[place:end])
     return MarkupToken("text", text[place:stop])
 
