@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.resampling import resample
+from dragoman.data.prepare import prepare
+from dragoman.data.resampling import Pool, Sampler, resample
+from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.vocabulary import UNK, Vocabularies
 
 
@@ -30,3 +35,27 @@ def test_what_is_unknown_too_long_or_empty_stays(vocabularies: Vocabularies) -> 
             letters[2] if fit else stored[2],
             [],
         ]
+
+
+def test_sides_of_equal_text_are_split_apart_from_each_other_and_from_the_next_seed(
+    tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    text = "hund läuft gern heute"
+    (tmp_path / "a.tsv").write_text(f"en\tde\n{text}\t{text}\n", encoding="utf-8")
+    part = CorpusPart(path=str(tmp_path / "a.tsv"), source="en", target="de")
+    keep = CleaningConfig(min_identical_words=None)
+    store, _ = prepare(tmp_path / "data", [part], vocabularies, keep, max_pieces=50)
+    sampler = Sampler(store, vocabularies, sampling=0.3, batch_tokens=100, seed=1)
+    planned = [np.array([0])]
+
+    def pieces(seed: int) -> tuple[list[int], list[int]]:
+        (batch,) = sampler.sample(Pool(planned, [np.array([0])], epoch=0, seed=seed))
+        return batch.source[0].tolist(), batch.target[0].tolist()
+
+    found = [pieces(seed) for seed in range(20)]
+    texts = {vocabularies.source.decode(ids) for both in found for ids in both}
+    assert texts == {text}
+    sources, targets = zip(*found, strict=True)
+    # Few are equal by chance; all would be if two sides shared the seed of a generator.
+    for one, other in (sources, targets), (sources[1:], targets[:-1]), (sources[:-1], targets[1:]):
+        assert sum(map(operator.eq, one, other)) < 5

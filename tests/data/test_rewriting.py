@@ -18,7 +18,7 @@ from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabulary import EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary import EOS, PAD, UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
@@ -196,6 +196,20 @@ def test_a_side_does_not_change_without_the_other(
     tag = vocabularies.source.encode("<2de>")
     assert read == [*tag, *store.source(0).tolist(), EOS]
     assert written == [*store.target(0).tolist(), EOS]
+
+
+def test_a_side_changes_beside_an_unknown_piece_of_a_side_that_stays(
+    tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    (tmp_path / "a.tsv").write_text("en\tde\nhaus baum nie\tbaum ☃\n", encoding="utf-8")
+    values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de"}
+    noise = {"kind": "noise", "drop": 0.5}
+    part = CorpusPart.model_validate({**values, "transforms": [noise]}).resolved("en", "de")
+    store, _ = prepare(tmp_path / "data", [part], vocabularies, CleaningConfig(), max_pieces=50)
+    assert UNK in store.target(0)
+    batches = Batches(store, 100, seed=1, vocabularies=vocabularies, parts=[part])
+    sources = [source for epoch in range(5) for _, source, _ in shown(batches.epoch(epoch))]
+    assert any(source != [*store.source(0).tolist(), EOS] for source in sources)
 
 
 @pytest.mark.parametrize("room", [0, 1, 2, 100])

@@ -17,7 +17,9 @@ from torch import Tensor
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, ModelScorer, SearchConfig, search
-from dragoman.search.beam import EarlyEnd
+from dragoman.search.beam import Beams, Candidates, EarlyEnd, Finished
+from dragoman.search.hypothesis_scorer import HypothesisScorer
+from dragoman.search.penalties import Penalties
 from dragoman.text.vocabulary import BOS, EOS
 
 Build = Callable[..., TranslationModel]
@@ -200,3 +202,14 @@ def test_the_quick_end_may_lose_the_winner() -> None:
 
     assert len(best("exact")) == 12
     assert best("quick") == []  # that and [4] are finished after two steps
+
+
+def test_an_equal_score_still_enters_a_full_list_by_lower_ids() -> None:
+    """Of two equal hypotheses the one with the lower ids ranks first, whichever ends first."""
+    ranker = HypothesisScorer(TableScorer(torch.zeros(1, 8)), torch.ones(1, 2), Penalties(0.0))
+    finished = Finished(torch.tensor([9]), ranker, beam=2, nbest=1, quick=False)
+    ends = Candidates(torch.tensor([[-1.0]]), torch.tensor([[0]]), torch.tensor([[EOS]]))
+    for ids, best in ([5], [5]), ([4, 6], [4, 6]), ([4, 7, 4], [4, 6]):
+        beams = Beams(torch.tensor([[-1.0]]), torch.tensor([ids]))
+        finished.add(torch.tensor([0]), None, beams, ends)
+        assert [one.ids for one in finished.hypotheses[0]] == [best]

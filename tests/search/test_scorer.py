@@ -7,11 +7,12 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from table_scorer import TableScorer
 
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.search import Ensemble, ModelScorer, Scorer, score_targets, scorer
+from dragoman.search import Ensemble, FusedScorer, ModelScorer, Scorer, score_targets, scorer
 
 Build = Callable[..., TranslationModel]
 sentences = st.lists(st.integers(4, 10), max_size=5)
@@ -112,3 +113,23 @@ def test_a_bfloat16_model_scores_in_float32(build: Build) -> None:
     scores = scores_after(ModelScorer(model), [4, 5])
     assert scores.dtype == torch.float32
     torch.testing.assert_close(scores.exp().sum(-1), torch.ones(scores.shape[:2]))
+
+
+class Limited(TableScorer):
+    """A scorer that reads so many positions."""
+
+    def __init__(self, limit: int | None) -> None:
+        super().__init__(torch.zeros(1, 8).log_softmax(1))
+        self.position_limit = limit  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("limits", "lowest"),
+    [((7, 5), 5), ((5, 7), 5), ((None, 5), 5), ((5, None), 5), ((None, None), None)],
+)
+def test_scorers_of_several_read_as_far_as_the_shortest(
+    limits: tuple[int | None, int | None], lowest: int | None
+) -> None:
+    one, other = map(Limited, limits)
+    assert Ensemble([one, other]).position_limit == lowest
+    assert FusedScorer(one, other, 0.5).position_limit == lowest

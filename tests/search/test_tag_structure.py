@@ -179,3 +179,14 @@ def test_the_symbols_are_those_of_the_vocabularies() -> None:
         "<x1>",
     ]
     assert vocabularies.target.pieces(made.ids.tolist()) == list(NAMES)
+
+
+@every_way
+def test_a_prefix_comes_before_tags_that_have_no_room_beside_it(way: dict[str, Any]) -> None:
+    """The scorer reads too few positions for all: the prefix was asked for, so it stays whole."""
+    line, prefix = [FIRST, 4, FIRST + 3], [4, 5, 6]
+    scorer = random_scorer(1)
+    scorer.position_limit = 5  # type: ignore[assignment]
+    config = parse(SearchConfig, {"extra_length": 4, **way}, "test")
+    (several,) = search(scorer, *padded([line]), config, prefixes=[prefix], tags=symbols())
+    assert all(list(one.ids[:3]) == prefix for one in several)

@@ -105,6 +105,16 @@ def test_patience_stops_and_the_best_is_kept(trainer: MakeTrainer, tmp_path: Pat
     assert [path.name for path in checkpoints(tmp_path)] == ["step-000004", "step-000008"]
 
 
+def test_patience_counts_validations_in_a_row_without_a_better_one(trainer: MakeTrainer) -> None:
+    losses = iter([3.0, 4.0, 1.0, 2.0, 0.5, 0.6, 0.7, 0.1])
+    choices = {"max_steps": 50, "validation_steps": 2, "checkpoint_steps": 2, "patience": 2}
+    progress = trainer(validate=lambda model: {"loss": next(losses)}, **choices).train()
+    assert progress.step == 14
+    assert progress.best is not None
+    assert progress.best.value == 0.5
+    assert progress.stale_validations == 2
+
+
 @pytest.mark.parametrize(
     ("limit", "steps"), [({"max_epochs": 2}, 10), ({"max_minutes": 1e-9}, 2), ({"max_steps": 3}, 3)]
 )
