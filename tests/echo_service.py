@@ -25,9 +25,9 @@ _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*[.!?]?")
 class EchoService:
     """Answers "Hello you." into ``de`` with "HELLO YOU.de", its second best with "HELLO YOU.de 2".
 
-    A text that contains "busy" is refused as such; German is detected by "der", all else as
-    English.  Into German there are the tags ``<formal>`` and ``<informal>``.  The calls are in
-    ``calls``.
+    A text in the language that it is wanted in is left as it is.  One that contains "busy" is
+    refused as such; German is detected by "der", all else as English.  Into German there are the
+    tags ``<formal>`` and ``<informal>``.  The calls are in ``calls``.
     """
 
     def __init__(self, *pairs: tuple[str, str], seconds: float = 0) -> None:
@@ -77,6 +77,8 @@ class EchoService:
         detection = None if request.source else _detected(request.text)[0]
         source = request.source or _detected(request.text)[0].language
         source, target = base_language(source), base_language(request.target)
+        if source == target:
+            return TranslatedText(request.text, source, target, detection, ())
         if (source, target) not in {tuple(map(base_language, pair)) for pair in self._pairs}:
             raise RefusedError("unsupported", f"no model translates from {source} to {target}")
         if "busy" in request.text:

@@ -34,12 +34,14 @@ def serving_models(config: ServerConfig, database: Path) -> Iterator[ServedModel
     ):
 
         async def opened() -> ModelService:
-            return await ModelService.open(
+            service = await ModelService.open(
                 config.systems,
                 pivots=config.pivots,
                 batching=config.batching,
                 remember=store.remembered,
             )
+            await service.prepare_detection()
+            return service
 
         service = portal.call(opened)
         try:

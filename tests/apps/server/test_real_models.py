@@ -209,10 +209,11 @@ def test_each_door_detects_each_text_of_a_list(server: ServedModels, kind: str) 
     if kind == "html":
         asked["/v2/translate"]["tag_handling"] = "html"
     key = {"Authorization": "DeepL-Auth-Key any"}
-    answers = {
-        path: httpx.post(server.address + path, json=body, headers=key if "v2" in path else None)
-        for path, body in asked.items()
-    }
+    with httpx.Client(base_url=server.address, timeout=None) as http:
+        answers = {
+            path: http.post(path, json=body, headers=key if "v2" in path else None)
+            for path, body in asked.items()
+        }
     libre = answers["/translate"].json()
     own, theirs = (
         answers[path].json()["translations"] for path in ("/v1/translate", "/v2/translate")

@@ -30,6 +30,7 @@ from dragoman.core.errors import DataError, DragomanError
 from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import document_format
 from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 
 _log = logging.getLogger(__name__)
@@ -81,7 +82,13 @@ class JobRunner:
         self._news: asyncio.Event | None = None
 
     async def submit(
-        self, file_name: str, content: bytes, request: TextRequest, key: int | None = None
+        self,
+        file_name: str,
+        content: bytes,
+        request: TextRequest,
+        key: int | None = None,
+        *,
+        if_translated_already: str | None = None,
     ) -> DocumentJob:
         """Keep a file that is to be translated, and begin as soon as it is its turn.
 
@@ -90,6 +97,8 @@ class JobRunner:
             content: the file.
             request: languages, tags and glossary; its text is not read.
             key: of the client.
+            if_translated_already: the message with which a file fails that turns out to be in the
+                language it is to be translated into; None: it stays as it is.
 
         Raises:
             RefusedError: ``invalid``, if the format is unknown or the file is empty; ``busy``, if
@@ -113,7 +122,7 @@ class JobRunner:
             request.source,
             request.target,
             key,
-            options=_options(request),
+            options={**_options(request), "if_translated_already": if_translated_already},
             most=self._limits.documents,
         )
         if self._news is not None:
@@ -309,7 +318,7 @@ class JobRunner:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
                 if not await self._is_wanted(job, *place):
                     return None
-            return await work
+            return _checked(job, await work)
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
@@ -356,6 +365,18 @@ def attachment_headers(job: DocumentJob) -> dict[str, str]:
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-store",
     }
+
+
+def _checked(job: DocumentJob, file: TranslatedFile) -> TranslatedFile:
+    """A translated file, unless it had been in the target language and its door refuses such.
+
+    Raises:
+        DataError: it had been.
+    """
+    message = job.options.get("if_translated_already")
+    if message and file.texts and fitting(job.target_language, [file.source]):
+        raise DataError(message)
+    return file
 
 
 async def _to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:

@@ -228,6 +228,23 @@ def test_a_document_that_cannot_be_translated(client: deepl.DeepLClient) -> None
     assert caught.value.document_handle is not None
 
 
+def test_a_document_in_the_target_language_is_an_error(client: deepl.DeepLClient) -> None:
+    before = client.get_usage().character.count
+    with pytest.raises(
+        deepl.DocumentTranslationException, match="Source and target language are equal"
+    ):
+        client.translate_document(b"der Hund", io.BytesIO(), filename="a.txt", target_lang="DE")
+    assert client.get_usage().character.count == before
+    # A text stays as it is.
+    found = client.translate_text("Hello.", source_lang="EN", target_lang="EN-GB")
+    assert isinstance(found, deepl.TextResult)
+
+
+def test_a_file_that_is_not_read_is_called_so(client: deepl.DeepLClient) -> None:
+    with pytest.raises(deepl.DeepLException, match="Invalid file: files of the format"):
+        client.translate_document_upload("text", filename="a.invalid", target_lang="DE")
+
+
 def test_languages_have_the_codes_that_the_client_knows(client: deepl.DeepLClient) -> None:
     sources = {one.code: one.name for one in client.get_source_languages()}
     assert sources == {"DE": "German", "EN": "English"}

@@ -29,10 +29,11 @@ from dragoman.apps.server.request_log import HEAD
 from dragoman.apps.server.threads import in_thread
 from dragoman.core.errors import DragomanError
 from dragoman.documents.filetypes import document_format
-from dragoman.translation.service.interface import RefusedError
+from dragoman.translation.service.interface import RefusedError, TextRequest
 
 log = logging.getLogger(__name__)
 
+EQUAL_LANGUAGES = "Source and target language are equal."
 _STATUS_SECONDS = 1.0
 """How long an answer waits for the end of a translation: DeepL's client asks again after five."""
 
@@ -48,10 +49,10 @@ def document_router(premises: Premises) -> APIRouter:
         file = parameters.upload("file")
         common = await common_request(premises, parameters, key)
         if common.source is not None and same_language(common.source, common.target):
-            raise invalid("Source and target language are equal.")
+            raise invalid(EQUAL_LANGUAGES)
         name = check_text("filename", parameters.text("filename") or file.name)
         _check_output(parameters, name)
-        job = await premises.jobs.submit(name, file.content, common, key)
+        job = await _submitted(premises, name, file.content, common, key)
         return JSONResponse({"document_id": job.id, "document_key": job.secret})
 
     @router.api_route("/v2/document/{identifier}", methods=["GET", "POST"])
@@ -66,7 +67,7 @@ def document_router(premises: Premises) -> APIRouter:
     async def result(request: Request, identifier: str) -> Response:
         job = await _job(premises, request, identifier)
         if job.state == "error":
-            raise invalid(f"The document was not translated: {job.message}.")
+            raise invalid(f"The document was not translated: {(job.message or '').rstrip('.')}.")
         if job.state != "done":
             raise RefusedError(
                 "busy", "Document translation is not done.", seconds_remaining(job) or 1
@@ -80,6 +81,19 @@ def document_router(premises: Premises) -> APIRouter:
         return _download(partial(_Once, partial(take, job.id, delete=True)), job, content)
 
     return router
+
+
+async def _submitted(
+    premises: Premises, name: str, content: bytes, common: TextRequest, key: int | None
+) -> DocumentJob:
+    try:
+        return await premises.jobs.submit(
+            name, content, common, key, if_translated_already=EQUAL_LANGUAGES
+        )
+    except RefusedError as error:
+        if error.kind != "invalid":
+            raise
+        raise invalid(f"Invalid file: {error}.") from error
 
 
 async def _job(premises: Premises, request: Request, identifier: str) -> DocumentJob:
