@@ -378,3 +378,27 @@ def test_characters_that_nobody_sees_do_not_change_a_translation() -> None:
     found = asyncio.run(translate_file(service, "a.html", page.encode(), request))
     said = "SEVENde HOUSESde"
     assert found.content.decode() == (f"<p>{said}</p><p>&lrm;{said}&#8207;</p><p><b>{said}</b></p>")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "written"),
+    [
+        ("a.arb", '{"@@locale": "en", "a": "One"}', '{"@@locale": "de", "a": "ONE"}'),
+        ("a.json", '{"en": {"a": "One"}}', '{"de": {"a": "ONE"}}'),
+        ("a.yml", "en:\n  a: One\n", "de:\n  a: ONE\n"),
+        (
+            "a.tmx",
+            '<tmx version="1.4"><header srclang="*all*"/><body><tu><tuv xml:lang="en"><seg>One'
+            "</seg></tuv></tu></body></tmx>",
+            '<tmx version="1.4"><header srclang="*all*"/><body><tu><tuv xml:lang="en"><seg>One'
+            '</seg></tuv><tuv xml:lang="de" creationtool="Dragoman"><seg>ONE</seg></tuv></tu>'
+            "</body></tmx>",
+        ),
+    ],
+)
+def test_a_file_that_says_its_language_is_written(name: str, content: str, written: str) -> None:
+    """When it is read again to check it, it says the target language."""
+    request = TextRequest("", "de", "en")
+    service = SayingService(str.upper)
+    found = asyncio.run(translate_file(service, name, content.encode(), request))
+    assert (found.content.decode(), found.untranslated) == (written, ())

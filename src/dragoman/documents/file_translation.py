@@ -153,7 +153,8 @@ async def translate_file(
         progress(len(answers), len(asked))
     path = PurePosixPath(name.replace("\\", "/"))
     answers = await aside(len(content), lambda: _without_empty(document.texts, answers))
-    written = await aside(len(content), lambda: _written(content, document, answers, read))
+    again = partial(_read_again, form, request)
+    written = await aside(len(content), lambda: _written(content, document, answers, again))
     for text, reason in document.refused:
         report(text, reason)
     for at in written.left:
@@ -170,6 +171,18 @@ async def translate_file(
         flaws=tuple(_flaws(document.texts, answers)) if answers else (),
         untranslated=tuple(left),
     )
+
+
+def _read_again(form: DocumentFormat, request: TextRequest, content: bytes) -> OpenDocument:
+    """A translated document, which may say now that it is in the target language.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        return form.read(content, FileLanguages(request.source, request.target))
+    except DataError:
+        return form.read(content, FileLanguages(None, request.target))
 
 
 def _format(name: str) -> DocumentFormat:
