@@ -117,22 +117,27 @@ def _without_flows(
     return others, flows
 
 
+def section_text(token: MarkupToken) -> str | None:
+    """The text of a section of CDATA; None if a token is none."""
+    if token.kind != "opaque" or not token.raw.startswith(_SECTION):
+        return None
+    return token.raw[len(_SECTION) : -len(_SECTION_END)]
+
+
+def as_section(text: str) -> str:
+    """A text as a section of CDATA; as two, if it has the end of one."""
+    return f"{_SECTION}{text.replace(_SECTION_END, ']]]]><![CDATA[>')}{_SECTION_END}"
+
+
 def _with_sections(joined: str) -> str:
     """A translation whose sections have what is escaped in them as it is written there."""
-    return _SECTIONS.sub(
-        lambda one: (
-            unescaped(one[1])
-            .replace(_SECTION_END, "]]]]><![CDATA[>")
-            .join((_SECTION, _SECTION_END))
-        ),
-        joined,
-    )
+    return _SECTIONS.sub(lambda one: as_section(unescaped(one[1])), joined)
 
 
 def _section_as_text(token: MarkupToken) -> str:
     """A token as it is written, but a section of CDATA as text with escapes."""
-    is_section = token.kind == "opaque" and token.raw.startswith(_SECTION)
-    return escaped(token.raw[len(_SECTION) : -len(_SECTION_END)]) if is_section else token.raw
+    text = section_text(token)
+    return token.raw if text is None else escaped(text)
 
 
 def text_pieces(

@@ -91,3 +91,18 @@ def test_plurals() -> None:
 def test_bad_files(name: str, content: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         opened(name, content)
+
+
+def test_sections_and_comments_of_a_stringsdict() -> None:
+    content = (
+        '<plist version="1.0"><dict><key>a</key><dict><key>NSStringLocalizedFormatKey</key><string>'
+        "<![CDATA[One <b>two</b> & %#@n@]]></string><key>n</key><dict><key><![CDATA["
+        "NSStringFormatSpecTypeKey]]></key><string>NSStringPluralRuleType</string><key>one</key>"
+        "<string>%d<!-- not this --> file</string><key>other</key><string><![CDATA[%d <b>files</b>"
+        "]]></string></dict></dict></dict></plist>"
+    )
+    assert texts("a.stringsdict", content) == ["One two & %#@n@", "1 file", "3 files"]
+    found = translated("a.stringsdict", content)
+    assert "<![CDATA[ONE <b>TWO</b> & %#@n@]]></string>" in found
+    assert "<string><![CDATA[%d <b>FILES</b>]]></string>" in found
+    assert translated("a.stringsdict", content, by=str) == content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode, decode_as, with_pairs
@@ -17,6 +17,7 @@ from dragoman.documents.filetypes.spliced_document import (
     replacement,
     space_before,
 )
+from dragoman.documents.inline_codes import as_section, section_text
 from dragoman.documents.marked_text import escaped
 from dragoman.documents.plural_rules import CATEGORIES
 from dragoman.documents.plural_strings import translated_forms
@@ -68,15 +69,15 @@ class StringsdictFile(DocumentFormat):
         waiting = [one for one in root.children if one.name == "dict"]
         while waiting:
             members = _members(text, waiting.pop())
-            if _text(text, members.get("NSStringFormatSpecTypeKey")) == _RULE:
+            if _text(members.get("NSStringFormatSpecTypeKey")) == _RULE:
                 slots += _plural(text, members, languages.target)
                 continue
             for name, element in members.items():
                 if element.name == "dict":
                     waiting.append(element)
                 elif element.name == "string" and name not in _SETTINGS and not element.is_tag:
-                    value = PlainValue(_content(text, element), None, APPLE)
-                    slots.append(replacement(element.inner, element.end, value, escaped))
+                    value = PlainValue(_content(element), None, APPLE)
+                    slots.append(replacement(element.inner, element.end, value, _writing(element)))
         return SplicedDocument(text, encoding, slots, is_markup=True)
 
 
@@ -152,7 +153,7 @@ def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
     key: str | None = None
     for child in element.children:
         if child.name == "key":
-            key = _content(text, child)
+            key = _content(child)
             if key in found:
                 raise DataError(
                     f"the key {key[:80]!r} occurs twice, again at line "
@@ -164,18 +165,28 @@ def _members(text: str, element: XmlElement) -> dict[str, XmlElement]:
     return found
 
 
-def _content(text: str, element: XmlElement) -> str:
-    return html.unescape(text[element.inner : element.end])
+def _content(element: XmlElement) -> str:
+    """The text of an element, without comments in it."""
+    return "".join(
+        html.unescape(one.raw) if one.kind == "text" else section_text(one) or ""
+        for one in element.tokens
+    )
 
 
-def _text(text: str, element: XmlElement | None) -> str:
-    return "" if element is None else _content(text, element)
+def _writing(element: XmlElement) -> Callable[[str], str]:
+    """How the text of an element is written: as a section, if it was one."""
+    parts = [one for one in element.tokens if not one.raw.isspace()]
+    return as_section if len(parts) == 1 and section_text(parts[0]) is not None else escaped
+
+
+def _text(element: XmlElement | None) -> str:
+    return "" if element is None else _content(element)
 
 
 def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[Slot]:
     """Forms that the target language has; others are removed, but that for zero."""
     forms = {name: members[name] for name in CATEGORIES if name in members}
-    given = {name: _content(text, one) for name, one in forms.items()}
+    given = {name: _content(one) for name, one in forms.items()}
     if "other" not in given:
         return
     other = forms["other"]
@@ -185,7 +196,8 @@ def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[
     keys = {name: _key_before(text, forms[name]) for name in forms}
     for name, element in forms.items():
         if name in wanted:
-            yield replacement(element.inner, element.end, wanted[name], escaped, given[name])
+            writing = _writing(element)
+            yield replacement(element.inner, element.end, wanted[name], writing, given[name])
         else:
             start, _ = keys[name]
             yield fixed(start, element.stop, "")
