@@ -256,6 +256,7 @@ ONE_TEXT: dict[str, str | bytes] = {
     "a.txt": "Copy it\n",
     "a.html": "<p>Copy <b>it</b></p>",
     "a.md": "# Copy *it*\n",
+    "a.mdx": "# Copy <b>it</b>\n",
     "a.srt": "1\n00:00:01,000 --> 00:00:02,000\n<i>Copy\nit</i>\n",
     "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nCopy &amp; it\n",
     "a.docx": docx(f"<w:p>{run('Copy ')}{run('it', '<w:b/>')}</w:p>"),

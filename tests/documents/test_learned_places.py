@@ -52,7 +52,7 @@ def placed(markup: str, target: str, *places: tuple[int, int, int]) -> str:
     ("markup", "target", "places", "expected"),
     [
         ("the <b>red</b> house", "maison rouge", [(0, 7, 12)], "maison <b>rouge</b>"),
-        ("<b>the house</b>", "maison", [], "<b>maison</b>"),
+        ("<b>the house</b><img>", "maison", [], "<b>maison</b><img>"),
         ("a<b>b <i>c</i></b>", "cd e", [(0, 0, 2), (1, 1, 2)], "<b>c<i>d</i></b> e"),
         ("run <code>x &lt; y</code> now", "da x < y", [(0, 3, 8)], "da <code>x &lt; y</code>"),
         ("one <img>two", "un deux", [(0, 2, 2)], "un <img>deux"),
@@ -157,7 +157,7 @@ def test_the_model_says_where_marks_are_and_only_then(system: TranslationSystem)
         "a <b>b <i>c</i></b> <code>d9</code> e",
         "a <b>b</b> <i>c</i> <u>d</u> <s>e</s> a",  # more pairs than it knows
         "a <b>b</b> &lt;t1&gt; c",  # text that looks like a symbol
-        "<b>a b c</b>",
+        "<b>a b c</b><img>",
         "<code>d9</code> <b>7</b>",
         "a b",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("markdown_it")
 
-from document_models import file_by
+from document_models import Model, SayingService, file_by
 
+from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.markdown_inline import inline_pieces, new_parser
+from dragoman.translation.service.interface import TextRequest
 
 BLOCKS = [
     "# Head *x*\n",
@@ -38,6 +41,11 @@ SIGNS += ["[ref]", "<b>", "</b>", "<", "<!--", "&amp;", "\\", "~~", "![", "](x)"
 SIGNS += ["\n", "\n\n", "    ", "\t", ":", "<div>", "語", "\u2028", "```", "[^1]:", "123. "]
 TAGS = {"<em>": "em_open", "</em>": "em_close", "<strong>": "strong_open"}
 TAGS |= {"</strong>": "strong_close", "<del>": "s_open", "</del>": "s_close"}
+
+
+def translated(source: str, model: Model) -> TranslatedFile:
+    request = TextRequest("", "de", "en")
+    return asyncio.run(translate_file(SayingService(model), "a.md", source.encode(), request))
 
 
 def capitals(text: str) -> str:
@@ -194,3 +202,98 @@ def test_what_yaml_cannot_read_is_no_text_of_front_matter(value: str) -> None:
     assert file_by(capitals, "a.md", source) == source.replace("text", "TEXT")
     found = file_by(lambda _: value, "a.md", "---\ntitle: some day\n---\n")
     assert found == f'---\ntitle: "{value}"\n---\n'
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "some words of a line\nand   of the next one\n",
+        "one two three four  \nfive six\n",
+        "one \\\nfive &lt; six &amp; `a`\n",
+        "[![A](b)](c)\n[![D](e)](f)\n[![G](h)](i)\n",
+        "[The Book] and [the book][]\n\n[the book]: a\n",
+        "<p align='x'>\n  <b>\n    five &lt; six\n    <a>seven</a>\n  </b>\n</p>\n",
+        "<ul>\n  <li>five\n  six &quot;x&quot;\n</ul>\n",
+        "a|b\n-|-\n1. c | # d\n- e  |  f\n",
+        "---\ntitle:  'a b'   \n---\n",
+        "**a** b **a** b *a*\n",
+    ],
+)
+def test_a_text_that_stays_the_same_keeps_its_bytes(source: str) -> None:
+    assert file_by(str, "a.md", source) == source
+
+
+@pytest.mark.parametrize("end", ["  ", "   ", "\\", " \\"])
+def test_a_hard_break_stays_as_it_is(end: str) -> None:
+    source = f"> one two three{end}\n> four\n"
+    assert file_by(capitals, "a.md", source) == f"> ONE TWO THREE{end}\n> FOUR\n"
+    assert file_by(lambda text: f"{text} ", "a.md", source).count(f"three{end}\n") == 1
+
+
+def test_lines_without_words_stay_lines() -> None:
+    found = file_by(lambda text: f"{text}x", "a.md", "[![A](b)](c)\n[![D](e)](f)\n")
+    assert found == "[![Ax](b)](c)\n[![Dx](e)](f)\n"
+
+
+@pytest.mark.parametrize("said", ["1. x", "- x", "+ x", "# x", "> x", "    x", "--- x", "```x"])
+@pytest.mark.parametrize(
+    "table",
+    ["some a | b\n---|---\nc | d\n", "a | b\n-|-\nsome c | d\n", "- some a|b\n  -|-\n  c|d\n"],
+)
+def test_a_cell_without_a_line_in_front_breaks_no_table(table: str, said: str) -> None:
+    found = file_by(lambda text: said if "some" in text else text, "a.md", table)
+    assert structure(found) == structure(table)
+    assert said.strip() in found.replace("\\", "")
+
+
+def test_spans_of_code_stay_apart() -> None:
+    found = file_by(lambda _: "Wort", "a.md", "words `one`/`two`\n")
+    assert structure(found) == structure("words `one`/`two`\n")
+
+
+def test_code_is_never_within_a_word() -> None:
+    found = file_by(lambda _: "Hans handelt", "a.md", "set `an` here\n")
+    assert found.count("`an`") == 1
+    assert {"Hans", "handelt"} <= set(found.split())
+
+
+def test_code_may_be_next_to_characters_of_another_script() -> None:
+    found = file_by(lambda _: "设置an选项", "a.md", "set the `an` option\n")
+    assert found == "设置`an`选项\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "<p>\n  <b>\n    five six\n    <i>seven</i>\n  </b>\n</p>\n",
+            "<p>\n  <b>\n    FIVE SIX <i>SEVEN</i>\n  </b>\n</p>\n",
+        ),
+        ("<details>\n<summary>a b</summary>\n\nc *d*\n\n</details>\n", None),
+        ('<div markdown="1">\n\n# a\n\n- b `c`\n\n</div>\n', None),
+        ("<table>\n  <tr>\n    <td>a</td>\n\n    <td>b</td>\n  </tr>\n</table>\n", None),
+        ("<!--\na\n\nb\n-->\nc\n", None),
+    ],
+)
+def test_a_block_of_html_stays_one(source: str, expected: str | None) -> None:
+    found = file_by(capitals, "a.md", source)
+    assert structure(found) == structure(source)
+    assert found.count("\n\n") == source.count("\n\n")
+    if expected is not None:
+        assert found == expected
+
+
+def test_an_empty_translation_is_told() -> None:
+    source = "# head\n\ntext\n\n|a|\n|-|\n|cell|\n\n<p>html</p>\n\n![image](x)\n"
+    found = translated(source, lambda text: "" if text != "text" else "TEXT")
+    assert found.content.decode() == source.replace("text", "TEXT")
+    assert {text for text, _ in found.untranslated} == {"head", "a", "cell", "html", "image"}
+    assert {reason for _, reason in found.untranslated} == {"its translation is empty"}
+
+
+def test_a_passage_that_would_end_another_block_stays_as_it_is() -> None:
+    """Each is right by itself, but not below what is in front of it."""
+    source = "> quote\nlazy\n\n[a]: b\nwords\n"
+    for said in ("- a", "===", "[c]: d", "| a |\n|-|", "    a"):
+        found = file_by(lambda text, said=said: said, "a.md", source)  # type: ignore[misc]
+        assert structure(found) == structure(source)

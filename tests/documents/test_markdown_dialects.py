@@ -81,6 +81,32 @@ def capitals(text: str) -> str:
         # MDX
         ("import A, {b} from '@c/d';\n\na\n", "import A, {b} from '@c/d';\n\nA\n"),
         ("import all of it from 'Settings'\n", "IMPORT ALL OF IT FROM 'SETTINGS'\n"),
+        # MyST
+        ("a\n% b c\n%d e\n% f\n\ng\n", "A\n% b c\n%d E\n% f\n\nG\n"),
+        ('a\n\n+++ {"b": "c"}\n\nd\n', 'A\n\n+++ {"b": "c"}\n\nD\n'),
+        ("{#a .b}\nc\n", "{#a .b}\nC\n"),
+        # Directly below and above HTML
+        ("<p>a</p>\n:::\n:::tip\nb\n:::\n", "<p>A</p>\n:::\n:::tip\nB\n:::\n"),
+        ("<p>a</p>\n::::{b} c\nd\n::::\n<p>e</p>\n", "<p>A</p>\n::::{b} c\nD\n::::\n<p>E</p>\n"),
+        ("</div>\n{: .a}\nb\n", "</div>\n{: .a}\nB\n"),
+        ("<div>\n{: .a}\n<p>b</p>\n</div>\n", "<div>\n{: .a}\n<p>B</p>\n</div>\n"),
+        ("{{< a >}}\n<p>b</p>\n{{</ a >}}\nc\n", "{{< a >}}\n<p>B</p>\n{{</ a >}}\nC\n"),
+        (
+            "<ul>\n{% for a in b %}\n      <li>c</li>\n{% endfor %}\n</ul>\n{% d %}\ne `f`\n",
+            "<ul>\n{% for a in b %}\n      <li>C</li>\n{% endfor %}\n</ul>\n{% d %}\nE `f`\n",
+        ),
+        ("<p>a</p>\n(b)=\n# c\n", "<p>A</p>\n(b)=\n# C\n"),
+        ('<p>a</p>\n--8<-- "b"\nc\n', '<p>A</p>\n--8<-- "b"\nC\n'),
+        ('<p>a</p>\n!!! note "b"\n    c\n', '<p>A</p>\n!!! note "B"\n    C\n'),
+        ("<p>a</p>\n% b\nc\n", "<p>A</p>\n% b\nC\n"),
+        ("|a|\n|-|\n|b|\n:::\n", "|A|\n|-|\n|B|\n:::\n"),
+        ("- a\n:::\nb\n", "- A\n:::\nB\n"),
+        ("<pre>\n:::\na\n</pre>\n", "<pre>\n:::\na\n</pre>\n"),
+        (
+            "<div><pre>\n{% a %}\nb\n:::\n</pre></div>\n",
+            "<div><pre>\n{% a %}\nb\n:::\n</pre></div>\n",
+        ),
+        ("<!--\n:::\na\n-->\n", "<!--\n:::\na\n-->\n"),
         # Formulas
         ("$$\na = b\n$$\nc\n", "$$\na = b\n$$\nC\n"),
         ("a $b^2 = \\$c$ d $$e$$ f\n", "A $b^2 = \\$c$ D $$e$$ F\n"),
@@ -130,7 +156,17 @@ def test_a_document_comes_back_as_it_was(text: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        *("{% raw %}", "!!! note\n    b", ":::", "$$", "[TOC]", "$a$", "import a from 'b'"),
+        *(
+            "{% raw %}",
+            "!!! note\n    b",
+            ":::",
+            "$$",
+            "[TOC]",
+            "$a$",
+            "import a from 'b'",
+            "% a",
+            "+++",
+        ),
         *(": a", "a\n: b", "{ .b }", "(a)=", "*[A]: b", '--8<-- "a"', "/// note"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -193,7 +194,9 @@ class Correspondence:
         copies = _Copies(self.target)
         for atom in sorted(atoms, key=lambda one: one.start - one.stop):  # the longest first
             expected = int(self.to_target(atom.start))
-            span = copies.nearest(self._text[atom.start : atom.stop], expected, taken)
+            content = self._text[atom.start : atom.stop]
+            is_part = not _is_apart(self._text, (atom.start, atom.stop))
+            span = copies.nearest(content, expected, taken, is_part=is_part)
             if span is not None:
                 placed.append((*span, atom))
                 taken.add(span)
@@ -328,13 +331,19 @@ class _Copies:
         self._target = target
         self._found: dict[tuple[str, int], list[Range]] = {}
 
-    def nearest(self, content: str, expected: int, taken: TakenRanges) -> Range | None:
+    def nearest(
+        self, content: str, expected: int, taken: TakenRanges, *, is_part: bool
+    ) -> Range | None:
         """The nearest free place, one that is no part of a longer word if there is such.
+
+        A part of a word is such a place next to letters of another script, as "an" in "设置an选项".
+        Next to others, it may be chance, as "an" in "Hans"; names (``x1``) have endings.
 
         Args:
             content: what is looked for, in any case.
             expected: where it should be.
             taken: where it cannot be.
+            is_part: whether it is a part of a word in the source.
         """
         places = self._around(content, expected // _FAR)
         right = bisect_left(places, (expected,))
@@ -347,7 +356,8 @@ class _Copies:
             elif _is_apart(self._target, span):
                 return span
             else:
-                part = part or span
+                if part is None and (is_part or not _is_by_chance(self._target, span)):
+                    part = span
                 right += at == right
             left -= at == left
         return part
@@ -403,6 +413,25 @@ def _once(words: Iterable[tuple[str, Range]]) -> dict[str, Range]:
     for word, place in words:
         places[word].append(place)
     return {word: found[0] for word, found in places.items() if len(found) == 1}
+
+
+def _is_by_chance(text: str, span: Range) -> bool:
+    """Whether a place in a text may be a part of a word that is not meant."""
+    start, end = span
+    edges = [(start - 1, start)] * (start > 0) + [(end - 1, end)] * (end < len(text))
+    if not text[start:end].isalpha():
+        edges = edges[: start > 0]  # an ending
+    return any(
+        is_word(text[one]) and is_word(text[other]) and _script(text[one]) == _script(text[other])
+        for one, other in edges
+    )
+
+
+def _script(character: str) -> str:
+    """The script of a letter; characters of scripts without spaces are each of their own."""
+    if UNIT.fullmatch(character + character) is None:
+        return character
+    return unicodedata.name(character, character).partition(" ")[0]
 
 
 def _is_apart(text: str, span: Range) -> bool:

@@ -6,24 +6,24 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import yaml
 from markdown_it.token import Token
 
-from dragoman.documents.html import read_html
 from dragoman.documents.markdown_dialects import COLUMN, TITLED
+from dragoman.documents.markdown_html import read_html_block
 from dragoman.documents.markdown_inline import new_parser
-from dragoman.documents.markdown_text import (
-    MarkdownPassages,
-    Passage,
-    Setting,
-)
+from dragoman.documents.markdown_outline import block_of, references_of
+from dragoman.documents.markdown_text import MarkdownPassages
+from dragoman.documents.markdown_writing import Passage, Setting
 from dragoman.documents.marked_text import MarkedText, PageText
 from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.mdx import ESM
 from dragoman.documents.numbered_marks import RESERVED, NumberedText
+from dragoman.documents.outline import Block, placeholders_of
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
@@ -38,9 +38,14 @@ _COLUMN = re.compile(r"(?<!\\)\|")
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^{}]*\}$")  # of a heading: ``{#anchor .class}``
 
 
-def read_markdown(text: str) -> MarkdownDocument:
-    """The texts of a document, and what is around them."""
-    return MarkdownDocument(text)
+def read_markdown(text: str, *, is_mdx: bool = False) -> MarkdownDocument:
+    """The texts of a document, and what is around them.
+
+    Args:
+        text: all of it.
+        is_mdx: whether it is MDX, as it is in any case if it has an ``import`` or ``export``.
+    """
+    return MarkdownDocument(text, is_mdx)
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,16 @@ class _BlockText(PageText):
         return super().escape(" ".join(text.splitlines()))
 
 
-_Part = Passage | _Scalar | list[str | int]
-"""What is written again; a list is of HTML, and has numbers for its texts."""
+@dataclass(frozen=True)
+class _Html:
+    """A block of HTML, with numbers for its texts."""
+
+    parts: Sequence[str | int]
+    source: str
+
+
+_Part = Passage | _Scalar | _Html
+"""What is written again."""
 
 
 class MarkdownDocument:
@@ -67,9 +80,10 @@ class MarkdownDocument:
 
     Args:
         text: all of it.
+        is_mdx: see :func:`read_markdown`.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, is_mdx: bool) -> None:
         self._text = text
         self._lines = _LINE.findall(text)
         self._starts = [0]
@@ -77,33 +91,55 @@ class MarkdownDocument:
             self._starts.append(self._starts[-1] + len(line))
         self._newline = next((line[len(line.rstrip("\r\n")) :] for line in self._lines), "") or "\n"
         self._first = _front_matter_lines(self._lines)
-        parser, environment = new_parser(), dict[str, Any]()
-        tokens = parser.parse("".join(self._lines[self._first :]), environment)
-        self._passages = MarkdownPassages(parser, environment)
+        content = "".join(self._lines[self._first :])
+        parser, environment = new_parser(is_mdx=is_mdx), dict[str, Any]()
+        tokens = parser.parse(content, environment)
+        if not is_mdx and any(ESM in token.meta for token in tokens):
+            is_mdx = True
+            parser, environment = new_parser(is_mdx=True), {}
+            tokens = parser.parse(content, environment)
+        self._passages = MarkdownPassages(parser, environment, is_mdx)
         self._edits: list[tuple[int, int, _Part]] = []
-        if self._first and self._lines[0].startswith("---"):
+        self.outline: list[Block] = []
+        if self._first:
             self._read_front_matter()
         for index, token in enumerate(tokens):
-            if token.map is None or RESERVED.search(token.content):
-                continue
-            if token.type == "html_block":
-                self._read_html(token)
-            elif token.type == "inline" and tokens[index - 1].type == "heading_open":
-                self._read_heading(tokens[index - 1], token)
-            elif token.type == "inline" and tokens[index - 1].type == "paragraph_open":
-                self._read_lines(token, "paragraph")
-            elif token.type == TITLED and token.content:
-                self._read_title(token)
-            elif token.type == "tr_open":
-                self._read_row(token, _cells(tokens, index))
+            count = len(self.texts)
+            blocks = self._read(tokens, index)
+            texts = range(count, len(self.texts))
+            self.outline += blocks or [block_of(token, texts, placeholders_of(self.texts[count:]))]
+        self.outline.append(Block(references_of(environment)))
+
+    def _read(self, tokens: Sequence[Token], index: int) -> Sequence[Block]:
+        """Read a block; the blocks of its own that it has."""
+        token = tokens[index]
+        if token.map is None or RESERVED.search(token.content):
+            return ()
+        if token.type == "html_block":
+            return self._read_html(token)
+        if token.type == "inline" and tokens[index - 1].type == "heading_open":
+            self._read_heading(tokens[index - 1], token)
+        elif token.type == "inline" and tokens[index - 1].type == "paragraph_open":
+            self._read_lines(token, "paragraph")
+        elif token.type == TITLED and token.content:
+            self._read_title(token)
+        elif token.type == "tr_open":
+            self._read_row(token, _cells(tokens, index))
+        return ()
 
     @property
     def texts(self) -> list[MarkedText]:
         """What is to be translated."""
         return self._passages.texts
 
+    @property
+    def refused(self) -> Sequence[tuple[str, str]]:
+        """Texts that stayed as they are when the document was written last, and why."""
+        return list(self._passages.refused.items())
+
     def joined(self, translations: Sequence[str]) -> str:
         """The document with its texts replaced."""
+        self._passages.refused.clear()
         written, end = [], 0
         for start, stop, part in sorted(self._edits, key=lambda one: one[0]):
             written += [self._text[end:start], self._written(part, translations)]
@@ -113,9 +149,12 @@ class MarkdownDocument:
     def _written(self, part: _Part, translations: Sequence[str]) -> str:
         if isinstance(part, Passage):
             return self._passages.written(part, translations)
+        numbers = [part.text] if isinstance(part, _Scalar) else _numbers(part.parts)
+        if not self._passages.are_written_again(numbers, translations):
+            return part.source
         if isinstance(part, _Scalar):
             return _as_scalar(translations[part.text], part.source)
-        return "".join(one if isinstance(one, str) else translations[one] for one in part)
+        return "".join(one if isinstance(one, str) else translations[one] for one in part.parts)
 
     def _line(self, token: Token) -> int:
         """The number of the line in which a block begins."""
@@ -123,16 +162,22 @@ class MarkdownDocument:
         return self._first + token.map[0]
 
     def _read_front_matter(self) -> None:
+        self.outline.append(Block([f"front matter {self._first}"]))
+        if not self._lines[0].startswith("---"):
+            return
         for number in range(1, self._first - 1):
             found = _SCALAR.fullmatch(self._lines[number])
             value = None if found is None else _text_of_scalar(found["value"])
             if found is None or value is None or self._goes_on(number):
                 continue
             marked = mark_pieces([MarkupPiece("text", html.escape(value))], collapses=True)
+            texts = [] if marked is None else [NumberedText(**vars(marked))]
+            numbers = range(len(self.texts), len(self.texts) + len(texts))
+            self.outline.append(Block([found["key"]], value, placeholders_of(texts), numbers))
             if marked is None:
                 continue
             start = self._starts[number]
-            self.texts.append(NumberedText(**vars(marked)))
+            self.texts.extend(texts)
             part = _Scalar(len(self.texts) - 1, found["value"])
             self._edits.append((start + found.start("value"), start + found.end("value"), part))
 
@@ -141,22 +186,33 @@ class MarkdownDocument:
         following = map(self._lines.__getitem__, range(number + 1, self._first - 1))
         return next((line[0] in " \t" for line in following if line.strip()), False)
 
-    def _read_html(self, token: Token) -> None:
+    def _read_html(self, token: Token) -> Sequence[Block]:
         assert token.map is not None
         lines = self._lines[self._line(token) : self._first + token.map[1]]
         contents = _LINE.findall(token.content)
         for line, content in zip(lines, contents, strict=False):
             if line.strip().removesuffix(content.strip()):
-                return  # in a quotation, whose signs are in front of each line
+                return ()  # in a quotation, whose signs are in front of each line
         start = self._starts[self._line(token)]
-        part: list[str | int] = []
-        for one in read_html("".join(lines)).parts:
-            if isinstance(one, MarkedText):
-                self.texts.append(_BlockText(**vars(one)))
-                part.append(len(self.texts) - 1)
-            else:
-                part.append(one)
-        self._edits.append((start, start + sum(map(len, lines)), part))
+        parts: list[str | int] = []
+        blocks = [Block([token.type])]
+        for found in read_html_block(lines):
+            if isinstance(found, str):
+                parts.append(found)
+                blocks.append(Block([found]))
+                continue
+            count = len(self.texts)
+            for one in found.blocks:
+                blocks.append(replace(one, texts=[count + at for at in one.texts]))
+            for part in found.parts:
+                if isinstance(part, MarkedText):
+                    self.texts.append(_BlockText(**vars(part)))
+                    parts.append(len(self.texts) - 1)
+                else:
+                    parts.append(part)
+        source = "".join(lines)
+        self._edits.append((start, start + len(source), _Html(parts, source)))
+        return blocks
 
     def _read_title(self, token: Token) -> None:
         start = self._starts[self._line(token)] + token.meta[COLUMN]
@@ -207,18 +263,20 @@ class MarkdownDocument:
         edges = [0, *(found.end() for found in _COLUMN.finditer(line)), len(line) + 1]
         spans = [(start, end - 1) for start, end in pairwise(edges)]
         contents = [cell.content for cell in cells]
-        if not _ends_with(line, spans[0], contents[0]) or not contents[0]:
+        is_bare = bool(contents[0]) and _ends_with(line, spans[0], contents[0])
+        if not is_bare:
             spans = spans[1:]
         if not all(
             _ends_with(line, span, content) for span, content in zip(spans, contents, strict=False)
         ):
             return
-        for (_, end), content in zip(spans, contents, strict=False):
+        for index, ((_, end), content) in enumerate(zip(spans, contents, strict=False)):
             words = content.replace("|", r"\|")
             end = len(line[:end].rstrip())  # noqa: PLW2901
             place = self._starts[number] + end
             if content and not RESERVED.search(content):
-                self._add((place - len(words), place), content, "cell")
+                setting: Setting = "cell" if index or not is_bare else "bare"
+                self._add((place - len(words), place), content, setting)
 
     def _add(
         self,
@@ -239,6 +297,10 @@ class MarkdownDocument:
 
 def _ends_with(line: str, span: tuple[int, int], content: str) -> bool:
     return line[span[0] : span[1]].rstrip().endswith(content.replace("|", r"\|"))
+
+
+def _numbers(parts: Sequence[str | int]) -> list[int]:
+    return [one for one in parts if isinstance(one, int)]
 
 
 def _cells(tokens: Sequence[Token], row: int) -> list[Token]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from markdown_it import MarkdownIt, helpers
@@ -23,10 +24,11 @@ TITLED = "titled"
 """The type of a token whose ``content`` is the title of a note, a tab or a container, or what an
 abbreviation stands for; if there is one, at the column ``meta[COLUMN]`` of its first line."""
 COLUMN = "column"
+NO_TEXT = "no_text"
+"""The type of a token of lines without a text, which are its ``content``."""
 ATTRIBUTES = "attributes"
 """The type of a token of attributes within a line."""
 
-_NO_TEXT = "no_text"
 _INDENT = 4
 _MOST_LINES = 100  # of a tag that is written over several
 _LONGEST_TITLE = 500
@@ -35,15 +37,13 @@ _TAG_BEGINS = ("{%", "{{%", "{{<")
 _TAG_ENDS = re.compile(r"%\}|>\}\}")
 _ATTRIBUTE = r"(?:[.#][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'{}]+))"
 _ATTRIBUTES = rf"\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE})*[ \t]*\}}"
-_NAMES = r"[\w$]+|\{[^{}]*\}|\*(?:\s+as\s+[\w$]+)?"
 _WITHOUT_TEXT = re.compile(
     rf"(?:{TEMPLATE_TAG})(?:\s*(?:{TEMPLATE_TAG}))*"  # Jekyll and Jinja, Hugo
     rf"|\{{:[^{{}}\n]*\}}|{_ATTRIBUTES}"  # of the block above
-    r"|\([^()\s]+\)="  # MyST: a target
+    r"|\([^()\s]+\)=|\+{3}(?:[ \t].*)?"  # MyST: a target, the end of a block
+    r"|%(?![\d({@]|[A-Za-z](?![A-Za-z])|\w+%).*"  # MyST: a comment; a placeholder is none
     r"|-+8<-+(?:[ \t].*)?"  # MkDocs: text from another file
-    r"|(?i:\[TOC\]|\[\[_?TOC_?\]\])"
-    rf"|(?:import|export)\s+(?:{_NAMES})(?:\s*,\s*(?:{_NAMES}))?"  # MDX
-    r"\s+from\s+(['\"])[^'\"\n]+\1;?",
+    r"|(?i:\[TOC\]|\[\[_?TOC_?\]\])",
     re.DOTALL,
 )
 _VERBATIM = re.compile(
@@ -126,7 +126,18 @@ def link_destination(text: str, place: int, maximum: int) -> Any:
     return found
 
 
-def _line(state: StateBlock, number: int) -> str:
+def is_line_of_dialect(state: StateBlock, number: int, end: int) -> bool:
+    """Whether a line within a block of HTML is of a dialect, so that generators read it first."""
+    rules = (_without_text, _container_line, _note)
+    return any(rule(state, number, end, True) for rule in rules)
+
+
+def is_template_line(state: StateBlock, number: int) -> bool:
+    """Whether a line begins with a tag of a template."""
+    return line_of(state, number).startswith(_TAG_BEGINS)
+
+
+def line_of(state: StateBlock, number: int) -> str:
     """A line without white space at its ends; empty if it is code by its indentation."""
     if state.is_code_block(number):
         return ""
@@ -161,17 +172,18 @@ def _closed(
     number = start
     while number < end and _is_within(state, number):
         number += 1
-        if closes(_line(state, number - 1)):
+        if closes(line_of(state, number - 1)):
             return number
     reached[key] = number
     return None
 
 
-def _add(state: StateBlock, start: int, stop: int, silent: bool) -> bool:
+def add_lines(state: StateBlock, start: int, stop: int, silent: bool) -> bool:
     """Lines without a text."""
     if not silent:
-        state.push(_NO_TEXT, "", 0).map = [start, stop]
-        state.line = stop
+        token = state.push(NO_TEXT, "", 0)
+        token.map, state.line = [start, stop], stop
+        token.content = state.src[_first(state, start) : state.eMarks[stop - 1]]
     return True
 
 
@@ -183,44 +195,68 @@ def _add_title(token: Token, state: StateBlock, start: int, found: re.Match[str]
         token.meta[COLUMN] = begin - state.src.rfind("\n", 0, begin) - 1 + found.start(group)
 
 
-def _without_text(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Lines of nothing but tags of templates, one of which may be written over several lines."""
-    lines, stop = [_line(state, start)], start + 1
+def lines_without_text(
+    line: Callable[[int], str],
+    start: int,
+    end: int,
+    is_within: Callable[[int], bool] = lambda number: True,
+) -> int:
+    """Where lines end that are nothing but tags of templates, attributes or the like.
+
+    Args:
+        line: the words of a line.
+        start: the first line.
+        end: behind the last one that there is.
+        is_within: whether a line still belongs to the block that is read.
+
+    Returns:
+        ``start`` if there are none.
+    """
+    lines, stop = [line(start)], start + 1
     if lines[0].startswith(_TAG_BEGINS):
         last = min(end, start + _MOST_LINES)
-        while not _TAG_ENDS.search(lines[-1]) and stop < last and _is_within(state, stop):
-            lines.append(_line(state, stop))
+        while not _TAG_ENDS.search(lines[-1]) and stop < last and is_within(stop):
+            lines.append(line(stop))
             stop += 1
     text = "\n".join(lines)
     if not _WITHOUT_TEXT.fullmatch(text):
+        return start
+    return stop
+
+
+def _without_text(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Lines of nothing but tags of templates, one of which may be written over several lines."""
+    stop = lines_without_text(partial(line_of, state), start, end, partial(_is_within, state))
+    if stop == start:
         return False
+    text = "\n".join(line_of(state, number) for number in range(start, stop))
     if (verbatim := _VERBATIM.match(text)) is not None:
         closing = re.compile(rf"\{{[{{%<]*[%<]-?\s*(?:end|/\s*){verbatim['name']}\b")
         if not closing.search(text):
             stop = _closed(state, stop, end, verbatim["name"], closing.match) or stop
-    return _add(state, start, stop, silent)
+    return add_lines(state, start, stop, silent)
 
 
 def _formula_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Lines from ``$$`` to ``$$``; one that is not closed is a line by itself."""
-    first, stop = _line(state, start), start + 1
+    first, stop = line_of(state, start), start + 1
     if first == "$$":
         stop = _closed(state, stop, end, "$$", lambda line: line.endswith("$$")) or stop
     elif not (first.startswith("$$") and _FORMULA.fullmatch(first)):
         return False
-    return _add(state, start, stop, silent)
+    return add_lines(state, start, stop, silent)
 
 
 def _container_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """The line that begins or ends a container: ``:::tip A title``, ``:::``, ``/// note``."""
-    line, stop = _line(state, start), start + 1
+    line, stop = line_of(state, start), start + 1
     if not _CONTAINER.fullmatch(line):
         return False
     if (hiding := _HIDING.match(line)) is not None:
         sign = hiding["sign"]
-        return _add(state, start, _closed(state, stop, end, sign, sign.__eq__) or stop, silent)
+        return add_lines(state, start, _closed(state, stop, end, sign, sign.__eq__) or stop, silent)
     if not silent:
-        while "{" in line and stop < end and _OPTION.fullmatch(_line(state, stop)):
+        while "{" in line and stop < end and _OPTION.fullmatch(line_of(state, stop)):
             stop += 1
         token = state.push(TITLED, "", 0)
         token.map, state.line = [start, stop], stop
@@ -231,7 +267,7 @@ def _container_line(state: StateBlock, start: int, end: int, silent: bool) -> bo
 
 def _note(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """``!!! note "A title"`` or ``=== "A tab"``, and the indented blocks that follow it."""
-    found = _NOTE.fullmatch(_line(state, start))
+    found = _NOTE.fullmatch(line_of(state, start))
     if found is None:
         return False
     indent = state.sCount[start] + _INDENT
@@ -255,7 +291,7 @@ def _note(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _abbreviation(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """``*[HTML]: Hypertext Markup Language``."""
-    found = _ABBREVIATION.fullmatch(_line(state, start))
+    found = _ABBREVIATION.fullmatch(line_of(state, start))
     if found is not None and not silent:
         token = state.push(TITLED, "", 0)
         token.map, state.line = [start, start + 1], start + 1
@@ -265,7 +301,7 @@ def _abbreviation(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """``: A definition``, below its term, with the indented blocks that follow it."""
-    found = _DEFINITION.match(_line(state, start))
+    found = _DEFINITION.match(line_of(state, start))
     if found is None or silent:
         return found is not None
     width = found.end()
@@ -290,6 +326,6 @@ def _goes_on(state: StateBlock, number: int, end: int, indent: int) -> bool:
     """Whether a line belongs to the definition in front: it is indented, or ends its paragraph."""
     if state.sCount[number] >= indent:
         return True
-    is_term = number + 1 < end and _DEFINITION.match(_line(state, number + 1)) is not None
-    follows = not state.isEmpty(number - 1) and _DEFINITION.match(_line(state, number)) is None
+    is_term = number + 1 < end and _DEFINITION.match(line_of(state, number + 1)) is not None
+    follows = not state.isEmpty(number - 1) and _DEFINITION.match(line_of(state, number)) is None
     return follows and not is_term and state.sCount[number] >= state.blkIndent

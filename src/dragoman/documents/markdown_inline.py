@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from markdown_it import MarkdownIt, helpers
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block import reference as _reference
 from markdown_it.rules_inline import (
@@ -33,6 +34,8 @@ from markdown_it.rules_inline import (
 from markdown_it.token import Token
 
 from dragoman.documents.markdown_dialects import add_blocks, attributes, formula, link_destination
+from dragoman.documents.markdown_html import html_lines
+from dragoman.documents.mdx import EXPRESSION, indented_lines, jsx, jsx_lines, module_lines
 
 Environment = MutableMapping[str, Any]
 """What the parser knows of a document: its references."""
@@ -59,7 +62,7 @@ class InlinePiece:
     """Of an image: where in ``raw`` the text is that describes it."""
 
 
-def new_parser() -> MarkdownIt:
+def new_parser(*, is_mdx: bool = False) -> MarkdownIt:
     """A parser whose tokens have spans: CommonMark, tables, strikethrough, footnotes, dialects."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["fragments_join", "text_join"])
@@ -83,9 +86,19 @@ def new_parser() -> MarkdownIt:
     own_helpers: Any = SimpleNamespace(**vars(helpers))
     own_helpers.parseLinkDestination = link_destination
     parser.helpers = own_helpers
+    parser.block.ruler.at(
+        "html_block", html_lines, {"alt": ["paragraph", "reference", "blockquote"]}
+    )
     parser.block.ruler.at("reference", _definition, {"alt": []})
     parser.block.ruler.before("reference", "footnote", _footnote_begins, {"alt": ["paragraph"]})
     add_blocks(parser)
+    parser.block.ruler.before("fence", "module", module_lines, {"alt": []})
+    if is_mdx:
+        parser.disable(["code", "html_block", "html_inline"])
+        interrupted: RuleOptionsType = {"alt": ["paragraph", "blockquote", "list"]}
+        parser.block.ruler.before("table", "indented", indented_lines, {"alt": []})
+        parser.block.ruler.before("fence", "jsx_lines", jsx_lines, interrupted)
+        parser.inline.ruler.before("autolink", "jsx", _noting(jsx, _mark_whole))
     return parser
 
 
@@ -98,6 +111,11 @@ def inline_pieces(parser: MarkdownIt, content: str, environment: Environment) ->
 def shape_of(tokens: Sequence[Token]) -> str:
     """What a paragraph means: its text with its markup, in whatever way that is written."""
     return shaped("".join(map(_shape, tokens)))
+
+
+def is_text(token: Token) -> bool:
+    """Whether a token is words and nothing else."""
+    return token.type in {"text", "text_special", "softbreak"}
 
 
 def shaped(text: str) -> str:
@@ -116,11 +134,12 @@ def _shape(token: Token) -> str:
         "link_open": f"<a {token.attrGet('href')}>",
         "link_close": "</a>",
         "image": f"<img {token.attrGet('src')}>",
-        "code_inline": f"`{token.content}`",
+        "code_inline": f"<`>{html.escape(token.content, quote=False)}</`>",
         "softbreak": " ",
         "hardbreak": " <br> ",
         "footnote_ref": f"<sup {token.content}>",
         "html_inline": token.content,
+        EXPRESSION: f"<{{>{html.escape(token.content, quote=False)}",
     }
     return shapes.get(token.type) or text_shape(token.content)
 

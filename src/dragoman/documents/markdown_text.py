@@ -1,16 +1,17 @@
-"""Texts of Markdown: read into marks, and written so that no word becomes markup by accident."""
+"""Texts of Markdown: read into marks, and checked when they are written."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from markdown_it import MarkdownIt
 
 from dragoman.documents.html import BLOCKS, NO_PROSE
+from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.markdown_dialects import ATTRIBUTES
 from dragoman.documents.markdown_inline import (
     Environment,
@@ -20,64 +21,33 @@ from dragoman.documents.markdown_inline import (
     shaped,
     text_shape,
 )
+from dragoman.documents.markdown_writing import (
+    CAUTION,
+    Passage,
+    PassageWriting,
+    RawMarkup,
+    Segment,
+    Setting,
+    laid_out,
+)
 from dragoman.documents.marked_text import MarkedText, walk
 from dragoman.documents.marking import MarkupPiece, joined_texts, mark_pieces
 from dragoman.documents.markup_tokens import html_tokens
+from dragoman.documents.mdx import EXPRESSION, has_content, jsx_kind
 from dragoman.documents.numbered_marks import (
     KEPT_BREAK,
-    KEPT_SPACE,
     NumberedText,
     as_number,
     number_of,
     text_and_numbers,
 )
-from dragoman.translation.service.placeholders import protected
 
-Setting = Literal["paragraph", "heading", "underlined", "cell", "label", "title"]
-"""Where a text is, which decides what of it would be markup; a label describes an image."""
-
-_SIGNS = re.compile(r"[\\`*_\[\]<&~]")
-_ALL_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
-_FIRST_SIGN = re.compile(r"^(\d{0,9})([#>+=|:.)-])")
-_MOST_CAUTION = 3
-_CAUTION = ((0, False), (1, False), (2, False), (0, True), (1, True), (2, True), (3, True))
-"""How a passage is written, until it means what it should: levels of caution, and whether emphasis
-is HTML; see :class:`_Writing`."""
-# In front of these, a line is not broken: at its start, they would be markup.
-_UNBREAKABLE = re.compile(r"[-+*=#>|~`<:]|\d+[.)]")
+EMPTY = "its translation is empty"
+CHANGED = "its translation would change the markup"
+"""Why a text stays as it is."""
 _MOST_MARKS = 100
 """In a text.  Placing marks takes time that grows with their number."""
 _TAGS = {"em": "em", "strong": "strong", "s": "del"}
-
-
-class RawMarkup(NamedTuple):
-    """Markup of a text."""
-
-    parts: tuple[str | int, ...]
-    """As it is written; numbers are passages within, such as the title of a link."""
-    shape: str
-    """What it means."""
-    tag: str | None = None
-    """How else it can be written."""
-
-
-Segment = RawMarkup | int
-"""What is written as it is, or the number of a text."""
-
-
-@dataclass
-class Passage:
-    """A block of text in a document, or a part of its markup."""
-
-    source: str
-    """As it is written, without what is in front of each of its lines."""
-    segments: list[Segment]
-    setting: Setting
-    prefix: str = ""
-    """What is in front of each line but the first."""
-    newline: str = "\n"
-    width: int | None = None
-    """Columns of its lines; None if it is on one line."""
 
 
 @dataclass
@@ -86,11 +56,14 @@ class MarkdownPassages:
 
     Attributes:
         texts: those of all passages, in order; passages name them by number.
+        refused: those that stayed as they are when they were written last, and why.
     """
 
     parser: MarkdownIt
     environment: Environment
+    is_mdx: bool = False
     texts: list[MarkedText] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
     _markup: list[RawMarkup] = field(default_factory=list)
     _inner: list[Passage] = field(default_factory=list)
 
@@ -116,17 +89,63 @@ class MarkdownPassages:
 
     def written(self, passage: Passage, translations: Sequence[str]) -> str:
         """A passage with its texts replaced; as it was, if there is no safe way to write them."""
-        for level, uses_tags in _CAUTION:
-            writing = _Writing(self, translations, level, uses_tags, passage.setting)
+        if not self.are_written_again(list(self._numbers(passage)), translations):
+            return passage.source
+        for level, uses_tags in CAUTION:
+            writing = PassageWriting(self, translations, level, uses_tags, passage.setting)
             text, meaning = writing.write(passage.segments)
-            for lines in _laid_out(text, passage):
+            for lines in laid_out(text, passage):
                 if self._means(lines, passage.setting, meaning):
                     return lines.replace("\n", passage.newline + passage.prefix)
+        self._refuse(self._numbers(passage), CHANGED)
         return passage.source
+
+    def are_written_again(self, numbers: Sequence[int], translations: Sequence[str]) -> bool:
+        """Whether texts that belong together have translations, some of which differ from them.
+
+        Args:
+            numbers: of the texts.
+            translations: of all texts.
+        """
+        if all(translations[at] == unchanged(self.texts[at]) for at in numbers):
+            return False
+        empty = [at for at in numbers if self._is_empty(at, translations[at])]
+        self._refuse(empty, EMPTY)
+        return not empty
+
+    def _is_empty(self, number: int, translation: str) -> bool:
+        """Whether a translation has no words, and nothing that is copied."""
+        parts = text_and_numbers(translation)
+        words = "".join(part for part in parts if isinstance(part, str))
+        return not words.strip() and not self.texts[number].kept
+
+    def _refuse(self, numbers: Iterable[int], reason: str) -> None:
+        self.refused.update((self.texts[number].text, reason) for number in numbers)
+
+    def _numbers(self, passage: Passage) -> Iterator[int]:
+        """The texts of a passage, and of those within its markup."""
+        for segment in passage.segments:
+            if isinstance(segment, int):
+                yield segment
+                marks = walk(self.texts[segment].marks)
+                raws = (raw for mark in marks for raw in (mark.begin, mark.end))
+                found = (one for raw in raws for one in text_and_numbers(raw))
+                parts = [self._markup[one] for one in found if isinstance(one, int)]
+            else:
+                parts = [segment]
+            for part in parts:
+                for one in part.parts:
+                    if isinstance(one, int):
+                        yield from self._numbers(self._inner[one])
 
     def markup(self, number: int) -> RawMarkup:
         """What a number in a text stands for."""
         return self._markup[number]
+
+    def trimmed(self, number: int, translation: str) -> str:
+        """The translation of a text with the white space at its ends that the text has."""
+        text = self.texts[number]
+        return text.lead + translation.strip(" ") + text.tail if translation.strip() else ""
 
     def inner(self, number: int) -> Passage:
         """A passage within markup."""
@@ -185,7 +204,7 @@ class MarkdownPassages:
                 plain = piece.raw if is_entity else html.escape(piece.text, quote=False)
                 yield MarkupPiece("text", plain, piece.raw)
             elif piece.kind == "softbreak":
-                yield MarkupPiece("text", " ", " ")
+                yield MarkupPiece("text", " ", KEPT_BREAK)
             elif piece.kind == "hardbreak":
                 yield RawMarkup((piece.raw[: piece.raw.index("\n")] + KEPT_BREAK,), piece.shape)
             elif piece.kind == ATTRIBUTES and at > 1 and _takes_attributes(pieces[at - 2]):
@@ -193,11 +212,13 @@ class MarkdownPassages:
                 tag = None if last.tag is None else last.tag + piece.raw
                 parts, shape = (*last.parts, piece.raw), last.shape + piece.shape
                 self._markup[-1] = RawMarkup(parts, shape, tag)
-            elif piece.kind in {"code_inline", "autolink", ATTRIBUTES}:
+            elif piece.kind == EXPRESSION and not has_content(piece.raw):
+                yield self._mark("point", RawMarkup((piece.raw,), piece.shape))
+            elif piece.kind in {"code_inline", "autolink", ATTRIBUTES, EXPRESSION}:
                 yield self._mark("atom", RawMarkup((piece.raw,), piece.shape), piece.text)
             elif piece.kind == "html_inline":
-                kind, name = _html_kind(piece.raw)
-                hidden = _hidden_end(pieces, at, name) if kind == "open" else 0
+                kind, name = self._tag(piece.raw)
+                hidden = self._hidden_end(pieces, at, name) if kind == "open" else 0
                 if hidden:
                     whole = pieces[at - 1 : hidden]
                     written = "".join(one.raw for one in whole)
@@ -218,6 +239,25 @@ class MarkdownPassages:
                 )
             else:
                 yield self._mark("point", self._image(piece))
+
+    def _tag(self, raw: str) -> tuple[Literal["open", "close", "point"], str]:
+        """Whether a tag begins or ends an element, and its name."""
+        if self.is_mdx:
+            return jsx_kind(raw)
+        (token, *_) = html_tokens(raw)
+        return token.kind if token.kind in ("open", "close") else "point", token.name
+
+    def _hidden_end(self, pieces: Sequence[InlinePiece], at: int, name: str) -> int:
+        """Where an element ends that is not translated; 0 if it is, or does not end."""
+        if name not in NO_PROSE:
+            return 0
+        for index in range(at, len(pieces)):
+            piece = pieces[index]
+            if piece.kind == "html_inline" and self._tag(piece.raw) == ("close", name):
+                return index + 1
+            if piece.kind == "hardbreak":
+                return 0
+        return 0
 
     def _mark(
         self,
@@ -282,6 +322,7 @@ _AROUND = {
     "heading": ("# ", "", "heading"),
     "underlined": ("", "\n---", "heading"),
     "cell": ("|a|b|\n|-|-|\n|", "|z|", "table"),
+    "bare": ("a|b\n-|-\n", "|z", "table"),
     "label": ("![", "](x)", "paragraph"),
     "title": ('[x](y "', '")', "paragraph"),
 }
@@ -290,120 +331,3 @@ _AROUND = {
 def _takes_attributes(piece: InlinePiece) -> bool:
     """Whether attributes directly behind a piece are of it."""
     return piece.kind in {"code_inline", "image"} or piece.kind.endswith("_close")
-
-
-def _html_kind(raw: str) -> tuple[Literal["open", "close", "point"], str]:
-    (token, *_) = html_tokens(raw)
-    if token.kind == "open":
-        return "open", token.name
-    return ("close", token.name) if token.kind == "close" else ("point", token.name)
-
-
-def _hidden_end(pieces: Sequence[InlinePiece], at: int, name: str) -> int:
-    """Where an element of HTML ends that is not translated; 0 if it is, or does not end."""
-    if name not in NO_PROSE:
-        return 0
-    for index in range(at, len(pieces)):
-        piece = pieces[index]
-        if piece.kind == "html_inline" and _html_kind(piece.raw) == ("close", name):
-            return index + 1
-        if piece.kind == "hardbreak":
-            return 0
-    return 0
-
-
-class _Writing:
-    """Writes segments at a level of caution.
-
-    Args:
-        passages: know what numbers mean.
-        translations: of all texts, with numbers for their markup.
-        level: which signs are escaped: none; those that may be markup, but not in what programs
-            read, which may do so before Markdown does; these too; all.
-        uses_tags: whether emphasis is written as HTML, which may begin and end anywhere.
-        setting: where the passage is.
-    """
-
-    def __init__(
-        self,
-        passages: MarkdownPassages,
-        translations: Sequence[str],
-        level: int,
-        uses_tags: bool,
-        setting: Setting,
-    ) -> None:
-        self._passages, self._translations = passages, translations
-        self._level, self._uses_tags, self._setting = level, uses_tags, setting
-
-    def write(self, segments: Sequence[Segment]) -> tuple[str, str]:
-        """How segments are written, with signs for white space that stays, and what they mean."""
-        texts, meanings = [], []
-        for segment in segments:
-            parts = [segment] if isinstance(segment, RawMarkup) else self._parts(segment)
-            for part in parts:
-                if isinstance(part, RawMarkup):
-                    texts.append(self._markup(part))
-                    meanings.append(part.shape)
-                else:
-                    texts.append(self._escaped(part, starts=_starts_line(texts)))
-                    meanings.append(text_shape(part))
-        text = "".join(texts).strip(" ")
-        return text.replace("|", r"\|") if self._setting == "cell" else text, "".join(meanings)
-
-    def _parts(self, number: int) -> Iterator[str | RawMarkup]:
-        """A translation in text and markup."""
-        for part in text_and_numbers(self._translations[number]):
-            yield part if isinstance(part, str) else self._passages.markup(part)
-
-    def _markup(self, raw: RawMarkup) -> str:
-        if self._uses_tags and raw.tag is not None:
-            return raw.tag
-        parts = (
-            part
-            if isinstance(part, str)
-            else self._passages.written(self._passages.inner(part), self._translations)
-            for part in raw.parts
-        )
-        return "".join(parts).replace(" ", KEPT_SPACE).replace("\n", KEPT_BREAK)
-
-    def _escaped(self, text: str, *, starts: bool) -> str:
-        if not self._level:
-            return text
-        if self._level == _MOST_CAUTION:
-            return _ALL_SIGNS.sub(r"\\\g<0>", text)
-        written, end = [], 0
-        for start, stop in protected(text) if self._level == 1 else ():
-            if text[start] not in "<&`":
-                written += [_SIGNS.sub(r"\\\g<0>", text[end:start]), text[start:stop]]
-                end = stop
-        text = "".join([*written, _SIGNS.sub(r"\\\g<0>", text[end:])])
-        return _FIRST_SIGN.sub(r"\1\\\2", text.lstrip(" ")) if starts else text
-
-
-def _starts_line(written: Sequence[str]) -> bool:
-    before = "".join(written[-1:])
-    return not before.strip(" ") or before.endswith(KEPT_BREAK)
-
-
-def _laid_out(text: str, passage: Passage) -> Iterator[str]:
-    """A text in lines as wide as those of its source, and as one line."""
-    plain = text.replace(KEPT_SPACE, " ").replace(KEPT_BREAK, "\n")
-    if passage.width is not None:
-        lines = [
-            line
-            for part in text.split(KEPT_BREAK)
-            for line in _wrapped(part, passage.width - len(passage.prefix))
-        ]
-        yield "\n".join(lines).replace(KEPT_SPACE, " ")
-    yield plain
-
-
-def _wrapped(text: str, width: int) -> Iterator[str]:
-    line = ""
-    for word in text.split(" "):
-        if line and len(line) + 1 + len(word) > width and not _UNBREAKABLE.match(word):
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    yield line

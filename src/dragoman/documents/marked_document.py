@@ -201,6 +201,13 @@ class DocumentMarking:
 
     def _marked(self, pieces: Sequence[MarkupPiece]) -> Iterator[str | MarkedText]:
         """A text, or several if it has too many marks, or what has no words."""
+        start, stop = _within_tags_of_all(pieces) if self._collapses else (0, len(pieces))
+        around, pieces = (pieces[:start], pieces[stop:]), pieces[start:stop]
+        yield from (piece.raw for piece in around[0])
+        yield from self._marked_within(pieces)
+        yield from (piece.raw for piece in around[1])
+
+    def _marked_within(self, pieces: Sequence[MarkupPiece]) -> Iterator[str | MarkedText]:
         marked = self._text(pieces)
         if marked is None:
             yield from (piece.raw for piece in pieces)
@@ -223,6 +230,42 @@ class DocumentMarking:
 
 _PARTING = re.compile(r"[\s.!?]+")
 """Signs that the code of a value is read without, so that it is one word of one sentence."""
+
+
+def _within_tags_of_all(pieces: Sequence[MarkupPiece]) -> tuple[int, int]:
+    """The pieces within the tags that are around the whole of a text.
+
+    These tags stay as they are written, with the white space beside them.
+    """
+    start, stop = 0, len(pieces)
+    ends: dict[int, int] | None = None
+    while True:
+        first = next((at for at in range(start, stop) if not _is_space(pieces[at])), stop)
+        last = next((at for at in range(stop - 1, first, -1) if not _is_space(pieces[at])), first)
+        if first >= last or (pieces[first].kind, pieces[last].kind) != ("open", "close"):
+            return start, stop
+        ends = _ends_of_pairs(pieces) if ends is None else ends
+        if ends.get(first) != last:
+            return start, stop
+        start, stop = first + 1, last
+
+
+def _is_space(piece: MarkupPiece) -> bool:
+    return piece.kind == "text" and piece.raw.isspace()
+
+
+def _ends_of_pairs(pieces: Sequence[MarkupPiece]) -> dict[int, int]:
+    """Which close belongs to which open; those that cross another pair have none."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for index, piece in enumerate(pieces):
+        if piece.kind == "open":
+            opened.append(index)
+        elif piece.kind == "close" and opened:
+            if pieces[opened[-1]].name != piece.name:
+                return ends
+            ends[opened.pop()] = index
+    return ends
 
 
 def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int) -> int:

@@ -10,7 +10,7 @@ from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFil
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.docx_files import DocxFile
 from dragoman.documents.filetypes.json_files import JsonFile
-from dragoman.documents.filetypes.markdown_files import MarkdownFile
+from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
 from dragoman.documents.filetypes.odt_files import OdtFile
 from dragoman.documents.filetypes.po_files import PoFile
 from dragoman.documents.filetypes.pptx_files import PptxFile
@@ -36,6 +36,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     OdtFile(),
     PptxFile(),
     MarkdownFile(),
+    MdxFile(),
     SubRipFile(),
     WebVttFile(),
     PoFile(),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.outline import Block
 
 if TYPE_CHECKING:
     from dragoman.documents.markdown_blocks import MarkdownDocument
@@ -22,9 +23,10 @@ class MarkdownFile(DocumentFormat):
     """
 
     name = "Markdown"
-    suffixes = (".md", ".markdown")
+    suffixes: ClassVar[tuple[str, ...]] = (".md", ".markdown")
     media_type = "text/markdown"
     packages = ("markdown_it",)
+    is_mdx: ClassVar[bool] = False
 
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
         """See :meth:`DocumentFormat.read`."""
@@ -33,7 +35,16 @@ class MarkdownFile(DocumentFormat):
         except ModuleNotFoundError as error:
             raise MissingExtraError.of("Markdown", "markdown-it-py") from error
         text, encoding = decode(content, is_page=False)
-        return _OpenMarkdown(read_markdown(text), encoding)
+        return _OpenMarkdown(read_markdown(text, is_mdx=self.is_mdx), encoding)
+
+
+class MdxFile(MarkdownFile):
+    """Markdown with JSX and JavaScript, which stay as they are."""
+
+    name = "MDX"
+    suffixes = (".mdx",)
+    media_type = "text/mdx"
+    is_mdx = True
 
 
 class _OpenMarkdown(OpenDocument):
@@ -45,6 +56,13 @@ class _OpenMarkdown(OpenDocument):
         """See :attr:`OpenDocument.texts`."""
         return self._document.texts
 
+    @property
+    def outline(self) -> Sequence[Block]:
+        """See :attr:`OpenDocument.outline`."""
+        return self._document.outline
+
     def written(self, translations: Sequence[str]) -> bytes:
         """See :meth:`OpenDocument.written`."""
-        return self._encoding.encode(self._document.joined(translations), is_markup=True)
+        joined = self._document.joined(translations)
+        self.refused = self._document.refused
+        return self._encoding.encode(joined, is_markup=True)
