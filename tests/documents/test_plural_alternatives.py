@@ -68,6 +68,8 @@ def test_each_is_a_text(source: str, read: list[str], expected: str | None) -> N
         (":count car|:count cars", "pt-BR", 2),
         ("%count% car|%count% cars", "cs", 3),
         ("{count} car | {count} cars", "ru", 2),  # vue-i18n has no rule for it
+        ("{{ limit }} car|{{ limit }} cars", "pl", 3),
+        ("{{ limit }} car | {{ limit }} cars", "pl", 2),
         ("one car|many cars", "pl", 2),
         ("Terms | Privacy", "pl", 2),
         ("{0} no car|{1} a car|[2,*] :count cars", "pl", 3),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from dragoman.documents.plural_strings import catalogue_values, has_count
-from dragoman.documents.string_placeholders import TAG, filled_in
+from dragoman.documents.string_placeholders import TAG, filled_in, wanted_names
 from dragoman.documents.string_syntax import StringSyntax
 from dragoman.documents.string_values import PlainValue, StringValue, are_unchanged
 from dragoman.text.language_codes import base_language, spelling
@@ -225,14 +225,25 @@ def _library(
     """Whose rule tells which number has which alternative."""
     if is_long:
         return "polyglot"
-    text = " ".join(one.text for one in alternatives)
-    is_named = any(text[start] in ":%" for start, _ in filled_in(text, syntax))
+    names = [text for one in alternatives for text in _placeholders(one, syntax)]
+    is_named = any(name.startswith((":", "%", "{{")) for name in names)
     return "laravel" if is_named and _has_count(alternatives, syntax) else "vue"
 
 
+def _placeholders(one: _Alternative, syntax: StringSyntax) -> list[str]:
+    return wanted_names(one.text, filled_in(one.text, syntax))
+
+
 def _has_count(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> bool:
-    """Whether one of some alternatives writes the number that decides between them."""
-    return any(has_count(one.text, syntax, guesses=False) for one in alternatives)
+    """Whether one of some alternatives writes the number that decides between them.
+
+    With ranges, or if all have the same placeholder and no space parts them, it need not be called
+    a number, as in "{{ limit }} letter|{{ limit }} letters".
+    """
+    first, *others = (set(_placeholders(one, syntax)) for one in alternatives)
+    is_tight = alternatives[0].between == "|" and bool(first.intersection(*others))
+    guesses = is_tight or any(one.range for one in alternatives)
+    return any(has_count(one.text, syntax, guesses=guesses) for one in alternatives)
 
 
 def _in_forms(

@@ -240,6 +240,10 @@ def same_placeholders(source: str, translation: str, syntax: StringSyntax = ANY)
         if translation[span[0]] in signs
         or not (translation[span[0]] in _IN_PROSE or _is_amount(translation, span, source))
     )
+    for name in found - wanted:  # "{n}%" is "%{n}" in Turkish
+        sign, rest = name[0], name[1:]
+        if rest in wanted - found and sign in source.replace(rest, ""):
+            found[rest] += found.pop(name)
     if any(map(_is_conversion, wanted)):
         # without_stray wrote more of them.
         found[_PERCENT] = min(found[_PERCENT], wanted[_PERCENT])
