@@ -9,13 +9,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.placeholder_notations import (
-    FAMILIES,
-    NOTATIONS,
-    Family,
-    Notation,
-    notation_pattern,
-)
+from dragoman.text.notation import FAMILIES, Family, Notation
+from dragoman.text.placeholder_notations import NOTATIONS, notation_pattern
 from dragoman.text.terminology import Terminology
 
 PAGE = Path(__file__).parents[2] / "docs" / "placeholders.md"

@@ -11,15 +11,8 @@ import regex
 
 from dragoman.documents.marked_document import MOST_MARKS
 from dragoman.documents.string_syntax import ANY, Numbering, StringSyntax
-from dragoman.text.placeholder_notations import (
-    CONVERSION,
-    INTEGER,
-    NUMBERED,
-    PERCENT,
-    POSITIONAL,
-    STANDALONE,
-    notation_pattern,
-)
+from dragoman.text.percent_notations import CONVERSION, INTEGER, NUMBERED, POSITIONAL, STANDALONE
+from dragoman.text.placeholder_notations import PERCENT, notation_pattern
 from dragoman.text.terminology import Terminology
 from dragoman.text.word_edges import Span
 from dragoman.translation.service.placeholders import PROTECTED_PATTERNS
