@@ -70,15 +70,17 @@ def test_a_small_file_waits_for_two_pieces_of_large_ones_at_most(large: int) -> 
     async def main() -> None:
         await asyncio.gather(
             *(office.translate(f"large {number}", lines(100_000)) for number in range(large)),
-            office.translate("small", lines(500), begin=33.3),
-            office.translate("other", lines(500), begin=33.4),
+            office.translate("tiny", lines(500), begin=33.2),
+            office.translate("small", lines(3000), begin=33.3),
+            office.translate("other", lines(3000), begin=33.4),
         )
 
     virtual_time.run(main())
     piece = 64 * 100 / SPEED
-    assert office.seconds["small"] < 2 * piece + 1
-    assert office.seconds["other"] < 2 * piece + 1
-    assert office.service.most == 2
+    assert office.seconds["tiny"] < 1
+    assert office.seconds["small"] < 2 * piece + 3
+    assert office.seconds["other"] < 2 * piece + 6
+    assert office.service.most <= 3
     # Whatever waits, nothing stands idle.
     assert max(office.seconds.values()) < large * 100 / 2 + 100
 
@@ -108,11 +110,11 @@ def test_large_texts_come_in_pieces_of_bounded_length() -> None:
     async def main() -> None:
         await asyncio.gather(
             office.translate("large", lines(400_000, of_one=8_000)),
-            office.translate("small", lines(500), begin=20),
+            office.translate("small", lines(3000), begin=20),
         )
 
     virtual_time.run(main())
-    assert office.seconds["small"] < 2 * 8.1 + 1
+    assert office.seconds["small"] < 2 * 8.1 + 3
 
 
 def test_a_large_file_is_not_put_off_for_ever_by_small_ones() -> None:
@@ -120,7 +122,7 @@ def test_a_large_file_is_not_put_off_for_ever_by_small_ones() -> None:
 
     async def main() -> None:
         # As many as there is time for, and more.
-        small = (office.translate(f"{second}", lines(1000), second) for second in range(400))
+        small = (office.translate(f"{one}", lines(2500), 2.5 * one) for one in range(160))
         await asyncio.gather(office.translate("large", lines(20_000)), *small)
 
     virtual_time.run(main())

@@ -1,7 +1,8 @@
 """Turns for files, which are translated in pieces, so that small ones do not wait for large ones.
 
 The next turn is for the file that has had least so far (least attained service), and every third
-one for that which has waited longest, so that none waits for ever.
+one for that which has waited longest, so that none waits for ever.  A small file needs no turn: its
+sentences join the next batch, in which requests have turns anyway.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from dragoman.translation.service.interface import (
 
 _LONGEST_WAITING = 3
 """Of how many turns one goes to whoever has waited longest."""
+_SMALL = 2000
+"""Characters up to which the first piece of a file needs no turn."""
 
 
 class _Waiting(NamedTuple):
@@ -95,8 +98,12 @@ class TurnTakingService:
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
         """See :meth:`TranslationService.translate`; the time begins with the turn."""
+        size = sum(len(one.text) for one in requests)
+        if not self._had and size <= _SMALL:
+            self._had = size
+            return await self._service.translate(requests, seconds=seconds)
         async with self._turns.turn(self._had):
-            self._had += sum(len(one.text) for one in requests)
+            self._had += size
             return await self._service.translate(requests, seconds=seconds)
 
     def directions(self) -> list[Pairing]:

@@ -125,7 +125,8 @@ class LanguageDetector:
 
 def _sorted(found: Iterable[Detection], known: Sequence[str]) -> list[Detection]:
     """The most probable first; of equally probable ones, the first that is known."""
-    return sorted(found, key=lambda one: (-one.probability, known.index(one.language)))
+    places = {language: place for place, language in enumerate(known)}
+    return sorted(found, key=lambda one: (-one.probability, places[one.language]))
 
 
 def _with_neighbours(
