@@ -140,6 +140,12 @@ SRT = f"1\n{TIMES}\n"
             f"{VTT}one\n\nNOTE for\nyou\n\nSTYLE\n::cue(b) {{}}\n\nREGION\nid:a\n\n{TIMES}\ntwo\n",
             ["one", "two"],
         ),
+        (
+            "a.vtt",
+            f"{VTT}one\n{TIMES}\ntwo\n\n3\n{TIMES}\n4\n{TIMES}\nfive",
+            ["one", "two", "five"],
+        ),
+        ("a.vtt", f"WEBVTT\nX-TIMESTAMP-MAP=LOCAL:a\n\nname\n{TIMES}\none\n", ["one"]),
         # several speakers
         ("a.vtt", f"{VTT}<v Mary>one\n<v.loud John>two\nthree\n", ["one", "two three"]),
         ("a.vtt", f"{VTT}<v A>one</v> <v B>two</v><v C>three\n", ["one", "two", "three"]),

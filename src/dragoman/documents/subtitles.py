@@ -147,7 +147,7 @@ class SubtitleDocument:
     def _name_of_cue(self, lines: Sequence[_Line]) -> int:
         """How many lines in front of a time say which cue it is: one, or none."""
         last = lines[-1][0].strip() if lines else ""
-        is_alone = len(lines) < 2 or not lines[-2][0].strip()
+        is_alone = len(lines) > 1 and not lines[-2][0].strip()
         return int(last.isdigit() or (self.kind == "WebVTT" and is_alone and bool(last)))
 
     def _add_cue(self, lines: Sequence[_Line]) -> None:
