@@ -69,6 +69,10 @@ def test_a_short_menu_goes_by_letters(page: Page, site: Site) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("ArrowUp")
     expect(page.locator(".menu:popover-open .active")).to_contain_text("German")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+    expect(page.locator("body:focus")).to_have_count(0)
+    page.locator("#source-language").click()
     page.locator("#source").click()
     expect(page.get_by_role("listbox")).to_be_hidden()
 

@@ -130,6 +130,24 @@ def test_languages_without_spaces_get_those_of_the_server(page: Page, site: Site
     expect(page.locator("#output")).to_have_text("Hallo. Es regnet.")
 
 
+def test_an_empty_translation_is_told(page: Page, site: Site) -> None:
+    visit(page, site)
+    script = Script(page)
+    page.fill("#source", "It rains.")
+    script.text()
+    script.tell(start(), sentence("It rains.", ""), END)
+    expect(page.locator("#state")).to_have_text("The model gives no translation of this text")
+
+
+def test_a_text_without_sentences_leaves_nothing_of_the_one_before(page: Page, site: Site) -> None:
+    visit(page, site, "It rains.")
+    script = Script(page)
+    page.fill("#source", "\u200b")
+    script.text()
+    script.tell(start(), END)
+    expect(page.locator("#output")).to_have_text("\u200b")
+
+
 @pytest.mark.parametrize(("status", "kind"), [(503, "timed_out"), (504, ""), (408, "")])
 def test_what_took_too_long_is_not_asked_for_again(
     own_page: Page, site: Site, status: int, kind: str

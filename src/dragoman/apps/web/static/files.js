@@ -133,7 +133,7 @@ class Task {
   #remove() {
     this.#controller.abort();
     if (this.job) jobs.forget(this.job);
-    this.row.replace(`${this.name} is removed`, () => {
+    this.row.replace(this.name, () => {
       if (this.job) jobs.keep(this.job, this.name);
       this.#start();
     });
@@ -197,14 +197,14 @@ class Row {
   }
 
   /** Show that the file is removed, and let this be taken back. */
-  replace(text, restore) {
+  replace(name, restore) {
     const back = () => {
       removed.replaceWith(this.element);
       restore();
       this.remove.focus();
     };
     const undo = make("button", { className: "button", onclick: back }, "Undo");
-    const removed = make("li", { className: "removed" }, make("span", { role: "status" }, text), undo);
+    const removed = make("li", { className: "removed" }, make("span", {}, make("bdi", {}, name), " is removed"), undo);
     document.querySelector("#jobs .removed")?.remove(); // the one before
     this.element.replaceWith(removed);
     undo.focus();

@@ -60,7 +60,7 @@ export class Glossary {
       this.#keep({ ...this.terms(...this.#direction), [term]: translation });
     };
     const undo = make("button", { type: "button", className: "button", onclick: restore }, "Undo");
-    const removed = make("li", { className: "removed" }, make("span", { role: "status" }, `${term} is removed`), undo);
+    const removed = make("li", { className: "removed" }, make("span", {}, make("bdi", {}, term), " is removed"), undo);
     byId("terms").insertBefore(removed, byId("terms").children[at] ?? null);
     undo.focus();
   }

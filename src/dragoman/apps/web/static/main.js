@@ -105,25 +105,31 @@ function translate(now = false) {
   }
 }
 
+/** Let a translation take the place of the one before. */
+function beginToShow(translation) {
+  if (result === translation) return;
+  result = translation;
+  alternatives.close(); // of another translation
+  output.begin(translation.target);
+  pane.remove("stale");
+  showLanguages();
+}
+
 /** Show the next sentence of a translation. */
 function show(translation, sentence) {
-  if (result !== translation) {
-    result = translation;
-    alternatives.close(); // of another translation
-    output.begin(translation.target);
-    pane.remove("stale");
-    showLanguages();
-  }
+  beginToShow(translation);
   output.add({ ...sentence, rendering: choices.get(sentence.source) ?? sentence.rendering });
   alternatives.closeIfGone();
 }
 
 function finish(translation) {
   notice.hide();
+  beginToShow(translation); // it may have no sentence
   output.end(translation.rest);
   alternatives.closeIfGone();
   pane.remove("working", "stale");
-  say(`Translated from ${languages.name(translation.source)}`);
+  const isEmpty = !output.text.trim();
+  say(isEmpty ? "The model gives no translation of this text" : `Translated from ${languages.name(translation.source)}`);
   showLanguages();
 }
 
