@@ -87,7 +87,9 @@ def test_a_file_that_a_server_may_have_taken_is_not_sent_twice(page: Page, site:
     visit(page, site)
     files(page)
     upload(page, "letter.txt")
-    expect(page.get_by_role("listitem")).to_contain_text("The server may have the file")
+    expect(page.get_by_role("listitem")).to_contain_text(
+        "The server did not answer in time. It may have the file"
+    )
     page.wait_for_timeout(1500)
     assert sent == ["POST"]
 

@@ -110,7 +110,7 @@ export class Alternatives {
     const { text, word, confidence, from_memory: reviewed } = rendering;
     const at = commonLength(text, sentence.rendering.text);
     const from = segments(text, language).findLast(({ start }) => start <= at)?.start ?? 0;
-    const content = make("span", { lang: language, dir: direction(language) });
+    const content = make("span", { lang: language });
     if (word) content.append(make("b", {}, word), " ", make("small", {}, text));
     else content.append(text.slice(0, from), make("b", {}, text.slice(from)));
     const onclick = () => {

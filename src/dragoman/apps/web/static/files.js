@@ -124,10 +124,13 @@ class Task {
   #fail(error) {
     const isGone = this.job && error.kind === "not_found";
     if (isGone) jobs.forget(this.job);
-    const text = isGone ? `The server has deleted this file, since it keeps files for ${hours} hours.` : reason(error);
     const isFinal = isGone || error instanceof JobError;
-    const doubt = !this.job && ["timed_out", "offline", "cut_off"].includes(error.kind);
-    this.row.fail(doubt ? `${text} The server may have the file nevertheless.` : text, isFinal ? null : () => this.#start());
+    const isDoubtful = !this.job && ["timed_out", "offline", "cut_off"].includes(error.kind);
+    let text = reason(error);
+    if (isGone) text = `The server has deleted this file, since it keeps files for ${hours} hours.`;
+    else if (isDoubtful && error.kind === "timed_out") text = "The server did not answer in time.";
+    if (isDoubtful) text += " It may have the file nevertheless.";
+    this.row.fail(text, isFinal ? null : () => this.#start());
   }
 
   #remove() {

@@ -10,6 +10,7 @@ const REMEMBERED = 5; // targets that somebody chose
 export class Languages {
   #targets = new Map();
   #names = new Map();
+  #allNames = new Map();
 
   /** @param {{code: string, name: string, targets: string[]}[]} found */
   constructor(found) {
@@ -35,7 +36,9 @@ export class Languages {
 
   /** Everything that somebody may type to find a language. */
   allNames(code) {
-    return [this.name(code), this.ownName(code), nameIn(visitors, code) ?? "", code];
+    if (!this.#allNames.has(code))
+      this.#allNames.set(code, [this.name(code), this.ownName(code), nameIn(visitors, code) ?? "", code]);
+    return this.#allNames.get(code);
   }
 
   sources() {

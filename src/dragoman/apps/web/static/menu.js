@@ -89,7 +89,7 @@ export class LanguageMenu {
       const isOpening = event.key === "ArrowDown" || event.key === "ArrowUp" || isLetter(event);
       if (!isOpening) return;
       if (!isLetter(event)) event.preventDefault();
-      this.#popover.showPopover();
+      if (!this.#isOpen) this.#popover.showPopover();
       this.#opened();
       if (isLetter(event) && this.#search.hidden) this.#jump(event.key);
     });
@@ -98,7 +98,11 @@ export class LanguageMenu {
       if (option) this.#choose([...this.#list.children].indexOf(option));
     });
     for (const type of ["resize", "scroll"])
-      visualViewport.addEventListener(type, () => this.#popover.matches(":popover-open") && this.#position());
+      visualViewport.addEventListener(type, () => this.#isOpen && this.#position());
+  }
+
+  get #isOpen() {
+    return this.#popover.matches(":popover-open");
   }
 
   /** Show all languages, and put the focus where keys go: on phones not into the field, whose keyboard hides them. */
@@ -115,17 +119,20 @@ export class LanguageMenu {
 
   #draw() {
     const wanted = folded(this.#search.value);
-    const rank = (code) => {
-      const places = this.#languages.allNames(code).map((name) => folded(name).indexOf(wanted));
-      return places.includes(0) ? 0 : places.some((place) => place > 0) ? 1 : 2;
-    };
-    const all = this.unknown && !wanted ? ["", ...this.#codes] : this.#codes;
-    const ranked = wanted ? all.map((code) => [rank(code), code]).filter(([one]) => one < 2) : all.map((code) => [0, code]);
-    this.#shown = ranked.sort(([one], [other]) => one - other).map(([, code]) => code);
+    const all = this.unknown ? ["", ...this.#codes] : this.#codes;
+    this.#shown = wanted ? this.#found(wanted) : all;
     this.#list.replaceChildren(...this.#shown.map((code, at) => this.#option(code, at)));
     this.#popover.dataset.empty = this.#shown.length ? "" : "No such language here";
     this.#count.textContent = !wanted ? "" : this.#shown.length === 1 ? "1 language" : `${this.#shown.length || "No"} languages`;
     this.#move(wanted ? 0 : Math.max(0, this.#shown.indexOf(this.#value)));
+  }
+
+  /** Languages of which a name contains a text, those first of which one begins with it. */
+  #found(wanted) {
+    const places = (code) => this.#languages.allNames(code).map((name) => folded(name).indexOf(wanted));
+    const begins = (code) => places(code).includes(0);
+    const contains = (code) => places(code).some((place) => place > 0);
+    return [...this.#codes.filter(begins), ...this.#codes.filter((code) => !begins(code) && contains(code))];
   }
 
   #option(code, at) {
