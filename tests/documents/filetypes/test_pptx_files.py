@@ -43,6 +43,10 @@ _NUMBER = '<a:fld id="{1}" type="slidenum"><a:rPr lang="en-US"/><a:t>v</a:t></a:
             ],
         ),
         (
+            [words("one_x000B_two")],
+            [words("ONEde"), words("_x000B_"), words("TWOde")],
+        ),
+        (
             [words("slide "), _NUMBER, words(" of it")],
             [words("SLIDE "), _NUMBER, words(" OF ITde")],
         ),

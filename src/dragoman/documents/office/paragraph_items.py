@@ -54,6 +54,8 @@ def read_items(
 
 
 _MOST_SPACES = 100
+_EDGES = re.compile(r"(\t|_x000[9ABDabd]_)")
+"""A tab, and how tabs and line breaks are written in strings (ECMA-376, part 1, 22.9.2.19)."""
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _RANGE = re.compile(r"-?(?:start|end)$", re.IGNORECASE)
 _WITH_RUNS = ("w:p", "a:p", *ALTERNATIVES)
@@ -246,10 +248,10 @@ class _ItemReader:
         if form.trims and attribute(self._tokens[start], "space") != "preserve":
             words = self._trimmed(words)
         words = _LINE_ENDS.sub(" ", words)
-        for number, part in enumerate(words.split("\t")):
-            if number:
-                self._add("edge", [form.run("\t")])
-            if part:
+        for number, part in enumerate(_EDGES.split(words)):
+            if number % 2:
+                self._add("edge", [form.run(part)])
+            elif part:
                 self.items.append(Item("text", [part], self._owner, format=form))
 
     def _trimmed(self, words: str) -> str:
