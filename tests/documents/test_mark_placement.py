@@ -403,6 +403,13 @@ def test_pairs_of_html_stay_nested(markup: str, data: st.DataObject) -> None:
             "ONE TWO—<b>THREE FOUR</b>/FIVE",
             id="words that are the same within words that are linked as one",
         ),
+        pytest.param(
+            "{a}house now",
+            "Haus jetzt",
+            "0-0 1-1",
+            "{a}Haus jetzt",
+            id="what is copied takes the place of no other word",
+        ),
     ],
 )
 def test_signs_have_places_too(markup: str, target: str, pairs: str, expected: str) -> None:

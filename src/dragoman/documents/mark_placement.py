@@ -174,14 +174,23 @@ class _Placement:
     def put_atom(self, atom: Mark) -> bool:
         """Put an atom in place of the words that translate it, if links say which they are."""
         sentence = self._found.sentence_at(atom.start)
-        units = self._found.units_of(sentence)
+        within = self._found.units_of(sentence)
         if not self._found.sentences[sentence].is_linked:
             return False
-        score, (start, end) = self._best(atom, (units.start, units.stop))
-        if score <= 0 or any(unit.atom for unit in self._units[start:end]):
+        score, (start, end) = self._best(atom, (within.start, within.stop))
+        units = self._units[start:end]
+        if score <= 0 or any(unit.atom or self._says_more(unit, atom) for unit in units):
             return False
         self._found.put_atom(start, end, atom)
         return True
+
+    def _says_more(self, unit: TargetUnit, atom: Mark) -> bool:
+        """Whether a unit translates an atom and words that are written next to it, all as one."""
+        return any(
+            _WORD.search(self._text, start, atom.start) or _WORD.search(self._text, atom.stop, end)
+            for start, end in unit.sources
+            if start < atom.stop and atom.start < end
+        )
 
     def place(self, marks: Sequence[Mark]) -> None:
         """Choose places for marks and all those in them."""
