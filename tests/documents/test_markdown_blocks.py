@@ -246,6 +246,12 @@ def test_a_cell_without_a_line_in_front_breaks_no_table(table: str, said: str) -
     assert said.strip() in found.replace("\\", "")
 
 
+def test_a_backslash_at_the_end_of_a_cell_escapes_nothing() -> None:
+    found = file_by(lambda text: f"{text} x\\", "a.md", "|a|b|\n|-|-|\n|c|d|\n")
+    assert structure(found) == structure("|a|b|\n|-|-|\n|c|d|\n")
+    assert "c x\\" in found
+
+
 def test_spans_of_code_stay_apart() -> None:
     found = file_by(lambda _: "Wort", "a.md", "words `one`/`two`\n")
     assert structure(found) == structure("words `one`/`two`\n")

@@ -85,6 +85,19 @@ def capitals(text: str) -> str:
         ("a\n% b c\n%d e\n% f\n\ng\n", "A\n% b c\n%d E\n% f\n\nG\n"),
         ('a\n\n+++ {"b": "c"}\n\nd\n', 'A\n\n+++ {"b": "c"}\n\nD\n'),
         ("{#a .b}\nc\n", "{#a .b}\nC\n"),
+        (":a: b c\n:d e: f\n\n  g\n", ":a: B C\n:d e: F\n\n  G\n"),
+        (":tada: a b\nc d e f g h\n", ":tada: A B C D E F\nG H\n"),
+        ("a {ref}`b c <d>` e {term}`f`\n", "A {ref}`b c <d>` E {term}`f`\n"),
+        ("a :py:func:`b` {x} `c`\n", "A :py:func:`b` {x} `c`\n"),
+        # Footnotes and notices
+        (
+            "a[^1]\n\n[^1]: b\n\n    c *d*\n\n    - e\n\nf\n",
+            "A[^1]\n\n[^1]: B\n\n    C *D*\n\n    - E\n\nF\n",
+        ),
+        ("[^a]: b\nc\n[^d]:\n    e\n", "[^a]: B\nC\n[^d]:\n    E\n"),
+        ("[^a]: b\n\n    ```\n    c\n    ```\n", "[^a]: B\n\n    ```\n    c\n    ```\n"),
+        ("> [!NOTE]\n> a\n", "> [!NOTE]\n> A\n"),
+        ("> [!note]- a b\n> c\n", "> [!note]- A B\n> C\n"),
         # Directly below and above HTML
         ("<p>a</p>\n:::\n:::tip\nb\n:::\n", "<p>A</p>\n:::\n:::tip\nB\n:::\n"),
         ("<p>a</p>\n::::{b} c\nd\n::::\n<p>e</p>\n", "<p>A</p>\n::::{b} c\nD\n::::\n<p>E</p>\n"),

@@ -32,8 +32,9 @@ _TRANSLATED_KEYS = "description excerpt subtitle summary tagline title"
 _SCALAR = re.compile(
     rf"(?P<key>(?:{'|'.join(_TRANSLATED_KEYS.split())}):[ ]+)(?P<value>\S(?:.*\S)?)\s*"
 )
-# In front of the words of a paragraph: a box to tick, the name of a footnote, the kind of a notice.
-_LABEL = re.compile(r"(?:\[![A-Za-z]+\][ \t]*\n)?(?:\[[ xX]\][ \t]+|\[\^[^\]\s]+\]:[ \t]*)?")
+# In front of the words of a paragraph: the kind of a notice, a box to tick.
+_LABEL = re.compile(r"(?:\[![A-Za-z]+\][+-]?[ \t]*\n)?(?:\[[ xX]\][ \t]+)?")
+_TITLED_NOTICE = re.compile(r"(?P<kind>\[![A-Za-z]+\][+-]?[ \t]+)(?P<title>\S[^\n]*)(?:\n|$)")
 _COLUMN = re.compile(r"(?<!\\)\|")
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^{}]*\}$")  # of a heading: ``{#anchor .class}``
 
@@ -241,7 +242,11 @@ class MarkdownDocument:
                 return
             places.append(len(shown) - len(words))
             ends.append(len(shown))
-        label = _LABEL.match(token.content)
+        label = _TITLED_NOTICE.match(token.content)
+        if label is not None:
+            start = self._starts[number] + places[0] + label.start("title")
+            self._add((start, self._starts[number] + ends[0]), label["title"].rstrip(), "heading")
+        label = label or _LABEL.match(token.content)
         assert label is not None
         skipped = label[0].count("\n")
         if skipped >= len(places):

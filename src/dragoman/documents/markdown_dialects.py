@@ -50,7 +50,14 @@ _VERBATIM = re.compile(
     r"\{[{%<]*[%<]-?\s*(?P<name>highlight|raw|verbatim|comment|codeblock|code|mermaid|math|katex)\b"
 )
 _ABBREVIATION = re.compile(r"\*\[[^\[\]\n]+\]:[ \t]+(?P<title>\S.*)")
-_DEFINITION = re.compile(r":[ \t]+(?=\S)")
+_DEFINITION = re.compile(
+    r":[ \t]+(?=\S)"
+    r"|:[^\s:`{](?:[^:`\n]{0,60}[^\s:`])?:[ \t]+(?=\S)"  # a field of MyST; ":tada: words"
+    r"|\[\^[^\[\]\s]+\]:[ \t]*(?=\S|$)"  # a footnote
+)
+_ROLE = re.compile(
+    r"(?:\{[\w:.+-]+\}|:[A-Za-z][\w.+-]*(?::[\w.+-]+)*:)(`+)(?!`)[\s\S]{1,500}?(?<!`)\1(?!`)"
+)
 _NOTE = re.compile(
     r'(?:!!!|\?\?\?\+?) ?[\w-]+(?: +[\w-]+)*(?: +"(?P<title>.*)")?|===[+!]? +"(?P<tab>.*)"'
 )
@@ -92,6 +99,17 @@ def formula(state: StateInline, silent: bool) -> bool:
     """A formula within a line, as code."""
     found = _FORMULA.match(state.src, state.pos, state.posMax)
     if found is None or state.src.endswith("$", 0, state.pos):
+        return False
+    if not silent:
+        state.push("code_inline", "code", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def role(state: StateInline, silent: bool) -> bool:
+    """A role of MyST or reStructuredText, such as ``{ref}`a```, as code."""
+    found = _ROLE.match(state.src, state.pos, state.posMax)
+    if found is None:
         return False
     if not silent:
         state.push("code_inline", "code", 0).content = found[0]
@@ -300,7 +318,7 @@ def _abbreviation(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 
 def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """``: A definition``, below its term, with the indented blocks that follow it."""
+    """``: A definition`` below its term, a field or a footnote, with the indented blocks below."""
     found = _DEFINITION.match(line_of(state, start))
     if found is None or silent:
         return found is not None
@@ -311,12 +329,16 @@ def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         last = last if state.isEmpty(stop) else stop + 1
         stop += 1
     state.push("definition_open", "", 1)
-    before = state.lineMax, state.blkIndent, state.tShift[start], state.sCount[start]
+    before = state.lineMax, state.blkIndent
+    marks = state.bMarks[start], state.tShift[start], state.sCount[start]
     state.lineMax, state.blkIndent = last, indent
-    state.tShift[start] += width
-    state.sCount[start] += width
+    # As if it began where the lines below do, though what is in front of it may be longer.
+    state.bMarks[start] += max(0, width - _INDENT)
+    state.tShift[start] += min(width, _INDENT)
+    state.sCount[start] = indent
     state.md.block.tokenize(state, start, last)
-    state.lineMax, state.blkIndent, state.tShift[start], state.sCount[start] = before
+    state.lineMax, state.blkIndent = before
+    state.bMarks[start], state.tShift[start], state.sCount[start] = marks
     state.push("definition_close", "", -1)
     state.line = last
     return True

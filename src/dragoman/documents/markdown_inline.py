@@ -33,7 +33,13 @@ from markdown_it.rules_inline import (
 )
 from markdown_it.token import Token
 
-from dragoman.documents.markdown_dialects import add_blocks, attributes, formula, link_destination
+from dragoman.documents.markdown_dialects import (
+    add_blocks,
+    attributes,
+    formula,
+    link_destination,
+    role,
+)
 from dragoman.documents.markdown_html import html_lines
 from dragoman.documents.mdx import EXPRESSION, indented_lines, jsx, jsx_lines, module_lines
 
@@ -41,7 +47,6 @@ Environment = MutableMapping[str, Any]
 """What the parser knows of a document: its references."""
 
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]")
-_FOOTNOTE_BEGIN = re.compile(r"\[\^[^\[\]\s]+\]:")
 _SPAN = "span"
 _LABEL = "label"
 
@@ -82,6 +87,7 @@ def new_parser(*, is_mdx: bool = False) -> MarkdownIt:
     parser.inline.ruler.at("image", _noting(image, _mark_image))
     parser.inline.ruler.before("link", "footnote_ref", _footnote)
     parser.inline.ruler.before("escape", "formula", _noting(formula, _mark_whole))
+    parser.inline.ruler.before("escape", "role", _noting(role, _mark_whole))
     parser.inline.ruler.before("escape", "attributes", _noting(attributes, _mark_whole))
     own_helpers: Any = SimpleNamespace(**vars(helpers))
     own_helpers.parseLinkDestination = link_destination
@@ -90,7 +96,6 @@ def new_parser(*, is_mdx: bool = False) -> MarkdownIt:
         "html_block", html_lines, {"alt": ["paragraph", "reference", "blockquote"]}
     )
     parser.block.ruler.at("reference", _definition, {"alt": []})
-    parser.block.ruler.before("reference", "footnote", _footnote_begins, {"alt": ["paragraph"]})
     add_blocks(parser)
     parser.block.ruler.before("fence", "module", module_lines, {"alt": []})
     if is_mdx:
@@ -227,14 +232,8 @@ def _footnote(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _footnote_begins(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A footnote ends the paragraph in front of it, which may be one, and is a paragraph itself."""
-    begin = state.bMarks[start] + state.tShift[start]
-    return silent and _FOOTNOTE_BEGIN.match(state.src, begin, state.eMarks[start]) is not None
-
-
 def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Definitions of references; those of footnotes are paragraphs."""
+    """Definitions of references; those of footnotes are blocks of their own."""
     if state.src.startswith("[^", state.bMarks[start] + state.tShift[start]):
         return False
     return _reference(state, start, end, silent)

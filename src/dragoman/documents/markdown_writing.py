@@ -117,7 +117,10 @@ class PassageWriting:
                 texts.append(text)
                 meanings.append(meaning)
         text = "".join(texts).strip(" ")
-        return text.replace("|", r"\|") if self._setting in _CELLS else text, "".join(meanings)
+        if self._setting in _CELLS:
+            # A backslash at the end would escape the sign that ends the cell.
+            text = text.replace("|", r"\|") + " " * text.endswith("\\")
+        return text, "".join(meanings)
 
     def _parts(self, number: int) -> Iterator[str | RawMarkup]:
         """A translation in text and markup."""
