@@ -76,7 +76,10 @@ FORMATS: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
         lambda raw: yaml.safe_load(raw)["de"]["a"],
     ),
     "a.po": (po, lambda raw: from_po(raw.replace('"\n"', ""))),
-    "a.xlf": (xliff, lambda raw: html.unescape(re.findall("<target[^>]*>(.*)</target>", raw)[0])),
+    "a.xlf": (
+        xliff,
+        lambda raw: html.unescape("".join(re.findall("<target[^>]*>(.*)</target>", raw))),
+    ),
     "strings.xml": (
         android,
         lambda raw: re.sub(r"\\(.)", r"\1", html.unescape(re.findall('"a">(.*)</string>', raw)[0])),
@@ -94,9 +97,10 @@ def test_strings_keep_each_placeholder_whatever_the_model_writes(
     write, read = FORMATS[name]
     before = f"Seven trees of {example} and nine"
     after = read(file_by(model, name, write(before)))
+    if model("ab") == "ba" and after in ("", before):
+        return  # mixed-up letters can be another placeholder, for which the string is refused
     assert after.count(example) == 1
-    # A string whose letters are mixed up may be refused, as it can hold another placeholder.
-    assert after != before or model("ab") == "ba" or after == model(before)
+    assert after != before or after == model(before)
 
 
 @pytest.mark.parametrize(

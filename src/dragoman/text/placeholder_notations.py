@@ -223,6 +223,13 @@ PERCENT: frozenset[Family] = frozenset(
 """Families whose placeholders begin with ``%``: a declared one rules out guesses at others."""
 
 
+_FIRST_SIGNS = "".join(
+    sorted({f"\\{example[0]}" for row in NOTATIONS for example in row.examples} | {r"\("})
+)
+"""Those that a placeholder, or an address in parentheses, may begin with: at all other places of a
+text, no row is tried."""
+
+
 @lru_cache(maxsize=64)
 def notation_pattern(
     *,
@@ -255,4 +262,5 @@ def notation_pattern(
         return (0 if row.scope == "declared" else 1) if is_first else 2
 
     rows = sorted(filter(holds, NOTATIONS), key=order)
-    return "|".join(f"(?:{row.pattern})" for row in rows)
+    pattern = "|".join(f"(?:{row.pattern})" for row in rows)
+    return rf"(?=[{_FIRST_SIGNS}])(?:{pattern})"
