@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dragoman.documents.icu_messages import has_choice, read_message
+from dragoman.documents.inline_codes import section_text
 from dragoman.documents.marked_document import find_elements
+from dragoman.documents.marked_text import escaped
 from dragoman.documents.markup_tokens import MarkupToken
 from dragoman.documents.string_values import StringValue
 from dragoman.text.formats.xliff import CODES
@@ -33,7 +35,10 @@ class CodedMessage(StringValue):
 
     def joined(self, translations: Sequence[str]) -> str:
         """See :meth:`StringValue.joined`."""
-        return self._message.joined(translations).replace(_END, ">").translate(_UNMASK)
+        joined = self._message.joined(translations)
+        if joined == self._message.source:
+            return self.source
+        return joined.replace(_END, ">").translate(_UNMASK)
 
 
 def is_coded_message(tokens: Sequence[MarkupToken]) -> bool:
@@ -49,7 +54,7 @@ def _is_text(masked: str) -> bool:
 
 
 def _masked(tokens: Sequence[MarkupToken]) -> Iterator[str]:
-    """Text, and each code as one tag without signs of a message."""
+    """Text, and each code as one tag without signs of a message; a section of CDATA is text."""
     ends = find_elements(tokens).ends
     index = 0
     while index < len(tokens):
@@ -57,7 +62,10 @@ def _masked(tokens: Sequence[MarkupToken]) -> Iterator[str]:
         if token.kind == "open" and token.name.rpartition(":")[2] in CODES:
             end = ends.get(index, index)
         raw = "".join(one.raw for one in tokens[index : end + 1])
-        if token.kind == "text":
+        section = section_text(token)
+        if section is not None:
+            yield escaped(section)
+        elif token.kind == "text":
             yield raw
         elif end > index:
             yield f"<{raw[1:-1].translate(_MASK)}{_END}"

@@ -331,6 +331,9 @@ def test_codes_within_a_message_are_no_part_of_it() -> None:
     found = target(translated("a.xlf", unit(source)))
     left = f"{{{bold[0]}# OF{bold[1]} {name} LEFT}}"
     assert found == f"{{VAR, plural, =0 {{NONE OF {name}}} one {left} other {left}}}"
+    section = "<![CDATA[<b>{n, plural, one {# cat} other {# cats}}</b>]]> &amp; more"
+    assert texts("a.xlf", unit(section)) == ["<b>1 cat</b> & more", "<b>3 cats</b> & more"]
+    assert target(translated("a.xlf", unit(section), by=str)) == section
     held = '<ph id="1">{0} #</ph>'
     found = target(translated("a.xlf", unit(f"{{n, plural, one {{a {held}}} other {{b {held}}}}}")))
     assert found == f"{{n, plural, one {{A {held}}} other {{B {held}}}}}"
