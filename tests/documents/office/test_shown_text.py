@@ -21,6 +21,8 @@ from office_files import (
     translated,
 )
 
+from dragoman.translation.service.interface import RefusedError
+
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
 _SPACES = (
     f'xmlns:wp="{_DRAWING}/wordprocessingDrawing" xmlns:pic="{_DRAWING}/picture" '
@@ -271,3 +273,12 @@ def test_placeholders_of_controls_are_translated_where_they_are_kept() -> None:
     )
     found = part(translated("a.docx", content, CapitalService()), "g.xml")
     assert found == text.format(paragraph(run("CLICK HERE")))
+
+
+def test_alternatives_within_one_another_are_bounded() -> None:
+    deep = '<mc:AlternateContent><mc:Choice Requires="a">'
+    ends = "</mc:Choice></mc:AlternateContent>"
+    few, many = (deep * depth + paragraph(run("one")) + ends * depth for depth in (3, 40))
+    assert capital(few) == few.replace(">one<", ">ONE<")
+    with pytest.raises(RefusedError, match="more than 16"):
+        capital(many)

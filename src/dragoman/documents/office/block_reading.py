@@ -134,7 +134,7 @@ class _ParagraphReader:
             if depth == 1 and self._markup.roles.get(token.name) == "run":
                 return [self.read(tokens)]
             depth += (token.kind == "open") - (token.kind == "close")
-        inner = read_blocks(tokens[1:-1], self._markup, self._depth)
+        inner = read_blocks(tokens[1:-1], self._markup, self._depth + 1)
         return [tokens[0].raw, *inner, tokens[-1].raw]
 
     def _items(self, tokens: Sequence[MarkupToken]) -> tuple[list[Item], Parts]:
