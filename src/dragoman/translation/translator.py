@@ -434,6 +434,11 @@ class Translator:
         )
         return stream.run(given)
 
+    @property
+    def glossaries(self) -> Sequence[Glossary]:
+        """Those that it was opened with."""
+        return self._terms.glossaries
+
     def in_context(self, lines: Sequence[str]) -> list[str]:
         """The lines of one text, each with its context, if the models read any.
 

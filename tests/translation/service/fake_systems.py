@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
+from dragoman.text.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig
 from dragoman.translation.opening import changed_search
 from dragoman.translation.outputs import Translation
@@ -77,6 +78,8 @@ class FakeTranslator:
 
 class FakeSystem:
     """A system of some directions, such as ``en-de``."""
+
+    glossaries: Sequence[Glossary] = ()
 
     def __init__(self, *pairs: str, **translator: Any) -> None:
         self.pairs = {Pairing(*pair.split("-")): tuple(pair.split("-")) for pair in pairs}

@@ -101,3 +101,15 @@ def test_marks_within_a_term_and_a_prefix_are_for_the_model() -> None:
     (found,) = translated("log in", marks=around)
     assert found.text == "anmelden" and found.sentences[0].renderings[0].places == ()
     assert translated("log in", prefix="An")[0].text == "AnLOGde INde"
+
+
+def test_a_system_has_glossaries_too_and_that_of_the_client_goes_first() -> None:
+    system = MarklessSystem("en-de")
+    system.glossaries = (Glossary.of({"save": "retten", "door": "Tür"}),)
+
+    async def main() -> list[TranslatedText]:
+        requests = [TextRequest(text, "de", "en", glossary=GLOSSARY) for text in ("Save", "Door")]
+        async with service_of(system) as service:
+            return await service.translate([*requests, TextRequest("Save", "de", "en")])
+
+    assert [one.text for one in asyncio.run(main())] == ["Sichern", "Tür", "Retten"]

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from dragoman.core.wording import shown
+from dragoman.text.glossary import Glossary
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, RefusedError
 from dragoman.translation.service.served_system import ServedSystem
@@ -51,6 +52,11 @@ class DirectionTable:
                     second = direct.get(Pairing(middle, target))
                     if first and second:
                         self.routes.setdefault(Pairing(source, target), (*first, *second))
+
+    def glossaries(self, pair: Pairing) -> Sequence[Glossary]:
+        """The glossaries of the system of a direction; none if it takes two systems."""
+        legs = self.routes[pair]
+        return legs[0].system.loaded.glossaries if len(legs) == 1 else ()
 
     @cached_property
     def directions(self) -> list[Pairing]:

@@ -20,6 +20,7 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import TermsConfig
+from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import PlacedTag, write_tags
 from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
@@ -120,6 +121,11 @@ class LoadedSystem:
             *self.pairs[pair],
             (*self.system.tags, *styles),
         )
+
+    @property
+    def glossaries(self) -> Sequence[Glossary]:
+        """Those of the system, which hold for every request."""
+        return self.translator.glossaries
 
     def warm_up(self) -> None:
         """Translate a word, so that the first request does not wait until workers have begun."""

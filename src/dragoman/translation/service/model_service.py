@@ -401,4 +401,4 @@ def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
                 f"a prefix is for a text of one sentence, and this one has {len(job.units)}; "
                 "send the sentence alone, or do not let the text be split",
             )
-    answer_terms(jobs)
+        answer_terms(job, [*filter(None, [job.request.glossary]), *table.glossaries(job.pair)])

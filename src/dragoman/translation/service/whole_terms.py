@@ -7,7 +7,7 @@ for "Save", since it has learned that an output ends only when it has said every
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import Link, Rendering
@@ -17,31 +17,31 @@ _END = re.compile(r"[.:;,!?…]*\Z")
 """Punctuation behind a term, which stays: "Save…", "Name:"."""
 
 
-def answer_terms(jobs: Iterable[TextJob]) -> None:
-    """Give texts, and sentences of texts, that are terms of their glossaries the translations."""
-    for job in jobs:
-        request = job.request
-        glossary = request.glossary
-        if glossary is None or request.prefix or job.pair.source == job.pair.target:
-            continue
-        inner_marks = any(unit.marks for unit in job.units)
-        whole = () if inner_marks else _renderings(request.text.strip(), glossary)
-        if whole and len(job.units) > 1:  # such as "Dr. No"
-            job.answer_whole(whole[0])
-        for unit in job.units:
-            if not unit.marks and (found := _renderings(unit.source, glossary)):
-                unit.renderings = tuple(found[: request.nbest])
+def answer_terms(job: TextJob, glossaries: Sequence[Glossary]) -> None:
+    """Give a text, and sentences of it, that are terms the translations of these.
+
+    Args:
+        job: the text, divided.
+        glossaries: of the client, and of the system; the first that has a term decides.
+    """
+    if not glossaries or job.request.prefix:
+        return
+    is_divided = len(job.units) > 1 and not any(unit.marks for unit in job.units)
+    if is_divided and (whole := _renderings(job.request.text.strip(), glossaries)):
+        job.answer_whole(whole[0])  # such as "Dr. No"
+    for unit in job.units:
+        if not unit.marks and (found := _renderings(unit.source, glossaries)):
+            unit.renderings = tuple(found[: job.request.nbest])
 
 
-def _renderings(text: str, glossary: Glossary) -> list[Rendering]:
+def _renderings(text: str, glossaries: Sequence[Glossary]) -> list[Rendering]:
     """The translations of a text that is a term; none if it is not."""
     for end in dict.fromkeys((len(text), _end(text))):
-        if end and (term := glossary.whole(text[:end])) is not None:
+        term = next(filter(None, (one.whole(text[:end]) for one in glossaries)), None)
+        if end and term is not None:
+            written = [_as_written(one, text[:end], term) for one in term.targets]
             return [
-                Rendering(written, links=(Link(0, end, 0, len(written) - (len(text) - end)),))
-                for written in (
-                    _as_written(one, text[:end], term) + text[end:] for one in term.targets
-                )
+                Rendering(one + text[end:], links=(Link(0, end, 0, len(one)),)) for one in written
             ]
     return []
 
