@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
-from web_site import Site, arrive, opened, refuse, running_site, visit
+from web_site import Site, arrive, files, opened, refuse, running_site, upload, visit
 
 _SCRIPTED = """() => {
     const { fetch } = window;
@@ -310,6 +310,19 @@ def test_a_server_asks_for_its_key(browser: Browser, tmp_path: Path) -> None:
         page.reload()
         expect(page.locator("#target-language")).to_have_attribute("value", "de")
         assert page.evaluate("localStorage.getItem('dragoman.key')") is None
+
+        files(page)
+        upload(page, "letter.txt")
+        row = page.get_by_role("listitem")
+        expect(row.get_by_role("button", name="Download")).to_be_visible()
+        page.evaluate("sessionStorage.clear()")
+        page.reload()
+        expect(page.locator("#jobs")).to_contain_text("This server requires an API key.")
+        field.fill(key)
+        page.keyboard.press("Enter")
+        expect(dialog).to_be_hidden()
+        files(page)
+        expect(row.get_by_role("button", name="Download")).to_be_visible()
 
         other = page.context.new_page()
         other.goto(strict.address)

@@ -9,6 +9,7 @@ import { Patience } from "./retrying.js";
 const FIRST_WAIT = 500; // milliseconds between questions about a file
 const LONGEST_WAIT = 5000;
 const { suffixes, formats, bytes, hours } = document.documentElement.dataset;
+const lacking = new Set(); // tasks that the server refuses for want of a key
 let sending = 0;
 
 /**
@@ -38,6 +39,11 @@ export function connectFiles(options) {
   for (const job of jobs.kept()) new Task(job.name, { job });
 }
 
+/** Go on with files that were refused for want of a key. */
+export function goOnWithKey() {
+  for (const task of lacking) task.start();
+}
+
 /** One file on its way, and its row. */
 class Task {
   #controller;
@@ -48,10 +54,11 @@ class Task {
     this.chosen = options?.(); // with the file, not when it is sent again
     this.row = new Row(name, () => this.#remove());
     byId("jobs").prepend(this.row.element);
-    this.#start();
+    this.start();
   }
 
-  async #start() {
+  async start() {
+    lacking.delete(this);
     this.#controller = new AbortController();
     const { signal } = this.#controller;
     this.row.begin();
@@ -130,15 +137,17 @@ class Task {
     if (isGone) text = `The server has deleted this file, since it keeps files for ${hours} hours.`;
     else if (isDoubtful && error.kind === "timed_out") text = "The server did not answer in time.";
     if (isDoubtful) text += " It may have the file nevertheless.";
-    this.row.fail(text, isFinal ? null : () => this.#start());
+    this.row.fail(text, isFinal ? null : () => this.start());
+    if (error.kind === "forbidden" || error.kind === "bad_key") lacking.add(this);
   }
 
   #remove() {
     this.#controller.abort();
+    lacking.delete(this);
     if (this.job) jobs.forget(this.job);
     this.row.replace(this.name, () => {
       if (this.job) jobs.keep(this.job, this.name);
-      this.#start();
+      this.start();
     });
   }
 }

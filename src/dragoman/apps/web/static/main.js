@@ -6,7 +6,7 @@ import * as api from "./api.js";
 import { connectShortcuts, connectTabs, connectTheme } from "./controls.js";
 import { CorrectionDialog } from "./correction.js";
 import { byId, copyText, drawIcons } from "./elements.js";
-import { connectFiles } from "./files.js";
+import { connectFiles, goOnWithKey } from "./files.js";
 import { Glossary } from "./glossary.js";
 import { KeyDialog } from "./key.js";
 import { Languages, rememberTarget } from "./languages.js";
@@ -33,7 +33,10 @@ let result = null; // the translation on the page, of which sentences may be mis
 let latest = null; // the translation that is asked for
 let opened = null; // the sentence that alternatives were shown for
 
-const keyDialog = new KeyDialog(() => starting.schedule());
+const keyDialog = new KeyDialog(() => {
+  starting.schedule();
+  goOnWithKey();
+});
 const glossary = new Glossary(changed);
 const alternatives = new Alternatives(choose);
 const correction = new CorrectionDialog((sentence, text) => {
