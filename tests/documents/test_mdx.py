@@ -81,7 +81,8 @@ def test_words_are_no_module(line: str) -> None:
             "| a | {b} |\n|---|---|\n| <C d={1} /> e | f |\n",
             "| A | {b} |\n|---|---|\n| <C d={1} /> E | F |\n",
         ),
-        ("<!-- old comment -->\na < b\n", "<!-- old comment -->\nA < B\n"),
+        ("<!-- old comment -->\na < b\n", "<!-- old comment -->\nA \\< B\n"),
+        ("a \\{b\\} \\< c\n", "A \\{b\\} \\< C\n"),
         (":::tip Title\n\na\n\n:::\n", ":::tip TITLE\n\nA\n\n:::\n"),
     ],
 )

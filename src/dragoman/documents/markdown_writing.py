@@ -17,6 +17,7 @@ and has no ``|`` in front; a label describes an image."""
 
 _SIGNS = re.compile(r"[\\`*_\[\]<&~]")
 _SIGNS_OF_MDX = re.compile(r"[\\`*_\[\]<&~{}]")
+_BRACES = re.compile(r"[<{}]")
 _ALL_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
 _FIRST_SIGN = re.compile(r"^(\d{0,9})([#>+=|:.)-])")
 _MOST_CAUTION = 3
@@ -141,7 +142,8 @@ class PassageWriting:
 
     def _escaped(self, text: str, *, starts: bool) -> str:
         if not self._level:
-            return text
+            # MDX refuses such signs even where they begin no tag or expression.
+            return _BRACES.sub(r"\\\g<0>", text) if self._passages.is_mdx else text
         if self._level == _MOST_CAUTION:
             return _ALL_SIGNS.sub(r"\\\g<0>", text)
         written, end = [], 0
