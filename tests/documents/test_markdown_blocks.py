@@ -246,6 +246,21 @@ def test_a_cell_without_a_line_in_front_breaks_no_table(table: str, said: str) -
     assert said.strip() in found.replace("\\", "")
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "|a {n}|see https://a.b/c|\n|-|-|\n|%d b|c {m}|\n",
+        "# a {n}\n\n- b {m} *c*\n\n![d {o}](e)\n",
+        "---\ntitle: a {n}\n---\n\n:::tip b {m}\nc\n:::\n",
+        "<p>a {n} <b>b %d</b></p>\n\n[c {m}](d 'e')\n",
+    ],
+)
+def test_placeholders_raise_no_false_alarm(source: str) -> None:
+    found = translated(source, lambda text: f"{text} x")
+    assert not found.untranslated
+    assert found.content.decode().count(" x") >= 2
+
+
 def test_a_backslash_at_the_end_of_a_cell_escapes_nothing() -> None:
     found = file_by(lambda text: f"{text} x\\", "a.md", "|a|b|\n|-|-|\n|c|d|\n")
     assert structure(found) == structure("|a|b|\n|-|-|\n|c|d|\n")

@@ -108,7 +108,9 @@ class MarkdownDocument:
             count = len(self.texts)
             blocks = self._read(tokens, index)
             texts = range(count, len(self.texts))
-            self.outline += blocks or [block_of(token, texts, placeholders_of(self.texts[count:]))]
+            kept = placeholders_of(self.texts[count:])
+            cells = _cells(tokens, index) if token.type == "tr_open" else ()
+            self.outline += blocks or [block_of(token, texts, kept, cells)]
         self.outline.append(Block(references_of(environment)))
 
     def _read(self, tokens: Sequence[Token], index: int) -> Sequence[Block]:

@@ -13,13 +13,16 @@ from dragoman.documents.outline import Block
 _CODE = frozenset(["code_block", "fence", NO_TEXT])
 
 
-def block_of(token: Token, texts: Sequence[int], kept: Sequence[str]) -> Block:
+def block_of(
+    token: Token, texts: Sequence[int], kept: Sequence[str], cells: Sequence[Token] = ()
+) -> Block:
     """A block as it is read.
 
     Args:
         token: of the parser.
         texts: indices of the texts that it has.
         kept: the placeholders of these.
+        cells: of a row, which has the texts of all of them.
     """
     if token.type == "inline":
         children = token.children or []
@@ -28,7 +31,8 @@ def block_of(token: Token, texts: Sequence[int], kept: Sequence[str]) -> Block:
     content = token.content if token.type in _CODE else ""
     attributes = " ".join(f"{name}={value}" for name, value in token.attrs.items())
     code = f"{token.type} {token.tag} {attributes} {token.info} {content}"
-    return Block([code], "" if content else token.content, kept, texts)
+    words = [one for cell in cells for one in _words(cell.children or [])]
+    return Block([code], "".join(words) if cells else token.content, kept, texts)
 
 
 def references_of(environment: Environment) -> list[str]:
