@@ -67,9 +67,7 @@ def _of_part(before: bytes, after: bytes, is_reversed: bool) -> Iterator[str]:
     if ours != theirs:
         yield f"lost {dict(ours - theirs)}, new {dict(theirs - ours)}"
     plain = _plain_styles(old)
-    paragraphs = [
-        [list(_pieces(one, "", plain)) for one in _paragraphs(root)] for root in (old, new)
-    ]
+    paragraphs = [list(_texts(root, plain)) for root in (old, new)]
     if len(paragraphs[0]) != len(paragraphs[1]):
         yield f"{len(paragraphs[0])} paragraphs became {len(paragraphs[1])}"
         return
@@ -126,6 +124,21 @@ def _is_paragraph(element: Element) -> bool:
 
 def _paragraphs(root: Element) -> Iterator[Element]:
     return (one for one in root.iter() if _is_paragraph(one))
+
+
+def _texts(root: Element, plain: set[str]) -> Iterator[list[_Piece]]:
+    """The text of each paragraph, an initial with the paragraph that it begins."""
+    initial: list[_Piece] = []
+    for paragraph in _paragraphs(root):
+        pieces = initial + list(_pieces(paragraph, "", plain))
+        frames = (one for one in paragraph.iter() if _local(one.tag) == "framePr")
+        if any("dropCap" in map(_local, one.attrib) for one in frames):
+            initial = [_Piece(one.text, "") for one in pieces]
+        else:
+            initial = []
+            yield pieces
+    if initial:
+        yield initial
 
 
 def _pieces(element: Element, look: str, plain: set[str]) -> Iterator[_Piece]:

@@ -34,6 +34,12 @@ def test_a_good_translation_has_no_faults() -> None:
     assert found(after + paragraph(run("ruof")), is_reversed=True) == ""
 
 
+def test_an_initial_is_a_letter_of_the_next_paragraph() -> None:
+    frame = '<w:pPr><w:framePr w:dropCap="drop"/></w:pPr>'
+    content = docx(paragraph(frame, run("T")) + paragraph(run("he house")))
+    assert faults_of("a.docx", content) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
