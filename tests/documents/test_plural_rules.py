@@ -7,6 +7,7 @@ import pytest
 from dragoman.core.errors import DataError
 from dragoman.documents.plural_rules import catalogue_forms, catalogue_rule, plural_forms
 from dragoman.documents.plural_strings import catalogue_values, source_forms
+from dragoman.documents.string_syntax import APPLE
 
 POLISH = "n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2"
 
@@ -39,7 +40,7 @@ def test_rules_of_catalogues() -> None:
     assert [one.sample() for one in catalogue_forms(POLISH, 3)] == [1, 3, 5]
     count, rule = catalogue_rule("pl_PL")
     assert [one.sample() for one in catalogue_forms(rule, count)] == [1, 3, 5]
-    values = catalogue_values("%d file", "%d files", (3, POLISH), "printf")
+    values = catalogue_values("%d file", "%d files", (3, POLISH), APPLE)
     assert [one.texts[0].text for one in values] == ["1 file", "3 files", "5 files"]
 
 

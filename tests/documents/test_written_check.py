@@ -14,7 +14,7 @@ from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import OpenDocument
 from dragoman.documents.filetypes.spliced_document import SplicedDocument
 from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 from dragoman.documents.written_check import CHANGED, checked
 from dragoman.translation.service.interface import TextRequest
 
@@ -39,9 +39,9 @@ class Cells(OpenDocument):
         return [MarkedText(one, []) for one in self._cells]
 
     @property
-    def outline(self) -> Sequence[Block]:
+    def outline(self) -> Sequence[OutlineBlock]:
         return [
-            Block(
+            OutlineBlock(
                 [sign for sign in one if sign in "$%"],
                 one,
                 [word for word in one.split() if word.startswith("{")],
@@ -104,8 +104,8 @@ def test_few_texts_that_break_a_large_document_are_found() -> None:
 def test_nothing_is_translated_where_only_the_source_can_be_written() -> None:
     class Never(Cells):
         @property
-        def outline(self) -> Sequence[Block]:
-            return [Block([str(id(self))])]
+        def outline(self) -> Sequence[OutlineBlock]:
+            return [OutlineBlock([str(id(self))])]
 
     found = checked(Never(b"a|b"), ["A", "B"], Never)
     assert found == (b"a|b", [0, 1])
@@ -128,8 +128,8 @@ def test_a_page_whose_translation_would_be_markup_is_left_there(
 
 
 def test_a_target_of_a_text_that_is_left_stays_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    def outline(document: SplicedDocument) -> list[Block]:
-        return [Block([document._text.count("BAD") * "bad"])]
+    def outline(document: SplicedDocument) -> list[OutlineBlock]:
+        return [OutlineBlock([document._text.count("BAD") * "bad"])]
 
     monkeypatch.setattr(SplicedDocument, "outline", property(outline))
     content = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "{}"\nmsgstr ""\n\n#, fuzzy\n'

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from dragoman.core.unseen import is_unseen
 from dragoman.documents.marked_document import MOST_MARKS, Elements, MarkedDocument, find_elements
 from dragoman.documents.marked_text import MarkedText, escaped, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces, parted
@@ -22,7 +23,6 @@ from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.documents.string_values import StringValue, WrittenText, are_unchanged, string_pieces
 from dragoman.text.break_codes import is_breaking_code
 from dragoman.text.formats.xliff import CODES, SHOWN_AS
-from dragoman.text.unseen import is_unseen
 
 _BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
 _PARTNERS = ("rid", "i", "id", "startRef")

@@ -23,7 +23,7 @@ from dragoman.documents.marked_text import MarkedText, PageText
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.mdx import ESM
 from dragoman.documents.numbered_marks import RESERVED, NumberedText
-from dragoman.documents.outline import Block, placeholders_of
+from dragoman.documents.outline import OutlineBlock, placeholders_of
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
@@ -101,7 +101,7 @@ class MarkdownDocument:
             tokens = parser.parse(content, environment)
         self._passages = MarkdownPassages(parser, environment, is_mdx)
         self._edits: list[tuple[int, int, _Part]] = []
-        self.outline: list[Block] = []
+        self.outline: list[OutlineBlock] = []
         if self._first:
             self._read_front_matter()
         for index, token in enumerate(tokens):
@@ -111,9 +111,9 @@ class MarkdownDocument:
             kept = placeholders_of(self.texts[count:])
             cells = _cells(tokens, index) if token.type == "tr_open" else ()
             self.outline += blocks or [block_of(token, texts, kept, cells)]
-        self.outline.append(Block(references_of(environment)))
+        self.outline.append(OutlineBlock(references_of(environment)))
 
-    def _read(self, tokens: Sequence[Token], index: int) -> Sequence[Block]:
+    def _read(self, tokens: Sequence[Token], index: int) -> Sequence[OutlineBlock]:
         """Read a block; the blocks of its own that it has."""
         token = tokens[index]
         if token.map is None or RESERVED.search(token.content):
@@ -165,7 +165,7 @@ class MarkdownDocument:
         return self._first + token.map[0]
 
     def _read_front_matter(self) -> None:
-        self.outline.append(Block([f"front matter {self._first}"]))
+        self.outline.append(OutlineBlock([f"front matter {self._first}"]))
         if not self._lines[0].startswith("---"):
             return
         for number in range(1, self._first - 1):
@@ -176,7 +176,9 @@ class MarkdownDocument:
             marked = mark_pieces([MarkupPiece("text", html.escape(value))], collapses=True)
             texts = [] if marked is None else [NumberedText(**vars(marked))]
             numbers = range(len(self.texts), len(self.texts) + len(texts))
-            self.outline.append(Block([found["key"]], value, placeholders_of(texts), numbers))
+            self.outline.append(
+                OutlineBlock([found["key"]], value, placeholders_of(texts), numbers)
+            )
             if marked is None:
                 continue
             start = self._starts[number]
@@ -189,7 +191,7 @@ class MarkdownDocument:
         following = map(self._lines.__getitem__, range(number + 1, self._first - 1))
         return next((line[0] in " \t" for line in following if line.strip()), False)
 
-    def _read_html(self, token: Token) -> Sequence[Block]:
+    def _read_html(self, token: Token) -> Sequence[OutlineBlock]:
         assert token.map is not None
         lines = self._lines[self._line(token) : self._first + token.map[1]]
         contents = _LINE.findall(token.content)
@@ -198,11 +200,11 @@ class MarkdownDocument:
                 return ()  # in a quotation, whose signs are in front of each line
         start = self._starts[self._line(token)]
         parts: list[str | int] = []
-        blocks = [Block([token.type])]
+        blocks = [OutlineBlock([token.type])]
         for found in read_html_block(lines):
             if isinstance(found, str):
                 parts.append(found)
-                blocks.append(Block([found]))
+                blocks.append(OutlineBlock([found]))
                 continue
             count = len(self.texts)
             for one in found.blocks:

@@ -8,14 +8,14 @@ from markdown_it.token import Token
 
 from dragoman.documents.markdown_dialects import NO_TEXT
 from dragoman.documents.markdown_inline import Environment, is_text, shape_of
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 
 _CODE = frozenset(["code_block", "fence", NO_TEXT])
 
 
 def block_of(
     token: Token, texts: Sequence[int], kept: Sequence[str], cells: Sequence[Token] = ()
-) -> Block:
+) -> OutlineBlock:
     """A block as it is read.
 
     Args:
@@ -27,12 +27,12 @@ def block_of(
     if token.type == "inline":
         children = token.children or []
         codes = [shape_of([one]) for one in children if not is_text(one)]
-        return Block(codes, "".join(_words(children)), kept, texts)
+        return OutlineBlock(codes, "".join(_words(children)), kept, texts)
     content = token.content if token.type in _CODE else ""
     attributes = " ".join(f"{name}={value}" for name, value in token.attrs.items())
     code = f"{token.type} {token.tag} {attributes} {token.info} {content}"
     words = [one for cell in cells for one in _words(cell.children or [])]
-    return Block([code], "".join(words) if cells else token.content, kept, texts)
+    return OutlineBlock([code], "".join(words) if cells else token.content, kept, texts)
 
 
 def references_of(environment: Environment) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from dragoman.documents.marked_text import MarkedText, PageText, walk, written_characters
 from dragoman.documents.marking import MarkupPiece, joined_texts, mark_pieces
 from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.outline import Block, placeholders_of
+from dragoman.documents.outline import OutlineBlock, placeholders_of
 
 MOST_MARKS = 100
 """In a text.  Placing marks takes time that grows with their number."""
@@ -43,7 +43,7 @@ class MarkedDocument:
     """What is written as it is, and what is translated, in order."""
 
     parts: list[str | MarkedText] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[OutlineBlock] = field(default_factory=list)
     """What has to be the same when a translation is read."""
 
     @property
@@ -179,7 +179,7 @@ class DocumentMarking:
         self.finish()
         self.document.parts.append(raw)
         if not raw.isspace():
-            self.document.blocks.append(Block([raw]))
+            self.document.blocks.append(OutlineBlock([raw]))
 
     def finish(self) -> None:
         """End the text."""
@@ -189,7 +189,7 @@ class DocumentMarking:
         parts = list(self._marked(pieces))
         self.document.parts += parts
         texts = [part for part in parts if isinstance(part, MarkedText)]
-        block = Block(
+        block = OutlineBlock(
             [piece.raw for piece in pieces if piece.kind != "text"],
             html.unescape("".join(piece.raw for piece in pieces if piece.kind == "text")),
             placeholders_of(texts),

@@ -11,9 +11,9 @@ from typing import Literal
 
 import regex
 
+from dragoman.core.unseen import DIRECTION, with_direction, without_unseen
 from dragoman.documents.marked_text import Mark, MarkedText
 from dragoman.text.break_codes import ends_sentence, would_glue
-from dragoman.text.unseen import DIRECTION, with_direction, without_unseen
 from dragoman.translation.service.placeholders import protected
 
 _LONGEST_ATOM = 100

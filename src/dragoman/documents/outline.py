@@ -10,7 +10,7 @@ from dragoman.documents.marked_text import MarkedText, walk
 
 
 @dataclass(frozen=True)
-class Block:
+class OutlineBlock:
     """A part of a document whose words may be others in a translation, and nothing else.
 
     Such are a paragraph, a cell, a value, a cue; and a tag between two paragraphs.
@@ -26,7 +26,7 @@ class Block:
     texts: Sequence[int] = ()
     """Indices of the texts of the document that are in it.  Not compared."""
 
-    def is_kept_in(self, other: Block) -> bool:
+    def is_kept_in(self, other: OutlineBlock) -> bool:
         """Whether a block of a translation has what it should have of this one."""
         if len(self.codes) != len(other.codes):
             return False

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dragoman.core.unseen import with_direction
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MOST_MARKS, MarkedDocument
 from dragoman.documents.marked_text import MarkedText, walk
@@ -27,7 +28,6 @@ from dragoman.documents.string_placeholders import (
 )
 from dragoman.documents.string_syntax import ANY, StringSyntax
 from dragoman.text.break_codes import BREAKING_TAGS
-from dragoman.text.unseen import with_direction
 from dragoman.text.word_edges import Span
 from dragoman.translation.service.interface import TranslatedText
 

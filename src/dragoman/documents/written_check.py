@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import OpenDocument
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 
 CHANGED = "its translation would change tags, placeholders or blocks of the document"
 """Why a text stays as it is."""
@@ -122,11 +122,11 @@ class _Check:
         return guilty
 
 
-def _texts(blocks: Iterable[Block]) -> list[int]:
+def _texts(blocks: Iterable[OutlineBlock]) -> list[int]:
     return sorted({index for block in blocks for index in block.texts})
 
 
-def _agreeing(blocks: Sequence[Block], others: Sequence[Block]) -> int:
+def _agreeing(blocks: Sequence[OutlineBlock], others: Sequence[OutlineBlock]) -> int:
     """How many blocks agree, up to the first that does not."""
     pairs = zip(blocks, others, strict=False)
     number = min(len(blocks), len(others))

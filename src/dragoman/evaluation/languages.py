@@ -21,8 +21,8 @@ import regex
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import storage_errors
+from dragoman.core.unseen import without_unseen
 from dragoman.core.wording import shown
-from dragoman.text.unseen import without_unseen
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric

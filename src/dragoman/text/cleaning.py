@@ -18,13 +18,13 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.errors import StorageError
+from dragoman.core.unseen import UNSEEN
 from dragoman.text.cleaning_report import CleaningReport, Note, PartReport, Reason
 from dragoman.text.corpus import read_pairs
 from dragoman.text.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import CONTROLS, normalize
-from dragoman.text.unseen import UNSEEN
 
 __all__ = [
     "CleaningConfig",

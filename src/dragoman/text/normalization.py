@@ -7,7 +7,7 @@ import unicodedata
 
 import regex
 
-from dragoman.text.unseen import UNSEEN, without_unseen
+from dragoman.core.unseen import UNSEEN, without_unseen
 
 # Control characters other than white space, a byte order mark inside a text, and halves of
 # surrogate pairs (JSON can smuggle them in; no UTF-8 can carry them out).
@@ -20,7 +20,7 @@ def normalize(text: str) -> str:
     """Bring ``text`` into the form that every vocabulary sees, in training and in use.
 
     Control characters go, and so do those that nobody sees, except where the writing needs them
-    (:mod:`dragoman.text.unseen`), such as joiners in Persian and emoji.  The rest is composed
+    (:mod:`dragoman.core.unseen`), such as joiners in Persian and emoji.  The rest is composed
     (Unicode NFC), and any run of Unicode white space becomes one space, none at the ends.  500
     combining marks in a row are no writing, and stay as they are.  Normalising twice changes
     nothing.

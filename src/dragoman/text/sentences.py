@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import regex
 
 from dragoman.core.errors import MissingExtraError
+from dragoman.core.unseen import bare
 from dragoman.text.language_codes import base_language
-from dragoman.text.unseen import bare
 
 SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
 """Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the

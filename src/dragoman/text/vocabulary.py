@@ -20,9 +20,9 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import storage_errors
 from dragoman.core.ranges import IntArray
+from dragoman.core.unseen import UNSEEN
 from dragoman.text.normalization import CONTROLS, normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
-from dragoman.text.unseen import UNSEEN
 
 # What is neither white space nor may be removed.
 _KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")

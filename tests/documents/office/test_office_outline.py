@@ -11,7 +11,7 @@ from office_files import CapitalService, ReversingService, body_of, docx, odt, p
 from dragoman.documents.file_translation import translate_file
 from dragoman.documents.filetypes import FileLanguages, document_format
 from dragoman.documents.office.paragraph import RunFormat
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 from dragoman.documents.written_check import CHANGED
 from dragoman.translation.service.interface import TextRequest
 
@@ -23,7 +23,7 @@ def paragraph(*content: str) -> str:
     return f"<w:p>{''.join(content)}</w:p>"
 
 
-def outline(content: bytes, name: str = "a.docx") -> Sequence[Block]:
+def outline(content: bytes, name: str = "a.docx") -> Sequence[OutlineBlock]:
     return document_format(name).read(content, FileLanguages("en", "de")).outline
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from dragoman.documents.mark_placement import unchanged
 from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 
 
 class FileLanguages(NamedTuple):
@@ -44,7 +44,7 @@ class OpenDocument(ABC):
         return None
 
     @property
-    def outline(self) -> Sequence[Block]:
+    def outline(self) -> Sequence[OutlineBlock]:
         """The blocks of the document, which a translation of it has when it is read again.
 
         Of a document that keeps its source beside its translation, a block is the translation, or

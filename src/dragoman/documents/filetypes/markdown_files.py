@@ -9,7 +9,7 @@ from dragoman.core.errors import MissingExtraError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 
 if TYPE_CHECKING:
     from dragoman.documents.markdown_blocks import MarkdownDocument
@@ -57,7 +57,7 @@ class _OpenMarkdown(OpenDocument):
         return self._document.texts
 
     @property
-    def outline(self) -> Sequence[Block]:
+    def outline(self) -> Sequence[OutlineBlock]:
         """See :attr:`OpenDocument.outline`."""
         return self._document.outline
 

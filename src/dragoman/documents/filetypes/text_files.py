@@ -10,7 +10,7 @@ from dragoman.documents.html import read_html
 from dragoman.documents.marked_document import MarkedDocument
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.marking import placeholders
-from dragoman.documents.outline import Block, placeholders_of
+from dragoman.documents.outline import OutlineBlock, placeholders_of
 from dragoman.text.sentences import split_text
 
 
@@ -35,7 +35,7 @@ class TextDocument(OpenDocument):
         return self._texts
 
     @property
-    def outline(self) -> Sequence[Block]:
+    def outline(self) -> Sequence[OutlineBlock]:
         """See :attr:`OpenDocument.outline`."""
         return self._document.blocks
 
@@ -92,10 +92,10 @@ def _lines(text: str) -> MarkedDocument:
             marked = MarkedText(line, placeholders(line))
             document.parts.append(marked)
             kept = placeholders_of([marked])
-            document.blocks.append(Block(text=line, kept=kept, texts=[number]))
+            document.blocks.append(OutlineBlock(text=line, kept=kept, texts=[number]))
             number += 1
         else:
             document.parts.append(line)
-            document.blocks.append(Block(text=line))
+            document.blocks.append(OutlineBlock(text=line))
     document.parts.append(text[end:])
     return document

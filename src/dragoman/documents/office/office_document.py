@@ -21,7 +21,7 @@ from dragoman.documents.office.paragraph import (
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
-from dragoman.documents.outline import Block
+from dragoman.documents.outline import OutlineBlock
 
 _MOST_MARKUP = 32 * 2**20
 """Bytes of all parts that are translated, unpacked: some thousand pages."""
@@ -76,7 +76,7 @@ class OfficeDocument(OpenDocument):
         return list(self._texts.values())
 
     @property
-    def outline(self) -> Sequence[Block]:
+    def outline(self) -> Sequence[OutlineBlock]:
         """See :attr:`OpenDocument.outline`."""
         numbers = {key: number for number, key in enumerate(self._texts)}
         return [block for part in self._parts for block in part_blocks(part.parts, numbers)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from dragoman.documents.markup_tokens import xml_tokens
 from dragoman.documents.office.paragraph import Paragraph, Parts
-from dragoman.documents.outline import Block, placeholders_of
+from dragoman.documents.outline import OutlineBlock, placeholders_of
 
 _OF_WORDS = frozenset(["r", "t", "span", "s"])
 """Elements that hold words, by their names without prefix: there may be more or fewer of them."""
@@ -24,27 +24,27 @@ _LEFT_OUT = frozenset(
 """Elements that a paragraph loses when it is translated."""
 
 
-def part_blocks(parts: Parts, numbers: Mapping[str, int]) -> Iterator[Block]:
+def part_blocks(parts: Parts, numbers: Mapping[str, int]) -> Iterator[OutlineBlock]:
     """The blocks of a part: what is around its paragraphs, and each of these.
 
     Args:
         parts: of it.
         numbers: indices of the texts of the document, by their keys.
     """
-    yield Block(list(_tags(parts)))
+    yield OutlineBlock(list(_tags(parts)))
     for part in parts:
         if isinstance(part, Paragraph):
             yield from _paragraph_blocks(part, numbers)
 
 
-def _paragraph_blocks(paragraph: Paragraph, numbers: Mapping[str, int]) -> Iterator[Block]:
+def _paragraph_blocks(paragraph: Paragraph, numbers: Mapping[str, int]) -> Iterator[OutlineBlock]:
     raw = paragraph.raw
     texts = [numbers[key] for key in paragraph.keys]
     kept = placeholders_of(paragraph.document.texts)
     if paragraph.is_attribute:
-        yield Block((), html.unescape("".join(map(str, raw))), kept, texts)
+        yield OutlineBlock((), html.unescape("".join(map(str, raw))), kept, texts)
         return
-    yield Block(list(_tags(raw)), _words(raw), kept, texts)
+    yield OutlineBlock(list(_tags(raw)), _words(raw), kept, texts)
     for part in raw:
         if isinstance(part, Paragraph):
             yield from _paragraph_blocks(part, numbers)

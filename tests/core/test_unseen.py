@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.core.unseen import DIRECTION, UNSEEN, bare, is_unseen, with_direction, without_unseen
 from dragoman.text.normalization import normalize
-from dragoman.text.unseen import DIRECTION, UNSEEN, bare, is_unseen, with_direction, without_unseen
 from dragoman.text.vocabulary import is_empty, prepare_line
 
 SIGNS = (
