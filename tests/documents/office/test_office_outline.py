@@ -101,3 +101,12 @@ def test_a_text_that_would_lose_something_stays_with_a_warning(
     )
     assert body_of(found.content) == _BEFORE.replace("four", "FOUR")
     assert told == [("one {a} two three", CHANGED)]
+
+
+def test_notes_may_change_places_with_their_words() -> None:
+    note = "<text:note><text:note-body><text:p{}>{}</text:p></text:note-body></text:note>"
+    one, two = note.format("", "one a"), note.format(' text:style-name="P"', "two b")
+    content = odt(f"<text:p>first{one} second{two} third</text:p>")
+    found = body_of(translated("a.odt", content, ReversingService()), "content.xml")
+    assert "tsrif" in found
+    assert found.index("b owt") < found.index("a eno")

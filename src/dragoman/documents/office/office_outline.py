@@ -45,9 +45,12 @@ def _paragraph_blocks(paragraph: Paragraph, numbers: Mapping[str, int]) -> Itera
         yield OutlineBlock((), html.unescape("".join(map(str, raw))), kept, texts)
         return
     yield OutlineBlock(list(_tags(raw)), _words(raw), kept, texts)
-    for part in raw:
-        if isinstance(part, Paragraph):
-            yield from _paragraph_blocks(part, numbers)
+    within = [
+        list(_paragraph_blocks(part, numbers)) for part in raw if isinstance(part, Paragraph)
+    ]
+    # Notes and comments move with the words that they belong to.
+    for blocks in sorted(within, key=lambda some: [sorted(one.codes) for one in some]):
+        yield from blocks
 
 
 def _without_paragraphs(parts: Parts) -> str:
