@@ -66,7 +66,9 @@ def test_a_page_that_is_translated_by_itself_keeps_every_byte(page: str) -> None
         ("<p>Home &#62; Start</p>", "<p>START &#62; HOME</p>"),
         ("<p>one &#8211; &#xa9; two</p>", "<p>TWO &#xa9; &#8211; ONE</p>"),
         ("<p>a &lt; b</p>", "<p>B &lt; A</p>"),
-        ("<p>R & D</p>", "<p>D &amp; R</p>"),
+        ("<p>R & D</p>", "<p>D & R</p>"),
+        ("<p>R & D &amp; E</p>", "<p>E &amp; D &amp; R</p>"),
+        ("<p>x & y & a</p>", "<p>A & Y & X</p>"),
     ],
 )
 def test_characters_are_written_as_they_were(before: str, after: str) -> None:
@@ -167,3 +169,19 @@ def test_tags_in_a_compound_stay_at_the_word_that_it_became(
     before: str, said: str, links: list[tuple[str, str]], after: str
 ) -> None:
     assert linked(before, said, *links) == after
+
+
+def test_a_tag_around_code_within_a_word_is_around_the_code_alone() -> None:
+    before = "<p>See <a><code>list</code></a>s here</p>"
+    after = linked(
+        before, "Hier lists sehen", ("See", "sehen"), ("lists", "lists"), ("here", "Hier")
+    )
+    assert after == "<p>Hier <a><code>list</code></a>s sehen</p>"
+
+
+def test_white_space_between_tags_makes_no_empty_line() -> None:
+    before = "<p><i>\n One\n</i>\n<input>\n<b>\n two\n</b>\n<input>\n</p>"
+    for model in (str.upper, reversed_words):
+        assert re.search(r"\n\s*\n", file_by(model, "a.html", before)) is None
+    after = file_by(str.upper, "a.html", before).split()
+    assert after == before.replace("One", "ONE").replace("two", "TWO").split()

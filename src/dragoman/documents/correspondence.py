@@ -98,6 +98,7 @@ class Correspondence:
         self._target_starts = [sentence.target[0] for sentence in self.sentences]
         placed = self._placed_atoms(atoms)
         found = {id(one) for _, _, one in placed}
+        self._copied = sorted((one.start, one.stop) for one in atoms)
         self.lost = [atom for atom in atoms if id(atom) not in found]
         self.parted = PartedWords(text, edges)
         self.units = list(self._units(placed))
@@ -227,7 +228,8 @@ class Correspondence:
 
     def _read_links(self, links: Sequence[Link]) -> None:
         for link in links:
-            source = _without_signs(self._text, link.source_start, link.source_end)
+            source = self._beside_atoms(link.source_start, link.source_end)
+            source = _without_signs(self._text, *source)
             same = self._same_words(link, source)
             index = max(0, bisect_left(self._first_units, link.target_start + 1) - 1)
             while index < len(self.units) and self.units[index].start < link.target_end:
@@ -236,6 +238,17 @@ class Correspondence:
                     word = self.target[unit.start : unit.end].casefold()
                     unit.sources = (*unit.sources, same.get(word, source))
                 index += 1
+
+    def _beside_atoms(self, start: int, end: int) -> Range:
+        """A range of the source without what is copied at its ends, unless that is all of it."""
+        first, last = start, end
+        at = bisect_left(self._copied, (start, start))
+        if at < len(self._copied) and self._copied[at][0] == start:
+            first = self._copied[at][1]
+        at = bisect_left(self._copied, (end, 0)) - 1
+        if at >= 0 and self._copied[at][1] == end:
+            last = self._copied[at][0]
+        return (first, last) if first < last else (start, end)
 
     def _same_words(self, link: Link, source: Range) -> dict[str, Range]:
         """Words that a link has once on both sides, if it has more than one, as in "and/or"."""

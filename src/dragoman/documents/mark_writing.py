@@ -44,7 +44,7 @@ class MarkWriting:
             left, end, closing = opened[-1]
             if (mark := next(left, None)) is None:
                 self._write_text(start, end)
-                self.written.append(closing)
+                self._write_space_once(closing)
                 start = end
                 opened.pop()
                 continue
@@ -66,13 +66,18 @@ class MarkWriting:
         return iter(sorted(shown, key=lambda one: self._places[id(one)]))
 
     def _write_point(self, mark: Mark) -> None:
-        self.written.append(self._pending or ("" if self._is_apart else mark.before))
+        self._write_space_once(self._pending or ("" if self._is_apart else mark.before))
         self.written.append(self._begin(mark))
         self._is_apart = self._is_apart or bool(self._pending or mark.before)
         self._pending = mark.after
 
+    def _write_space_once(self, raw: str) -> None:
+        """Write markup, without the white space in front of it if there is some already."""
+        last = next((one for one in reversed(self.written) if one), "")
+        self.written.append(raw.lstrip() if last[-1:].isspace() else raw)
+
     def _write_pending(self) -> None:
-        self.written.append(self._pending)
+        self._write_space_once(self._pending)
         self._pending, self._is_apart = "", True
 
     def _begin(self, mark: Mark) -> str:

@@ -85,7 +85,8 @@ class PageText(MarkedText):
 
     Args:
         raw: all of it, as it was written; what a translation that does not change it is.
-        written: how characters of it were written that could be written otherwise.
+        written: how characters of it were written that could be written otherwise; also an
+            ampersand in front of a space.
     """
 
     raw: str = ""
@@ -93,8 +94,10 @@ class PageText(MarkedText):
 
     def escape(self, text: str) -> str:
         """See :meth:`MarkedText.escape`."""
-        table = str.maketrans(_ESCAPES | {"\u00a0": self.no_break} | self.written)
-        return _NO_CHARACTER.sub("\ufffd", text).translate(table)
+        written = {sign: raw for sign, raw in self.written.items() if len(sign) == 1}
+        table = str.maketrans(_ESCAPES | {"\u00a0": self.no_break} | written)
+        escaped = _NO_CHARACTER.sub("\ufffd", text).translate(table)
+        return _LONE_AMPERSAND.sub("&", escaped) if "& " in self.written else escaped
 
 
 def written_characters(raw: str) -> dict[str, str]:
@@ -110,6 +113,8 @@ def written_characters(raw: str) -> dict[str, str]:
         for found, sign in sorted(references.items(), reverse=True)
         if len(sign) == 1 and sign not in plain
     }
+    if "& " in plain and "&" not in references.values():
+        kept["& "] = "& "
     if ">" in plain and ">" not in references.values():
         kept[">"] = ">"
     return kept
@@ -129,6 +134,7 @@ _NO_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\ufff
 
 
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});")
+_LONE_AMPERSAND = re.compile(r"&amp;(?=\s)")
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 

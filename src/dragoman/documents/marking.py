@@ -420,5 +420,7 @@ class _PageMarking(_Marking):
         self._begun, self._lone = None, mark if is_lone else None
 
     def _add_point(self, raw: str, is_shown: bool) -> None:
+        if not self._taken:
+            self._close_behind_spaces(is_end=False)
         super()._add_point(raw, is_shown)
         self._begun = self._lone = None

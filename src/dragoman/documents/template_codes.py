@@ -174,7 +174,7 @@ class TemplateCodes:
         return None
 
 
-_LONG, _ANY = 2000, 10**9
+_LONG, _ANY = 20_000, 10**9
 _DEEPEST = 8
 """Brackets in one another within a code."""
 _DELIMITERS = (
