@@ -45,9 +45,7 @@ def _paragraph_blocks(paragraph: Paragraph, numbers: Mapping[str, int]) -> Itera
         yield OutlineBlock((), html.unescape("".join(map(str, raw))), kept, texts)
         return
     yield OutlineBlock(list(_tags(raw)), _words(raw), kept, texts)
-    within = [
-        list(_paragraph_blocks(part, numbers)) for part in raw if isinstance(part, Paragraph)
-    ]
+    within = [list(_paragraph_blocks(part, numbers)) for part in raw if isinstance(part, Paragraph)]
     # Notes and comments move with the words that they belong to.
     for blocks in sorted(within, key=lambda some: [sorted(one.codes) for one in some]):
         yield from blocks
