@@ -14,10 +14,10 @@ from dragoman.documents.markup_tokens import RAW_TEXT, MarkupToken, html_tokens
 # Browsers show them as blocks or lines, or not at all.
 _BEGINNING_TEXTS = """
     address article aside audio base basefont bgsound blockquote body br button canvas caption
-    center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame
-    frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html label legend li link listing main menu
-    meta nav noframes noscript object ol optgroup option p plaintext pre search section select source
-    summary table tbody td template textarea tfoot th thead title tr track ul video xmp
+    center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form
+    frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html label legend li link listing main
+    menu meta nav noframes noscript object ol optgroup option p plaintext pre search section select
+    source summary table tbody td template textarea tfoot th thead title tr track ul video xmp
 """
 # Programs, formulas, readings in <ruby>, what the user enters.  Not <kbd>: names of keys are words
 # (Ctrl is Strg).
