@@ -9,6 +9,7 @@ import shutil
 import struct
 import tracemalloc
 import zipfile
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from dragoman.core.errors import ConfigError, DataError, StorageError
 from dragoman.exchange.ctranslate2_files import read_binary
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import load_model
 from dragoman.text.vocabulary import EOS
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -175,7 +178,10 @@ def paper(alternating: bool) -> Any:
         {"encodings": paper(True), "config": {"layer_norm_epsilon": 0.01, "add_source_eos": True}},
         {"encodings": paper(False), **POST},
         {"encodings": learned(), "activation": 3, "no_final_norm": True},
-        {"with_relative_position": True, "config": {"decoder_start_token": "</s>"}},
+        {
+            "with_relative_position": True,
+            "config": {"decoder_start_token": "</s>", "add_source_eos": True},
+        },
         pytest.param({"multi_query_attention": True, "activation": 1}, marks=NEW),
         {"ffn_glu": True, "rms_norm": True, "activation": 2},
         {"adjust": lambda spec: setattr(spec.decoder, "start_from_zero_embedding", True)},
@@ -235,11 +241,13 @@ def package(tmp_path: Path, int8_model: Path) -> Path:
     return argos(tmp_path, int8_model)
 
 
-def translated_there(model: Path, splitter: Path = SENTENCEPIECE, **limits: int) -> list[str]:
-    """What CTranslate2 makes of the lines, by greedy search."""
+def translated_there(
+    model: Path, splitter: Path = SENTENCEPIECE, end: Sequence[str] = (), **limits: int
+) -> list[str]:
+    """What CTranslate2 makes of the lines and ``end``, by greedy search."""
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(splitter))
     results = ctranslate2.Translator(str(model), compute_type="float32").translate_batch(
-        [pieces.encode(line, out_type=str) for line in LINES],
+        [[*pieces.encode(line, out_type=str), *end] for line in LINES],
         beam_size=1,
         suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
         **limits,
@@ -259,6 +267,48 @@ def test_package_translates_as_ctranslate2_does(
         ours = translator.translate(LINES, beam=1, maximum_length=12, **AS_THEIRS)
     assert ours == translated_there(int8_model, max_decoding_length=12)
     assert len(set(ours)) == len(ours)
+
+
+@pytest.mark.parametrize("adds_end", [False, True])
+def test_sources_of_models_whose_outputs_begin_with_the_end_have_an_end(
+    adds_end: bool, tmp_path: Path
+) -> None:
+    """So are those of Marian; the converter from Transformers leaves it to the tokenizer there."""
+    config = {"decoder_start_token": "</s>", "add_source_eos": adds_end}
+    model = write_model(tmp_path / "model", config=config)
+    import_model(model, tmp_path / "ours")
+    end = [] if adds_end else ["</s>"]
+    with dragoman.load(tmp_path / "ours") as translator:
+        ours = translator.translate(LINES, beam=1, maximum_length=12, **AS_THEIRS)
+    assert ours == translated_there(model, end=end, max_decoding_length=12)
+    read = load_model(tmp_path / "ours", "cpu").config.model
+    assert isinstance(read, TransformerConfig)
+    assert read.source_end
+
+
+def test_a_model_of_marian_that_was_converted_from_transformers(tmp_path: Path) -> None:
+    """With the files of its tokenizer beside it, as the converter copies them."""
+    pytest.importorskip("transformers")
+    converters = import_module("ctranslate2.converters")
+    theirs, model = MODELS / "huggingface_marian" / "shared", tmp_path / "model"
+    files = ["source.spm", "target.spm", "vocab.json", "tokenizer_config.json"]
+    converters.TransformersConverter(str(theirs), copy_files=files).convert(str(model))
+    import_model(model, tmp_path / "ours", languages=("en", "de"))
+    lines = json.loads((theirs / "expected.json").read_text())["lines"]
+    pieces, words = (
+        sentencepiece.SentencePieceProcessor(model_file=str(theirs / f"{side}.spm"))
+        for side in ("source", "target")
+    )
+    results = ctranslate2.Translator(str(model), compute_type="float32").translate_batch(
+        [[*pieces.encode(line, out_type=str), "</s>"] for line in lines],
+        beam_size=1,
+        max_decoding_length=12,
+        suppress_sequences=[["<unk>"]],
+    )
+    expected = [words.decode(result.hypotheses[0]) for result in results]
+    with dragoman.load(tmp_path / "ours") as translator:
+        ours = translator.translate(lines, beam=1, maximum_length=12, **AS_THEIRS)
+    assert [one.split() for one in ours] == [one.replace("▁", " ").split() for one in expected]
 
 
 def test_outputs_are_not_empty_as_there(tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from dragoman.exchange.exporting import export_model
 from dragoman.exchange.huggingface_marian import position_table
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedModel, build_model, load_model
+from dragoman.saved.model import WEIGHTS_FILE, SavedModel, build_model, load_model
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.tensor_file import read_tensors
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training.warm_start import StartConfig, take_over
 from dragoman.translation.service.interface import TextRequest
@@ -411,7 +412,7 @@ def test_ends_that_differ_are_refused(tmp_path: Path) -> None:
 def test_weights_are_needed(tmp_path: Path) -> None:
     copy = copied(tmp_path, "shared")
     (copy / "model.safetensors").unlink()
-    with pytest.raises(DataError, match=r"has none of model.safetensors, pytorch_model.bin"):
+    with pytest.raises(DataError, match=r"has none of model.safetensors, .*pytorch_model.bin"):
         import_model(copy, tmp_path / "m")
     tensors = safetensors.torch.load_file(MODELS / "shared" / "model.safetensors")
     torch.save(tensors, copy / "pytorch_model.bin")
@@ -425,3 +426,73 @@ def test_what_is_no_unicode_is_not_in_the_card(tmp_path: Path) -> None:
     edit("generation_config.json", transformers_version="\ud800")(folder)
     import_model(folder, tmp_path / "m")
     assert "(version ?)" in (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+
+
+def sharded(folder: Path) -> Path:
+    """A copy whose weights are in two files and an index, as large models are saved."""
+    copy = copied(folder, "shared")
+    file = copy / "model.safetensors"
+    tensors = safetensors.torch.load(file.read_bytes())
+    file.unlink()
+    names = sorted(tensors)
+    places: dict[str, str] = {}
+    for number, part in enumerate((names[::2], names[1::2]), 1):
+        shard = f"model-0000{number}-of-00002.safetensors"
+        safetensors.torch.save_file({name: tensors[name] for name in part}, copy / shard)
+        places |= dict.fromkeys(part, shard)
+    index = {"metadata": {"total_size": 1}, "weight_map": places}
+    (copy / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    return copy
+
+
+def test_weights_may_be_in_several_files(tmp_path: Path, imported: dict[str, Path]) -> None:
+    import_model(sharded(tmp_path), tmp_path / "ours")
+    ours, whole = (
+        read_tensors(path / WEIGHTS_FILE) for path in (tmp_path / "ours", imported["shared"])
+    )
+    assert ours.keys() == whole.keys()
+    assert all(torch.equal(ours[name], whole[name]) for name in ours)
+
+
+INDEX, SHARD = "model.safetensors.index.json", "model-00001-of-00002.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda path: (path / SHARD).unlink(), rf"{SHARD}: missing, and {INDEX} names it"),
+        (edit(INDEX, weight_map={"a": "../b.safetensors"}), "no name of a file beside it"),
+        (edit(INDEX, weight_map=[]), "weight_map: expected names"),
+        (edit(INDEX, weight_map={"a": SHARD}), "the weight a is not in its file"),
+    ],
+)
+def test_damaged_shards_are_refused(
+    change: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
+    copy = sharded(tmp_path)
+    change(copy)
+    with pytest.raises(DataError, match=message):
+        import_model(copy, tmp_path / "ours")
+
+
+def test_untied_sides_of_one_vocabulary_are_read_each(tmp_path: Path) -> None:
+    """As Transformers 5 saves them: it ties nothing if ``tie_word_embeddings`` is false."""
+    copy = copied(tmp_path, "shared")
+    edit("config.json", tie_word_embeddings=False)(copy)
+    shared = safetensors.torch.load((copy / "model.safetensors").read_bytes())[
+        "model.shared.weight"
+    ]
+    names = ("model__encoder__embed_tokens", "model__decoder__embed_tokens", "lm_head")
+    tables = {name: shared + number for number, name in enumerate(names, 1)}
+    weights(**{f"{name}__weight": table for name, table in tables.items()})(copy)
+    import_model(copy, tmp_path / "ours")
+    found = read_tensors(tmp_path / "ours" / WEIGHTS_FILE)
+    config = load_model(tmp_path / "ours", "cpu").config.model
+    assert isinstance(config, TransformerConfig)
+    assert config.embeddings == "separate"
+    import_model(MODELS / "shared", tmp_path / "tied")
+    before = read_tensors(tmp_path / "tied" / WEIGHTS_FILE)["source_embedding.weight"]
+    rows = before.abs().sum(1) > 0  # the begin symbol has a row of zeros
+    ours = ("source_embedding.weight", "target_embedding.weight", "output.weight")
+    for number, name in enumerate(ours, 1):
+        torch.testing.assert_close(found[name][rows], before[rows] + number)

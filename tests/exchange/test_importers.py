@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -34,6 +35,41 @@ def test_a_model_is_recognised_by_its_files(tmp_path: Path) -> None:
         importer_of(tmp_path)
     with pytest.raises(DataError, match=r"absent: no such file or directory"):
         importer_of(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (
+            {"model_type": "m2m_100", "architectures": ["M2M100ForConditionalGeneration"]},
+            "this is M2M100 or NLLB (M2M100ForConditionalGeneration of Hugging Face Transformers)",
+        ),
+        ({"model_type": "t5"}, "this is T5 (Hugging Face Transformers)"),
+        ({"model_type": "new", "architectures": None}, 'this is a model of type "new" (Hugging'),
+    ],
+)
+def test_an_architecture_that_is_not_imported_is_named(
+    values: dict[str, object], name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    (tmp_path / "model.safetensors").touch()
+    output = ("--output", tmp_path / "m")
+    error = one_error(call("import", tmp_path, *output), 3)
+    assert name in error
+    assert "which is not imported; models of these toolkits are: huggingface-marian, " in error
+    chosen = one_error(call("import", tmp_path, "--from", "huggingface-marian", *output), 3)
+    assert f"expected 'marian': {name.replace('this is', 'it is')}" in chosen
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("model.gguf", "llama.cpp"), ("decoder.onnx", "ONNX"), ("best.npz", "arrays of NumPy")],
+)
+def test_files_of_other_programs_are_named(file: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / file).touch()
+    for path in (tmp_path, tmp_path / file):
+        with pytest.raises(DataError, match=f"this is .*{name}.* not imported"):
+            importer_of(path)
 
 
 def test_what_one_toolkit_needs_does_not_hurt_another(monkeypatch: pytest.MonkeyPatch) -> None:

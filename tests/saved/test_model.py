@@ -213,9 +213,9 @@ def test_weights_that_are_not_finite_are_refused(
 
 
 def test_weights_of_any_kind_are_read(tmp_path: Path) -> None:
-    """The largest numbers are finite; those without NaN, and empty tensors, have none."""
+    """The largest numbers are finite, and empty tensors have no NaN."""
     largest = torch.tensor([torch.finfo(torch.float32).max, torch.finfo(torch.float32).min])
-    tensors = {"a": largest, "b": torch.tensor([True, False]), "c": torch.zeros(0, 3)}
+    tensors = {"a": largest, "b": torch.ones(2, dtype=torch.bfloat16), "c": torch.zeros(0, 3)}
     write_tensors(tmp_path / "x.safetensors", tensors)
     found = read_weights(tmp_path / "x.safetensors")
     assert all(torch.equal(found[name], tensors[name]) for name in tensors)
@@ -330,3 +330,17 @@ def test_weights_of_another_toolkit_are_said_to_be_imported(tmp_path: Path) -> N
         SavedError, match=r"opus: its config\.yaml is missing.*dragoman import .*opus"
     ):
         load_model(folder, "cpu")
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bool, torch.uint8])
+def test_weights_that_are_no_real_numbers_are_refused(
+    dtype: torch.dtype, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    save(tmp_path / "model", vocabularies)
+    file = tmp_path / "model" / "model.safetensors"
+    weights = read_tensors(file)
+    name = sorted(weights)[0]
+    write_tensors(file, {**weights, name: (weights[name] * 100).to(dtype)})
+    for read in (load_model, lambda path: average_weights([path / "model.safetensors"])):
+        with pytest.raises(SavedError, match=f"the tensor {name} holds {dtype}, expected real"):
+            read(tmp_path / "model")

@@ -198,7 +198,12 @@ class _Tokens:
                 f"{file}: decoder_start_token: null leaves it to each call what outputs begin "
                 "with, as models of many languages do; that is not known here"
             )
-        return cls(configuration, file)
+        found = cls(configuration, file)
+        # Outputs of Marian begin with the end symbol.  Its converter from Transformers leaves the
+        # end of a source to the tokenizer of Transformers, which adds it.
+        if configuration and found.start == found.end:
+            return cls({**configuration, "add_source_eos": True}, file)
+        return found
 
     def with_flags(self, flags: tuple[bool, bool, bool]) -> _Tokens:
         """As early versions tell them, in the weights.

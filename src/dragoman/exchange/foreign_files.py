@@ -78,6 +78,31 @@ def read_state(path: Path) -> dict[str, Tensor]:
     return tensors_in(found, path)
 
 
+def read_shards(index: Path) -> dict[str, Tensor]:
+    """The tensors of a model whose weights are in several files, which an index names.
+
+    Args:
+        index: such as ``model.safetensors.index.json`` of Hugging Face.
+
+    Raises:
+        DataError: the index or a file is missing or damaged, or a tensor is not where it says.
+    """
+    places = read_object(index).get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise DataError(f"{index}: weight_map: expected names of weights and of their files")
+    found: dict[str, Tensor] = {}
+    for name in dict.fromkeys(places.values()):
+        if not isinstance(name, str) or Path(name).name != name or name in {"", ".", ".."}:
+            raise DataError(f"{index}: {name!r:.80} is no name of a file beside it")
+        shard = index.with_name(name)
+        if not shard.is_file():
+            raise DataError(f"{shard}: missing, and {index.name} names it; download it as well")
+        found |= read_state(shard)
+    if lost := sorted(places.keys() - found.keys()):
+        raise DataError(f"{index}: the weight {lost[0]} is not in its file; download both again")
+    return found
+
+
 class ForeignWeights:
     """Weights under the names of another toolkit, which are taken one by one.
 

@@ -18,7 +18,13 @@ GENERATION_FILE = "generation_config.json"
 TOKENIZER_FILE = "tokenizer_config.json"
 SOURCE_SPM, TARGET_SPM = "source.spm", "target.spm"
 VOCABULARY_FILE, TARGET_VOCABULARY_FILE = "vocab.json", "target_vocab.json"
-WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
+WEIGHT_FILES = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+"""The weights, or an index of the files that they are in; the first that there is counts."""
 
 ACTIVATIONS = {
     "relu": "relu",

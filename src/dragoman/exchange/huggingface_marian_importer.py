@@ -11,10 +11,13 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.architectures import architecture
+from dragoman.exchange.ctranslate2_files import BINARY_FILE
 from dragoman.exchange.foreign_files import (
     ForeignWeights,
     read_bytes,
     read_object,
+    read_shards,
     read_state,
     read_text,
 )
@@ -59,8 +62,9 @@ class HuggingfaceMarianImporter(Importer):
     name = "huggingface-marian"
 
     def recognises(self, path: Path) -> bool:
-        """By ``source.spm`` and ``vocab.json`` beside the model."""
-        return all((path / name).is_file() for name in (CONFIG_FILE, SOURCE_SPM, VOCABULARY_FILE))
+        """By ``source.spm`` and ``vocab.json`` beside a model that is not one of CTranslate2."""
+        files = (CONFIG_FILE, SOURCE_SPM, VOCABULARY_FILE)
+        return not (path / BINARY_FILE).is_file() and all((path / one).is_file() for one in files)
 
     def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
         """See :meth:`Importer.read`."""
@@ -106,7 +110,10 @@ class Settings:
         path = directory / CONFIG_FILE
         values = read_object(path)
         if (kind := values.get("model_type")) != "marian":
-            raise DataError(f"{path}: a model of type {kind!r:.80}, expected 'marian'")
+            named = architecture(directory) or "of another kind"
+            raise DataError(
+                f"{path}: a model of type {kind!r:.80}, expected 'marian': it is {named}"
+            )
         if (directory / GENERATION_FILE).is_file():
             values |= read_object(directory / GENERATION_FILE)
         return cls(path, values)
@@ -258,7 +265,8 @@ def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -
     file = next((path / name for name in WEIGHT_FILES if (path / name).is_file()), None)
     if file is None:
         raise DataError(f"{path}: has none of {', '.join(WEIGHT_FILES)}")
-    theirs = ForeignWeights(read_state(file), file)
+    read = read_shards if file.suffix == ".json" else read_state
+    theirs = ForeignWeights(read(file), file)
     model = settings.model()
     found = _embeddings(theirs, settings)
     source, target = map(_rows, sides)
@@ -284,7 +292,10 @@ def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]
     def first(*wanted: str) -> Tensor:
         return theirs.take(next((name for name in wanted if name in theirs), wanted[0]))
 
-    if settings.shares_sides:
+    if settings.shares_sides and settings.sharing == "separate":
+        # Transformers 5 ties nothing then, even though the sides have the same pieces.
+        source, target = first(encoder, shared), first(decoder, shared)
+    elif settings.shares_sides:
         source = target = first(shared, encoder, decoder, output)
     else:
         source, target = theirs.take(encoder), first(decoder, output)

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
+from dragoman.exchange.architectures import architecture
 from dragoman.exchange.importer import Importer
 from dragoman.saved.model import CONFIG_FILE, WEIGHTS_FILE
 
@@ -52,6 +53,11 @@ def importer_of(path: Path) -> Importer:
     if not found:
         if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
             raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
+        if (kind := architecture(path)) is not None:
+            raise DataError(
+                f"{path}: this is {kind}, which is not imported; models of these toolkits are: "
+                f"{', '.join(IMPORTERS)}"
+            )
         raise DataError(
             f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
             f"--from: {', '.join(IMPORTERS)}"

@@ -124,13 +124,19 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the weights of a model for use, checking that all of them are finite.
+    """Read the weights of a model for use, checking that all of them are finite real numbers.
 
     Raises:
-        SavedError: as for :func:`read_tensors`, or a weight is NaN or infinite.
+        SavedError: as for :func:`read_tensors`, or a weight is NaN, infinite, an integer or a
+            truth value.
     """
     weights = read_tensors(path)
     for name, tensor in weights.items():
+        if not tensor.is_floating_point():
+            raise SavedError(
+                f"{path}: the tensor {name} holds {tensor.dtype}, expected real numbers: a "
+                "conversion rounded it; use the model as it was trained"
+            )
         if not _is_finite(tensor):
             raise SavedError(
                 f"{path}: the tensor {name} has NaN or infinite values: training had failed when "
