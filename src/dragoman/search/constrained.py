@@ -55,7 +55,8 @@ def constrained_search(
 ) -> list[list[Hypothesis]]:
     """The ``nbest`` best hypotheses of each sentence that contain its phrases.
 
-    Phrases may contain what ``rules`` forbid, but requirements, such as a prefix, come first.
+    Phrases may contain what ``rules`` forbid, but requirements, such as a prefix, come first, and
+    so do whole characters.
 
     Args:
         scorer: gives log-probabilities.
@@ -121,7 +122,8 @@ class _Step:
         self._table = table
         wanted = table.wanted(progress)  # (rows, edges)
         demanded = some_probability(scores.gather(1, wanted.clamp(min=0)))  # before it is forbidden
-        bound = rules.apply(scores, PartialOutputs(beams.history, progress.sentences))
+        partial = PartialOutputs(beams.history, progress.sentences)
+        bound = rules.apply(scores, partial)
         early = ~progress.complete & ~bound  # rows that may not end yet
         scores[:, EOS] = scores[:, EOS].masked_fill(early, _IMPOSSIBLE)
 
@@ -134,6 +136,8 @@ class _Step:
         wanted, demanded = torch.cat([wanted, free], 1), torch.cat([demanded, free_score], 1)
         known = (wanted.unsqueeze(2) == pieces.unsqueeze(1)) & values.isfinite().unsqueeze(1)
         unusable = (wanted < 0) | known.any(2) | bound.unsqueeze(1)  # (rows, edges + 1)
+        if rules.unbroken is not None:
+            unusable |= rules.unbroken.breaks(wanted.clamp(min=0), partial)
         demanded = demanded.masked_fill(unusable, _IMPOSSIBLE)
 
         values, pieces = torch.cat([values, demanded], 1), torch.cat([pieces, wanted], 1)

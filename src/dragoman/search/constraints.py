@@ -50,6 +50,13 @@ class Constraint(Protocol):
         """Set the scores ``(rows, vocabulary)`` of what may not come next to -inf, in place."""
 
 
+class Unbroken(Constraint, Protocol):
+    """A constraint that holds even for pieces that an output is made to contain."""
+
+    def breaks(self, pieces: Tensor, partial: PartialOutputs) -> Tensor:
+        """Whether pieces ``(rows, pieces)`` may not come next, the same shape."""
+
+
 class Requirement(Protocol):
     """Decides the next piece of some rows."""
 
@@ -136,6 +143,7 @@ class Rules:
     constraints: list[Constraint]  # MinimumLength last: it must see what the others left
     requirements: list[Requirement]
     limits: Tensor  # (sentences,): maximum output length in pieces
+    unbroken: Unbroken | None = None  # one of the constraints: it holds for phrases, too
 
     def apply(self, scores: Tensor, partial: PartialOutputs) -> Tensor:
         """Set the log-probabilities ``(rows, vocabulary)`` of forbidden pieces to -inf.

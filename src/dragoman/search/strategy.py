@@ -33,6 +33,7 @@ from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
 from dragoman.search.tag_structure import TagPlan, TagStructure, TagSymbols
 from dragoman.search.tree_grammar import SentenceTrees, TreeGrammar, TreeSymbols
+from dragoman.search.whole_characters import ByteSymbols, WholeCharacters
 from dragoman.text.vocabulary import BOS, PAD, UNK
 
 _PROCESSOR_TOKENS, _GPU_TOKENS = 8192, 65_536
@@ -186,6 +187,7 @@ def search(
     edges: WordEdges | None = None,
     restart: int | None = None,
     bounds: Sequence[Bounds] | None = None,
+    characters: ByteSymbols | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
 
@@ -206,6 +208,8 @@ def search(
         edges: where words begin and end in the target vocabulary; needed with ``phrases``.
         restart: id behind the last of which ``phrases`` must be; None: anywhere.
         bounds: what each sentence's output may be without being degenerate, if it must not be.
+        characters: the bytes of the target vocabulary, if it has some: those of an output make up
+            whole characters.
 
     Returns:
         The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
@@ -225,6 +229,7 @@ def search(
         trees=_trees(source, config, symbols),
         bounds=bounds,
         plan=plan,
+        characters=characters,
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
     if phrases is not None:
@@ -277,6 +282,7 @@ def build_rules(
     trees: SentenceTrees | None = None,
     bounds: Sequence[Bounds] | None = None,
     plan: TagPlan | None = None,
+    characters: ByteSymbols | None = None,
 ) -> Rules:
     """The constraints and limits that ``config`` asks for.
 
@@ -321,9 +327,13 @@ def build_rules(
         constraints.append(TreeGrammar(trees, limits))
     if tags is not None:
         constraints.append(tags)
+    whole = None
+    if characters is not None and trees is None:  # trees have only symbols and words of the source
+        whole = WholeCharacters(characters, limits, tags)
+        constraints.append(whole)  # behind all that may forbid the only bytes that may follow
     if config.minimum_length:
         constraints.append(MinimumLength(config.minimum_length))
-    return Rules(constraints, requirements, limits)
+    return Rules(constraints, requirements, limits, whole)
 
 
 def _with_room(

@@ -156,6 +156,10 @@ class TagStructure:
         first = allowed.long().argmax(1)
         return torch.where(full, self._plan.symbols.ids[first], FREE)
 
+    def missing(self, partial: PartialOutputs) -> Tensor:
+        """How many tags must still come, ``(rows,)``."""
+        return self._left(partial).sum(1)
+
     def _left(self, partial: PartialOutputs) -> Tensor:
         """How often each symbol must still come, ``(rows, slots)``."""
         return (self._plan.needed[partial.sentences] - self._counts(partial)).clamp(min=0)

@@ -6,7 +6,8 @@ ranking stay Dragoman's.  Three things differ: probabilities are over the allowe
 Dragoman's are over all; an output that is cut off at the length limit counts without the end
 symbol; and search for a sentence ends when ``beam`` hypotheses are finished, as Dragoman's does
 with ``early_end: quick``, so that a call which asks for ``exact`` is refused.  A second search, for
-a sentence whose output is degenerate, repeats no three pieces at all.
+a sentence whose output is degenerate, repeats no three pieces at all.  Bytes that make up no whole
+character are taken out of its outputs, which Dragoman's search does not write in the first place.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
+from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.ctranslate2_conversion import convert, piece_names, positions_of
 from dragoman.translation.engine import SourceBatch, bounds_of
@@ -91,6 +93,8 @@ class CTranslate2Engine:
         target = piece_names(vocabularies.target)
         self._target = target
         self._ids = {name: number for number, name in enumerate(target)}
+        self._characters = ByteSymbols.of(vocabularies.target)
+        self._unwritable = unwritable_pieces(vocabularies.target)
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
@@ -198,7 +202,8 @@ class CTranslate2Engine:
         another power of the length, which would make it stop earlier.
         """
         unknown = [] if config.writes_unknown else [UNK]
-        symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
+        tags = [] if config.allow_tags else self._tags
+        symbols = [PAD, BOS, *unknown, *tags, *self._unwritable]
         pending: list[Any] = self._translator.translate_batch(
             [
                 [self._source[i] for i in source] + self._end or [self._source[EOS]]
@@ -240,7 +245,10 @@ class CTranslate2Engine:
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
             ids = [self._ids[name] for name in names]
             score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
-            found.append(Hypothesis(ids, score, log_probability, ended=len(ids) < limit))
+            ended = len(ids) < limit
+            if self._characters is not None:  # its search knows nothing of characters
+                ids = self._characters.without_broken(ids)
+            found.append(Hypothesis(ids, score, log_probability, ended))
         return rank(found)[: config.nbest]
 
 

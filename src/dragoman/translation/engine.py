@@ -21,6 +21,7 @@ from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.tag_structure import TagSymbols
 from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terminology import LexicalConstraint
@@ -140,11 +141,16 @@ class TorchEngine:
         self._tag_symbols = None
         if vocabularies is not None and inline_tags is not None:
             self._tag_symbols = TagSymbols.of(vocabularies, inline_tags)
-        self._constrained = None
+        self._constrained, self._characters = None, None
+        self._unwritable: Sequence[int] = ()
         if vocabularies is not None:
             target = vocabularies.target
+            self._characters = ByteSymbols.of(target)
+            self._unwritable = unwritable_pieces(target)
             separator = None if context is None else context.written_separator(target)
-            self._constrained = ConstrainedSearch(scorer, target, self._tag_symbols, separator)
+            self._constrained = ConstrainedSearch(
+                scorer, target, self._tag_symbols, separator, self._characters
+            )
 
     @property
     def device(self) -> torch.device:
@@ -180,6 +186,7 @@ class TorchEngine:
         self, batch: SourceBatch, config: SearchConfig, bounds: Sequence[Bounds] | None = None
     ) -> list[list[Hypothesis]]:
         """What search finds for a batch, within the bounds of its sentences if there are any."""
+        characters = None if self._characters is None else self._characters.to(self.device)
         if self._shortlist is not None:
             return self._shortlist.search(
                 batch.sources,
@@ -189,6 +196,7 @@ class TorchEngine:
                 never=self._never(config),
                 numbers=batch.numbers,
                 bounds=bounds,
+                characters=characters,
             )
         return search(
             self.scorer,
@@ -200,6 +208,7 @@ class TorchEngine:
             symbols=self._symbols.to(self.device) if config.grammar == "trees" else None,
             tags=None if self._tag_symbols is None else self._tag_symbols.to(self.device),
             bounds=bounds,
+            characters=characters,
         )
 
     def _without_faults(
@@ -221,7 +230,8 @@ class TorchEngine:
 
     def _never(self, config: SearchConfig) -> Sequence[int]:
         """Pieces that no output may contain but in a term."""
-        return self._foreign if config.allow_tags else (*self._tags, *self._foreign)
+        never = (*self._foreign, *self._unwritable)
+        return never if config.allow_tags else (*self._tags, *never)
 
     @cached_property
     def _symbols(self) -> TreeSymbols:

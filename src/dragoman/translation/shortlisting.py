@@ -14,6 +14,7 @@ from dragoman.saved.shortlist import Shortlist
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.degenerate import Bounds
 from dragoman.search.shortlisted import Choices, shortlisted
+from dragoman.search.whole_characters import ByteSymbols
 from dragoman.text.inline_tags import InlineTags
 
 
@@ -56,6 +57,7 @@ class ShortlistedSearch:
         never: Sequence[int],
         numbers: Sequence[int],
         bounds: Sequence[Bounds] | None,
+        characters: ByteSymbols | None = None,
     ) -> list[list[Hypothesis]]:
         """What :func:`dragoman.search.search` finds; a forced prefix may have any pieces.
 
@@ -67,6 +69,7 @@ class ShortlistedSearch:
             never: as there.
             numbers: as there.
             bounds: as there.
+            characters: as there; all of them may be written.
 
         Raises:
             ConfigError: ``config`` demands trees, or the scorer cannot be restricted.
@@ -76,6 +79,8 @@ class ShortlistedSearch:
                 f"a shortlist does not go with search.grammar {config.grammar}; leave out either"
             )
         allowed = self._shortlist.allowed(sources, self._pieces, prefixes or ())
+        if characters is not None:  # whatever a character begins with, it can be finished
+            allowed[:, characters.ids.cpu().numpy()] = True
         choices = Choices.of(torch.from_numpy(allowed).to(padded[0].device))
         found = search(
             shortlisted(self._scorer, choices),
@@ -85,6 +90,7 @@ class ShortlistedSearch:
             never=choices.places(never),
             numbers=numbers,
             bounds=bounds,
+            characters=None if characters is None else characters.among(choices.pieces),
         )
         pieces: list[int] = choices.pieces.tolist()
         return [

@@ -18,6 +18,7 @@ from torch import Tensor
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.phrases import Phrase, Spelling, WordEdges
 from dragoman.search.tag_structure import TagSymbols
+from dragoman.search.whole_characters import ByteSymbols
 from dragoman.text.context import behind_context
 from dragoman.text.inline_tags import structure, symbols_in, without_tags
 from dragoman.text.tags import SPACE_SIGN
@@ -119,6 +120,7 @@ class ConstrainedSearch:
         vocabulary: of the outputs.
         tags: the symbols of inline tags, if the model knows them.
         separator: id behind which a translation begins, where outputs translate its context first.
+        characters: the bytes of the vocabulary, if it has some.
     """
 
     def __init__(
@@ -127,7 +129,9 @@ class ConstrainedSearch:
         vocabulary: Vocabulary,
         tags: TagSymbols | None = None,
         separator: int | None = None,
+        characters: ByteSymbols | None = None,
     ) -> None:
+        self._characters = characters
         self._scorer, self._vocabulary, self._tags = scorer, vocabulary, tags
         self._separator = separator
         self._speller = PhraseSpeller(vocabulary)
@@ -174,6 +178,7 @@ class ConstrainedSearch:
                 phrases=[phrases[place] for place in places],
                 edges=self._speller.edges,
                 restart=self._separator,
+                characters=None if self._characters is None else self._characters.to(source.device),
             )
             for place, hypotheses in zip(places, again, strict=True):
                 wanted = constraints[place]

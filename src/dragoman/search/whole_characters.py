@@ -1,0 +1,224 @@
+"""Characters that are spelt in bytes (``byte_fallback``) are finished, and are characters of text.
+
+The bytes of a character follow one another as the Unicode Standard says (table 3-7, well-formed
+UTF-8): no overlong form, no half of a surrogate pair, nothing beyond U+10FFFF, and nothing else
+between them.  Characters that no text has are not spelt either: control characters, ends of lines,
+byte order marks, and U+FFFD, by which a decoder says that something was lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from dragoman.search.constraints import PartialOutputs, some_probability
+from dragoman.text.vocabulary import Vocabulary
+
+_IMPOSSIBLE = float("-inf")
+_BYTE = re.compile("<0x([0-9A-F]{2})>")
+_OTHER = 256  # in place of a byte: any other piece
+_NEVER = 9  # in place of a number of pieces
+_LONGEST = 4  # bytes of a character
+
+# What may follow in each state: first and last byte, and the state behind them.  The states are
+# named by the bytes that led there; "more" and "last" are those of most characters.
+_START = "start"
+_GRAMMAR: dict[str, list[tuple[int, int, str]]] = {
+    _START: [
+        (0x20, 0x7E, _START),
+        (0xC2, 0xC2, "C2"),
+        (0xC3, 0xDF, "last"),
+        (0xE0, 0xE0, "E0"),
+        (0xE1, 0xE1, "more"),
+        (0xE2, 0xE2, "E2"),
+        (0xE3, 0xEC, "more"),
+        (0xED, 0xED, "ED"),
+        (0xEE, 0xEE, "more"),
+        (0xEF, 0xEF, "EF"),
+        (0xF0, 0xF0, "F0"),
+        (0xF1, 0xF3, "F1"),
+        (0xF4, 0xF4, "F4"),
+    ],
+    "last": [(0x80, 0xBF, _START)],
+    "more": [(0x80, 0xBF, "last")],
+    "C2": [(0xA0, 0xBF, _START)],  # below are control characters
+    "E0": [(0xA0, 0xBF, "last")],
+    "E2": [(0x80, 0x80, "E2 80"), (0x81, 0xBF, "last")],
+    "E2 80": [(0x80, 0xA7, _START), (0xAA, 0xBF, _START)],  # between are ends of lines
+    "ED": [(0x80, 0x9F, "last")],
+    "EF": [
+        (0x80, 0xBA, "last"),
+        (0xBB, 0xBB, "EF BB"),
+        (0xBC, 0xBE, "last"),
+        (0xBF, 0xBF, "EF BF"),
+    ],
+    "EF BB": [(0x80, 0xBE, _START)],  # behind is the byte order mark
+    "EF BF": [(0x80, 0xBC, _START)],  # behind are U+FFFD and what are no characters
+    "F0": [(0x90, 0xBF, "more")],
+    "F1": [(0x80, 0xBF, "more")],
+    "F4": [(0x80, 0x8F, "more")],
+}
+_STATES = list(_GRAMMAR)
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd\ufffe\uffff]")
+
+
+def unwritable_pieces(vocabulary: Vocabulary) -> list[int]:
+    """Ids of pieces with characters that no output may have, as other toolkits' vocabularies do."""
+    pieces = vocabulary.pieces(range(len(vocabulary)))
+    return [
+        number
+        for number, (piece, is_atom) in enumerate(zip(pieces, vocabulary.atoms, strict=True))
+        if not is_atom and _UNWRITABLE.search(piece)
+    ]
+
+
+@dataclass(frozen=True)
+class ByteSymbols:
+    """The pieces of a vocabulary that are bytes."""
+
+    values: Tensor  # (vocabulary,): the byte that a piece is, 256 for all others
+    ids: Tensor  # (bytes,): the pieces that are bytes
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> ByteSymbols | None:
+        """Those of a vocabulary; None if it has none."""
+        if not vocabulary.has_bytes:
+            return None
+        pieces = vocabulary.pieces(range(len(vocabulary)))
+        found = map(_BYTE.fullmatch, pieces)
+        return cls._with(torch.tensor([int(one[1], 16) if one else _OTHER for one in found]))
+
+    @classmethod
+    def _with(cls, values: Tensor) -> ByteSymbols:
+        return cls(values, (values != _OTHER).nonzero().flatten())
+
+    def to(self, device: torch.device) -> ByteSymbols:
+        """The same on a device."""
+        return ByteSymbols(self.values.to(device), self.ids.to(device))
+
+    def among(self, pieces: Tensor) -> ByteSymbols:
+        """The same for a list of some pieces, by their places in it."""
+        return self._with(self.values[pieces])
+
+    def without_broken(self, ids: Sequence[int]) -> list[int]:
+        """An output without the bytes that make up no character of text."""
+        values = self.values.tolist()
+        kept: list[int] = []
+        waiting: list[int] = []  # bytes of a character that is not finished
+        state = _START
+        for piece in ids:
+            byte = values[piece]
+            following = _following(state, byte)
+            if following is None and waiting:
+                waiting, state = [], _START
+                following = _following(state, byte)
+            if following is None:
+                continue
+            waiting.append(piece)
+            state = following
+            if state == _START:
+                kept += waiting
+                waiting = []
+        return kept
+
+
+def _following(state: str, byte: int) -> str | None:
+    """The state behind a byte or another piece; None if it may not follow."""
+    if byte == _OTHER:
+        return _START if state == _START else None
+    return next((then for low, high, then in _GRAMMAR[state] if low <= byte <= high), None)
+
+
+def _length(state: str) -> int:
+    """How many bytes are missing until a character is finished."""
+    length = 0
+    while state != _START:
+        state, length = _GRAMMAR[state][0][2], length + 1
+    return length
+
+
+def _tables() -> tuple[Tensor, Tensor]:
+    """For each state and byte, ``(states, 257)``: the state behind it, and the pieces it needs."""
+    behind = torch.zeros((len(_STATES), _OTHER + 1), dtype=torch.int64)
+    needed = torch.full_like(behind, _NEVER)
+    for row, state in enumerate(_STATES):
+        for byte in range(_OTHER + 1):
+            following = _following(state, byte)
+            if following is not None:
+                behind[row, byte] = _STATES.index(following)
+                needed[row, byte] = 1 + _length(following)
+            else:  # as if nothing had been in front, which only a forced output can do
+                behind[row, byte] = _STATES.index(_following(_START, byte) or _START)
+    needed[0, _OTHER] = 0  # has nothing to do with bytes
+    return behind, needed
+
+
+_BEHIND, _NEEDED = _tables()
+
+
+class TakesRoom(Protocol):
+    """Something that needs the last pieces of an output for itself."""
+
+    def missing(self, partial: PartialOutputs) -> Tensor:
+        """How many pieces, ``(rows,)``."""
+
+
+class WholeCharacters:
+    """Every character that is spelt in bytes is finished, and one of text: a constraint.
+
+    It always leaves a byte that goes on where a character has begun, and lets none begin for which
+    the maximum length has no room.
+
+    Args:
+        symbols: the bytes of the vocabulary.
+        limits: maximum output length of each sentence in pieces, ``(sentences,)``.
+        others: what else needs room at the end.
+    """
+
+    def __init__(
+        self, symbols: ByteSymbols, limits: Tensor, others: TakesRoom | None = None
+    ) -> None:
+        self._symbols, self._limits, self._others = symbols, limits, others
+        self._behind, self._needed = _BEHIND.to(limits.device), _NEEDED.to(limits.device)
+
+    def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
+        """Forbid what breaks a character; see :meth:`Constraint.forbid`."""
+        ids = self._symbols.ids
+        states = self._states(partial)
+        allowed = self._allowed(states, self._symbols.values[ids].unsqueeze(0), partial)
+        values = scores[:, ids].masked_fill(~allowed, _IMPOSSIBLE)
+        scores[:, ids] = values
+        within = states.nonzero().flatten()
+        if len(within):
+            values, allowed = values[within], allowed[within]
+            finite = values.isfinite()
+            lost = ~finite.any(1, keepdim=True)  # others have forbidden what must follow
+            values = torch.where(finite | lost, some_probability(values), _IMPOSSIBLE)
+            scores.index_fill_(0, within, _IMPOSSIBLE)
+            scores[within.unsqueeze(1), ids] = values.masked_fill(~allowed, _IMPOSSIBLE)
+
+    def breaks(self, pieces: Tensor, partial: PartialOutputs) -> Tensor:
+        """Whether pieces ``(rows, pieces)`` would break a character, the same shape."""
+        values = self._symbols.values[pieces]
+        return ~self._allowed(self._states(partial), values, partial)
+
+    def _states(self, partial: PartialOutputs) -> Tensor:
+        """The state of each row, ``(rows,)``: 0 if its last character is finished."""
+        recent = self._symbols.values[partial.history[:, 1 - _LONGEST :]]  # (rows, 3 at most)
+        states = torch.zeros_like(partial.sentences)
+        for values in recent.unbind(1):
+            states = self._behind[states, values]
+        return states
+
+    def _allowed(self, states: Tensor, values: Tensor, partial: PartialOutputs) -> Tensor:
+        """Which bytes, or other pieces, may come next, ``(rows, values)``."""
+        room = self._limits[partial.sentences] - partial.length
+        if self._others is not None:
+            room = room - self._others.missing(partial)
+        room = room.clamp(0, _LONGEST).masked_fill(states > 0, _LONGEST)  # a character goes on
+        return self._needed[states.unsqueeze(1), values] <= room.unsqueeze(1)
