@@ -57,7 +57,7 @@ class MarkWriting:
             else:
                 if self._pending and not self.target[first : first + 1].isspace():
                     self._write_pending()
-                self.written.append(mark.begin)
+                self._add(mark.begin)
                 opened.append((self._in_order(mark.children), last, mark.end))
 
     def _in_order(self, marks: Sequence[Mark]) -> Iterator[Mark]:
@@ -67,14 +67,18 @@ class MarkWriting:
 
     def _write_point(self, mark: Mark) -> None:
         self._write_space_once(self._pending or ("" if self._is_apart else mark.before))
-        self.written.append(self._begin(mark))
+        self._add(self._begin(mark))
         self._is_apart = self._is_apart or bool(self._pending or mark.before)
         self._pending = mark.after
 
     def _write_space_once(self, raw: str) -> None:
         """Write markup, without the white space in front of it if there is some already."""
-        last = next((one for one in reversed(self.written) if one), "")
-        self.written.append(raw.lstrip() if last[-1:].isspace() else raw)
+        ends_apart = bool(self.written) and self.written[-1][-1].isspace()
+        self._add(raw.lstrip() if ends_apart else raw)
+
+    def _add(self, raw: str) -> None:
+        if raw:
+            self.written.append(raw)
 
     def _write_pending(self) -> None:
         self._write_space_once(self._pending)
@@ -94,18 +98,18 @@ class MarkWriting:
         for unit in self._atoms[slice(*here)]:
             assert unit.atom is not None
             self._write_plain(start, unit.start)
-            self.written.append(self._begin(unit.atom))
+            self._add(self._begin(unit.atom))
             start = unit.end
         self._write_plain(start, end)
 
     def _write_plain(self, start: int, end: int) -> None:
         here = (bisect_left(self._gap_places, place) for place in (start, end))
         for place in self._gap_places[slice(*here)]:
-            self.written.append(self._escape(self.target[start:place]))
-            self.written.append(self._gaps[place])
+            self._add(self._escape(self.target[start:place]))
+            self._add(self._gaps[place])
             start = place + 1
         if start < end:
-            self.written.append(self._escape(self.target[start:end]))
+            self._add(self._escape(self.target[start:end]))
 
 
 def written_gaps(

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from dragoman.documents.plural_strings import catalogue_values, has_count
@@ -194,12 +196,14 @@ class AlternativesValue(StringValue):
 
 def _split(source: str, separator: re.Pattern[str], syntax: StringSyntax) -> list[_Alternative]:
     """The alternatives of a string; a separator within a placeholder or tag is none."""
-    taken = [*filled_in(source, syntax), *(tag.span() for tag in TAG.finditer(source))]
+    taken = sorted([*filled_in(source, syntax), *(tag.span() for tag in TAG.finditer(source))])
+    ends = list(accumulate((stop for _, stop in taken), max))  # of all spans up to each
     found: list[_Alternative] = []
     place = 0
     for one in separator.finditer(source):
         sign = one.start() + len(one[0]) - len(one[0].lstrip())
-        if not any(start <= sign < stop for start, stop in taken):
+        before = bisect_right(taken, sign, key=lambda span: span[0])
+        if not before or ends[before - 1] <= sign:
             found.append(_alternative(source[place : one.start()], one[0]))
             place = one.end()
     return [*found, _alternative(source[place:], "")]

@@ -235,7 +235,7 @@ def string_pieces(
     spans = list(atoms)
     end = 0
     for start, stop, piece in _signs(source, spans):
-        found += _atoms(source, end, start, atoms)
+        found += _atoms(source, (end, start), spans, atoms)
         found.append(piece)
         end = stop
         if found[-1].kind == "open":
@@ -248,7 +248,7 @@ def string_pieces(
                 del opened[last:]
             else:
                 _close(found, [len(found) - 1])
-    found += _atoms(source, end, len(source), atoms)
+    found += _atoms(source, (end, len(source)), spans, atoms)
     _close(found, opened)
     if not finds_escapes:
         return found
@@ -294,11 +294,12 @@ def _is_inside(span: Span, others: Sequence[Span]) -> bool:
     return before >= 0 and span[1] <= others[before][1]
 
 
-def _atoms(source: str, start: int, stop: int, atoms: Mapping[Span, str]) -> Iterator[MarkupPiece]:
-    """A part of a string without tags."""
-    spans = list(atoms)
-    spans = spans[bisect_left(spans, (start, start)) : bisect_left(spans, (stop, stop))]
-    for span in spans:
+def _atoms(
+    source: str, part: Span, spans: Sequence[Span], atoms: Mapping[Span, str]
+) -> Iterator[MarkupPiece]:
+    """A part of a string without tags; ``spans`` are those of ``atoms``."""
+    start, stop = part
+    for span in spans[bisect_left(spans, (start, start)) : bisect_left(spans, (stop, stop))]:
         if start <= span[0] and span[1] <= stop:
             begin, end = with_direction(source, span)
             begin, end = max(begin, start), min(end, stop)

@@ -49,12 +49,12 @@ class CatalogueError(DataError):
     """What is wrong with a catalogue.
 
     Args:
-        line: where.
         problem: what, and the remedy.
+        line: where.
     """
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}")
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(problem if line is None else f"line {line}: {problem}")
         self.line, self.problem = line, problem
 
 
@@ -158,7 +158,7 @@ def read_catalogue(content: bytes) -> Catalogue:
         place = content.count(b"\n", 0, error.start) + 1
         said = "as the header says" if charset else "which a header without charset means"
         raise CatalogueError(
-            place, f"not {encoding.upper()}, {said}; correct the header, or convert the file"
+            f"not {encoding.upper()}, {said}; correct the header, or convert the file", place
         ) from error
     return Catalogue(text, encoding, mark, charset, read_entries(text, encoding))
 
@@ -224,9 +224,9 @@ def _encoding(charset: str | None, line: int, *, is_ascii: bool) -> str:
         name = ""
     if name not in _KNOWN:
         raise CatalogueError(
-            line,
             f"the header says that the encoding is {charset[:40]!r}, which is not read; convert "
             "the file to UTF-8",
+            line,
         )
     return "utf-8" if name == "ascii" and not is_ascii else name
 
@@ -262,11 +262,11 @@ class _Reading:
             found = _TOKEN.match(self._text, place)
             assert found is not None
             if found[0].startswith('"') and (found["string"] is None or not self._strings):
-                raise CatalogueError(line, "a string has no end, or none begins; correct it")
+                raise CatalogueError("a string has no end, or none begins; correct it", line)
             if self._ends(found):
                 yield from self._ended()
             if found["other"] is not None:
-                raise CatalogueError(line, "not the syntax of a gettext catalogue; correct it")
+                raise CatalogueError("not the syntax of a gettext catalogue; correct it", line)
             self._add(found, line)
             line += found[0].count("\n")
             place = found.end()
@@ -297,7 +297,7 @@ class _Reading:
 
     def _comment(self, content: str, start: int, line: int) -> None:
         if self._strings:
-            raise CatalogueError(line, "the entry before this comment has no msgstr; correct it")
+            raise CatalogueError("the entry before this comment has no msgstr; correct it", line)
         if content.startswith("#~"):
             self._clear()
         elif content.startswith("#|") and self._previous_start is None:
@@ -311,7 +311,7 @@ class _Reading:
         strings, self._strings = self._strings, []
         for one in strings:
             if not one.parts:
-                raise CatalogueError(one.line, f"no string follows {one.keyword}; correct it")
+                raise CatalogueError(f"no string follows {one.keyword}; correct it", one.line)
         if [one.keyword for one in strings] != ["domain"]:
             yield self._entry(strings)
         self._clear()
@@ -330,7 +330,7 @@ class _Reading:
             or is_plural == ("msgstr" in named)
         ):
             raise CatalogueError(
-                start.line, "the entry is not one msgid with its msgstr; correct it"
+                "the entry is not one msgid with its msgstr; correct it", start.line
             )
         return PoEntry(
             start.start if self._previous_start is None else self._previous_start,

@@ -207,6 +207,7 @@ def test_only_directions_that_exist_can_be_chosen(page: Page, site: Site) -> Non
     visit(page, site, source="de", target="en")
     assert offered(page) == ["English"]
     choose(page, "#source-language", "English")
+    expect(page.locator("#target-language")).not_to_have_attribute("value", "en")
     assert offered(page) == ["Arabic", "French", "German"]
 
 
