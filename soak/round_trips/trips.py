@@ -14,6 +14,7 @@ from dragoman.documents.file_translation import translate_file
 from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import RefusedError, TextRequest
 from soak.round_trips.office_check import differences
+from soak.round_trips.text_check import BILINGUAL, lost_parts, untranslated
 
 AIM = 0.995
 """Share of files that are intact."""
@@ -54,22 +55,27 @@ def faults_of(name: str, content: bytes) -> list[str]:
     Raises:
         RefusedError: it is damaged, or no document.
     """
-    same = _translated(name, content, ReversingService(reverses=False))
-    faults = [] if same == (content, ()) else ["words that stay change the file"]
+    content, *languages = untranslated(name, content)
+    faults = []
+    if Path(name).suffix.lower() not in BILINGUAL:
+        same = _translated(name, content, ReversingService(reverses=False), *languages)
+        faults += [] if same == (content, ()) else ["words that stay change the file"]
     for service in (CapitalService(), ReversingService()):
-        written, left = _translated(name, content, service)
+        written, left = _translated(name, content, service, *languages)
         faults += [f"not translated: {text[:80]!r}" for text in left]
         if Path(name).suffix.lower() in _OFFICE:
             is_reversed = not isinstance(service, CapitalService)
             faults += differences(content, written, is_reversed=is_reversed)
+        else:
+            faults += lost_parts(name, content, written)
     return faults
 
 
 def _translated(
-    name: str, content: bytes, service: ReversingService
+    name: str, content: bytes, service: ReversingService, source: str, target: str
 ) -> tuple[bytes, tuple[str, ...]]:
     """A translation, and the texts that were left as they are."""
-    found = asyncio.run(translate_file(service, name, content, TextRequest("", "de", "en")))
+    found = asyncio.run(translate_file(service, name, content, TextRequest("", target, source)))
     return found.content, tuple(one.text for one in found.untranslated)
 
 
