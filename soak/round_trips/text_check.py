@@ -30,6 +30,7 @@ _TIME = re.compile(r"^.*-->.*$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%(?:\d\$)?[sd]|\{\w*\}")
 _TARGET = re.compile(r"<target\b[^>]*?(?:/>|>.*?</target>)", re.DOTALL)
 _SAYS = re.compile(r"(?:source-language|srcLang|target-language|trgLang)=[\"']([\w-]+)")
+_EMPHASIS = re.compile(r"</?(em|strong)>")
 _SHOWN = 5  # differences of a document
 
 
@@ -73,8 +74,13 @@ def _markdown(text: str) -> Parts:
 
 
 def _inline(tokens: list[Token]) -> Parts:
+    """Code, tags, addresses and emphasis, which may become the tag of the same meaning."""
     for token in tokens:
-        if token.type in {"code_inline", "html_inline"}:
+        if found := _EMPHASIS.fullmatch(token.content if token.type == "html_inline" else ""):
+            yield from ["emphasis", found[1]] if found[0][1] != "/" else []
+        elif token.type in {"em_open", "strong_open"}:
+            yield from ["emphasis", token.tag]
+        elif token.type in {"code_inline", "html_inline"}:
             yield token.type, token.content
         elif token.type in {"link_open", "image"}:
             yield token.type, str(token.attrs.get("href", token.attrs.get("src")))

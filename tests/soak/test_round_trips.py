@@ -11,6 +11,7 @@ from office_files import docx, odt, run
 from dragoman.documents.office.paragraph import RunFormat
 from soak.round_trips.__main__ import main
 from soak.round_trips.office_check import differences
+from soak.round_trips.text_check import lost_parts, untranslated
 from soak.round_trips.trips import Trips, faults_of, files_in, round_trips
 
 _BOLD, _NOTE = "<w:b/>", '<w:r><w:footnoteReference w:id="2"/></w:r>'
@@ -97,3 +98,42 @@ def test_an_error_of_the_program_is_a_fault(
     path = tmp_path / "a.docx"
     path.write_bytes(docx(_BEFORE))
     assert round_trips([path]) == {".docx": Trips(faults={path: ["ValueError: an error"]})}
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "fault"),
+    [
+        ("a.html", "<p id=1>one <b>two</b></p>", "<p id=1>ONE TWO</p>", "lost: ('b',)"),
+        ("a.html", '<p title="one">two</p>', '<p title="EINS">ZWEI</p>', ""),
+        ("a.html", "<a href=x>one</a>", "<a href=y>ONE</a>", "added: ('a', ('href', 'y'))"),
+        ("a.md", "one `two`\n", "ONE `TWO`\n", "lost: ('code_inline', 'two')"),
+        ("a.md", "- one\n- two\n", "- ONE\n\n# TWO\n", "heading_open"),
+        ("a.md", "**one**two\n", "<strong>ONE</strong>TWO\n", ""),
+        ("a.json", '{"en": {"a": "one", "b": 2}}', '{"de": {"a": "ONE", "b": 2}}', ""),
+        ("a.json", '{"a": ["one", 2]}', '{"a": ["ONE"]}', "lost: (('a', '1'), 2)"),
+        ("a.srt", "1\n0 --> 1\none\n", "1\n0 --> 2\nONE\n", "lost: '0 --> 1'"),
+        ("a.po", 'msgid "%s one"\nmsgstr ""\n', 'msgid "%s one"\nmsgstr "ONE"\n', "('%s',)"),
+        ("a.xlf", "<a><source>one</source></a>", "<a><source>ONE</source></a>", "'ONE'"),
+        ("a.txt", "one\ttwo\n", "ONE TWO\n", "lost: (0, 1)"),
+    ],
+)
+def test_parts_that_a_text_document_lost(name: str, before: str, after: str, fault: str) -> None:
+    faults = " ".join(lost_parts(name, before.encode(), after.encode()))
+    assert fault in faults if fault else not faults
+    assert not list(lost_parts(name, before.encode(), before.encode()))
+
+
+def test_translations_beside_their_sources_are_made_again() -> None:
+    catalogue = 'msgid ""\nmsgstr "Language: fr\\n"\n\n#, fuzzy\nmsgid "one"\nmsgstr "un"\n'
+    content, *languages = untranslated("a.po", catalogue.encode())
+    assert b'msgstr "un"' not in content and b"fuzzy" not in content
+    assert languages == ["en", "fr"]
+    assert faults_of("a.po", catalogue.encode()) == []
+    xliff = (
+        '<xliff version="1.2"><file source-language="it" target-language="es" datatype="x" '
+        'original="a"><body><trans-unit id="1"><source>uno</source><target>uno</target>'
+        "</trans-unit></body></file></xliff>"
+    )
+    content, *languages = untranslated("a.xlf", xliff.encode())
+    assert b"<target" not in content
+    assert languages == ["it", "es"]

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.po_catalogue import CatalogueError, PoEntry, read_catalogue, read_entries
+from dragoman.text.po_catalogue import (
+    CatalogueError,
+    PoEntry,
+    po_string,
+    read_catalogue,
+    read_entries,
+)
 
 Message = tuple[str | None, str, str | None, tuple[str, ...]]
 """Context, message, its plural, translations."""
@@ -210,3 +216,34 @@ def test_msgfmt_reads_the_same(
             assert known.gettext(place) == forms[0]
         else:
             assert (known.ngettext(place, "", 1), known.ngettext(place, "", 2)) == forms
+
+
+@given(
+    value=st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+    width=st.sampled_from([0, 10, 79]),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+def test_a_string_that_is_written_is_read_again(value: str, width: int, newline: str) -> None:
+    written = po_string("msgid", value, width, newline)
+    (entry,) = read_entries(f'{written}{newline}msgstr "a"')
+    assert entry.msgid.value == value
+
+
+def test_strings_are_wrapped_as_gettext_does() -> None:
+    assert po_string("msgstr", "one two", 79, "\n") == 'msgstr "one two"'
+    lines = po_string("msgstr", "one two three\nfour", 12, "\n").split("\n")
+    assert lines == ['msgstr ""', '"one two "', '"three\\n"', '"four"']
+    assert po_string("msgstr", "one two three", 0, "\n") == 'msgstr "one two three"'
+
+
+def test_which_entries_need_a_translation() -> None:
+    catalogue = (
+        '#, fuzzy\nmsgid "a"\nmsgstr "b"\n\n#| msgid "old"\nmsgid "c"\nmsgstr "d"\n\n'
+        'msgid "e"\nmsgid_plural "f"\nmsgstr[0] "g"\nmsgstr[1] ""\n'
+    )
+    fuzzy, done, half = read_entries(catalogue)
+    assert [one.needs_translation for one in (fuzzy, done, half)] == [True, False, True]
+    assert [len(one.done) for one in (fuzzy, done, half)] == [0, 1, 1]
+    assert catalogue[done.start :].startswith("#| msgid")
+    with pytest.raises(CatalogueError, match="line 2: the entry before this comment has no msgstr"):
+        read_entries('msgid "a"\n# b\nmsgstr "c"')
