@@ -19,6 +19,7 @@ from dragoman.exchange.exporting import NOTE_FILE, export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_for_search, load_model, save_model, weights_of
 from dragoman.text.examples import Direction
+from dragoman.text.normalization import normalize
 from dragoman.translation import ctranslate2_conversion
 
 
@@ -48,6 +49,22 @@ def test_an_export_says_what_was_compared(model: Path, tmp_path: Path) -> None:
     assert all(text in card for text in told["differences"])
     note = json.loads((output / NOTE_FILE).read_text("utf-8"))
     assert note["files"] == told["files"]
+
+
+@pytest.mark.parametrize("target", ["ctranslate2", "huggingface", "onnx"])
+def test_the_card_says_how_text_is_normalised_before_it_is_split(
+    target: str, model: Path, tmp_path: Path
+) -> None:
+    """What it advises is what makes sentencepiece alone split text as the model was trained."""
+    report = export_model(model, target, tmp_path / "out")
+    assert any("replace no-break spaces and the like" in one for one in report.differences)
+    vocabulary = load_model(model, "cpu").vocabularies.source
+    path = next(path for path in (tmp_path / "out").rglob("*") if path.suffix in {".spm", ".model"})
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    for text in ("a\u00a0b", "a\u2009b\tc", "a\u00adb", "a\u200bb\ufeff", "a\x07b"):
+        ours = vocabulary.pieces(vocabulary.encode(text))
+        assert theirs.encode(normalize(text), out_type=str) == ours
+        assert theirs.encode(text, out_type=str) != ours or "\t" in text
 
 
 def test_an_earlier_export_is_replaced_and_nothing_else(model: Path, tmp_path: Path) -> None:

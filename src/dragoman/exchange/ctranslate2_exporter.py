@@ -18,6 +18,7 @@ from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import Probe, largest, probes
 from dragoman.exchange.vocabulary_files import (
+    NOT_NORMALISED,
     lowers_case,
     sentencepiece_model,
     write_vocabularies,
@@ -221,7 +222,7 @@ def _differences(saved: SavedModel) -> tuple[str, ...]:
         "length; an output has at least one piece unless `min_decoding_length=0`.",
         "Only what the options of a call forbid is left out of outputs, such as "
         f"`suppress_sequences={_suppressed(saved)}`.",
-        "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
+        NOT_NORMALISED,
         f"{limit}`max_decoding_length` limits outputs, to 256 by default.",
     )
 

@@ -31,6 +31,7 @@ from dragoman.exchange.huggingface_marian import (
     layers,
 )
 from dragoman.exchange.probes import Probe, batches, largest, probes
+from dragoman.exchange.vocabulary_files import NOT_NORMALISED
 from dragoman.exchange.weight_layout import inverse, permute_width, sines_then_cosines
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.directions import language_pairs
@@ -335,7 +336,7 @@ def _differences(saved: SavedModel) -> tuple[str, ...]:
     return (
         f"A hypothesis' log-probability is divided by |Y|^{penalty:g} there, here by "
         f"((5 + |Y|) / 6)^{penalty:g}, so that beam search may rank hypotheses otherwise.",
-        "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
+        NOT_NORMALISED,
         f"Sources have fewer than {POSITIONS} pieces, outputs fewer than {POSITIONS // 2}.",
     )
 

@@ -21,6 +21,7 @@ from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.exchange.probes import largest, probes
+from dragoman.exchange.vocabulary_files import NOT_NORMALISED
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
@@ -111,8 +112,7 @@ class MarianExporter(Exporter):
                 *_of_old_versions(model.config),
                 "Marian adds 1e-6 to the variance in layer normalisation, whatever norm_epsilon.",
                 "Its length penalty is a power of the length: `normalize` in decoder.yml.",
-                "Text is not composed (Unicode NFC) before it is split; do it if yours may be "
-                "decomposed.",
+                NOT_NORMALISED,
             ),
         )
 

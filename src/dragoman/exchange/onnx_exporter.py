@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from dragoman.core.errors import ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import COUNT, Floats, Probe, batches, probes
-from dragoman.exchange.vocabulary_files import write_vocabularies
+from dragoman.exchange.vocabulary_files import NOT_NORMALISED, write_vocabularies
 from dragoman.models.families.transformer import (
     DecoderLayer,
     Transformer,
@@ -157,8 +157,7 @@ class OnnxExporter(Exporter):
             differences=(
                 f"Sources and targets have up to {longest} pieces, the end symbol included.",
                 "The search is the caller's, with what it forbids, such as unknown pieces.",
-                "Text is not composed (Unicode NFC) before it is split; do it if yours may be "
-                "decomposed.",
+                NOT_NORMALISED,
                 *told,
             ),
         )

@@ -12,6 +12,13 @@ from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.splitting import SentencePieces
 from dragoman.text.vocabulary import Vocabulary
 
+NOT_NORMALISED = (
+    "Text is not normalised before it is split. Do it first if yours may need it: replace no-break "
+    "spaces and the like by spaces, remove control characters and characters that nobody sees, and "
+    "compose letters (Unicode NFC), as dragoman.text.normalization.normalize does."
+)
+"""What programs that split text with sentencepiece alone do otherwise."""
+
 
 def sentencepiece_model(vocabulary: Vocabulary) -> bytes | None:
     """The sentencepiece model that splits text into its pieces; None if another program does."""
