@@ -66,6 +66,7 @@ def test_a_short_menu_goes_by_letters(page: Page, site: Site) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#target-language")).to_have_attribute("value", "fr")
     page.locator("#source-language").click()
+    expect(page.get_by_role("listbox")).to_be_focused()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowUp")
     expect(page.locator(".menu:popover-open .active")).to_contain_text("German")
