@@ -79,6 +79,7 @@ export class LanguageMenu {
   }
 
   #connect() {
+    this.#popover.addEventListener("beforetoggle", ({ newState }) => newState === "open" && this.#fill());
     this.#popover.addEventListener("toggle", ({ newState }) => newState === "open" && this.#opened());
     this.#popover.addEventListener("keydown", (event) => this.#press(event));
     this.#popover.addEventListener("focusout", ({ relatedTarget: next }) => {
@@ -105,12 +106,16 @@ export class LanguageMenu {
     return this.#popover.matches(":popover-open");
   }
 
-  /** Show all languages, and put the focus where keys go: on phones not into the field, whose keyboard hides them. */
-  #opened() {
-    if (this.#popover.contains(document.activeElement)) return;
+  /** All languages, before the menu appears. */
+  #fill() {
     this.#search.hidden = this.#codes.length < SEARCHED;
     this.#search.value = "";
     this.#draw();
+  }
+
+  /** Put the focus where keys go: on phones not into the field, whose keyboard hides the languages. */
+  #opened() {
+    if (this.#popover.contains(document.activeElement)) return;
     this.#position();
     const isTouch = matchMedia("(hover: none)").matches;
     (this.#search.hidden || isTouch ? this.#list : this.#search).focus({ preventScroll: true });
