@@ -65,7 +65,7 @@ corpus: $(VENV)/studies
 	$(BIN)/python -m studies.synthetic pack
 
 test-kernels: $(VENV)/installed
-	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/techniques tests/apps tests/test_*.py
+	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/techniques tests/cli tests/server tests/client tests/workflows tests/test_*.py
 
 check: $(VENV)/studies
 	$(BIN)/ruff check .
@@ -77,7 +77,7 @@ test-gpu: $(VENV)/installed
 	DRAGOMAN_TEST_GPU=1 $(BIN)/pytest tests/core/test_gpu.py
 
 test-cluster: $(VENV)/installed
-	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/apps/test_two_machines.py tests/apps/test_cluster.py tests/apps/test_ray_token.py
+	DRAGOMAN_TEST_CLUSTER=1 $(BIN)/pytest tests/workflows/test_two_machines.py tests/workflows/test_cluster.py tests/workflows/test_ray_token.py
 
 coverage: $(VENV)/installed
 	mkdir -p build

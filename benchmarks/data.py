@@ -22,11 +22,11 @@ from material import BATCH_TOKENS
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 
 def encode(pairs: str, run: str) -> float:

@@ -33,10 +33,10 @@ from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.search import SearchConfig
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 from dragoman.translation.combining import build_scorer
-from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 from dragoman.translation.streaming import group_by_length
 
 RECIPES = HERE.parent / "recipes"

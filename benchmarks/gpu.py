@@ -27,7 +27,7 @@ from dragoman.models.cost import cost
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 
 DEVICE = torch.device(os.environ.get("DEVICE", "cuda"))

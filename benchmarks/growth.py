@@ -15,10 +15,10 @@ from dragoman.data.batches import make_batch
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.search import SearchConfig
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 from dragoman.translation.combining import build_scorer
-from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 
 TINY = TransformerConfig(
     encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, dropout=0.3

@@ -25,7 +25,7 @@ from dragoman.data.batches import make_batch
 from dragoman.models.cost import cost
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 
 KINDS: Mapping[str, Mapping[str, Any]] = {

@@ -18,10 +18,10 @@ import torch
 from dragoman.data.batches import make_batch
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
-from dragoman.training.overlap import OverlappingOptimizer
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
+from dragoman.training.optimizers.overlap import OverlappingOptimizer
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from length import Cost
 from matplotlib.figure import Figure
 
-from dragoman.apps.reports.figures import to_svg
-from dragoman.apps.reports.plots import comparison_picture
+from dragoman.workflows.reports.figures import to_svg
+from dragoman.workflows.reports.plots import comparison_picture
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SPEED, MEMORY = "tab:blue", "tab:gray"

@@ -3,9 +3,9 @@
     products.py [--rows 64,256,600]
 
 ``linear`` is PyTorch's (MKL in float32, oneDNN in bfloat16), ``oneDNN`` packs weights at every
-call, ``packed`` once (:mod:`dragoman.translation.packing`).  ``int8`` is the layer that multiplies
-integers (:mod:`dragoman.translation.quantised`), with the factors of its rows.  The last column is
-of the fastest to ``linear``.  ``OMP_NUM_THREADS`` says on how many threads.
+call, ``packed`` once (:mod:`dragoman.translation.engines.packing`).  ``int8`` is the layer that
+multiplies integers (:mod:`dragoman.translation.engines.quantised`), with the factors of its rows.
+The last column is of the fastest to ``linear``.  ``OMP_NUM_THREADS`` says on how many threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from dragoman.translation.quantised import QuantisedLinear
+from dragoman.translation.engines.quantised import QuantisedLinear
 
 SIZES = ((128, 128), (128, 256), (128, 8000), (512, 512), (512, 2048), (2048, 512), (512, 8000))
 REPEATS, SECONDS = 4, 0.015

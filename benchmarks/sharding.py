@@ -31,9 +31,9 @@ import torch
 from dragoman.core.device import keep_freed_memory
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.families.transformer import Transformer, TransformerConfig
-from dragoman.training.chosen_optimizer import chosen_optimizer
-from dragoman.training.distributed import World
+from dragoman.training.choose_sharding import chosen_optimizer
 from dragoman.training.objectives import CrossEntropy
+from dragoman.training.optimizers.distributed import World
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
 

@@ -30,7 +30,7 @@ _STOPPED = [128 + signal.SIGTERM, 128 + signal.SIGINT]
 _PATIENCE_SECONDS = 180.0
 """Nothing that this part waits for may take longer."""
 _POLL_SECONDS = 0.05
-_WORKER = "dragoman.apps.cli.worker"
+_WORKER = "dragoman.cli.worker"
 _WORDS = ["ein", "zwei", "drei", "vier", "haus", "baum", "katze", "hund", "licht", "nacht"]
 
 

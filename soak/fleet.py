@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from dragoman.apps.server.kept.records import DocumentJob
-from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.server.database.records import DocumentJob
+from dragoman.server.database.server_store import ServerStore
 from soak.part import Allowance, Tried
 from soak.postgresql import NoPostgresqlError, PostgresqlServer, postgresql_server
 from soak.served import (

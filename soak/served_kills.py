@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.server.database.server_store import ServerStore
 from soak.part import Tried
 
 _FILES = 4  # of each round
@@ -24,11 +24,11 @@ _PATIENCE = 180.0  # seconds
 _FAILURES = (AssertionError, httpx.HTTPError, TimeoutError, subprocess.TimeoutExpired, ValueError)
 _SCRIPT = """
 import sys
-from dragoman.apps.server import jobs
+from dragoman.server import jobs
 jobs._SILENT_SECONDS = 1.0  # a server that was killed is succeeded soon
 jobs._LOOK_SECONDS = 0.2
 jobs._MOST_DEATHS = 100
-from dragoman.apps.cli.main import run
+from dragoman.cli.main import run
 sys.exit(run(sys.argv[1:]))
 """
 

@@ -146,7 +146,7 @@ def _command(order: Order, printed: Path) -> None:
             arm(Path(order.folder), log, order.kill_at, order.delay)
         if order.clock_jumps:
             let_clock_jump(order.clock_jumps)
-        from dragoman.apps.cli.main import run
+        from dragoman.cli.main import run
 
         code = run(order.arguments)
         sys.stdout.flush()
@@ -174,15 +174,15 @@ def _import_everything() -> None:
     import logging
     import warnings
 
-    import dragoman.apps.cli.main
-    import dragoman.apps.runs
+    import dragoman.cli.main
     import dragoman.experiment
     import dragoman.techniques.adaptation.flow
     import dragoman.techniques.backtranslation.rounds
     import dragoman.translation.building
+    import dragoman.workflows.runs
 
     level = logging.WARNING
-    logging.basicConfig(level=level, handlers=[dragoman.apps.cli.main.StandardError()])
+    logging.basicConfig(level=level, handlers=[dragoman.cli.main.StandardError()])
     warnings.simplefilter("ignore")
 
 

@@ -20,8 +20,8 @@ from dragoman.data.alignments import AlignedBatches, prepare_alignments
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.saved.model import load_model
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 _EVERYTHING = CleaningConfig(
     max_characters=None, max_length_ratio=None, min_identical_words=None, drop_duplicates=False

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from dragoman.apps.progress import tell
-from dragoman.apps.results import print_json
 from dragoman.core.errors import DragomanError
 from dragoman.core.files import write_json
+from dragoman.workflows.progress import tell
+from dragoman.workflows.results import print_json
 
 
 class _RefusedError(click.ClickException):

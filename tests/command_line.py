@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dragoman.apps.cli.main import run
+from dragoman.cli.main import run
 
 STEPS = 12
 

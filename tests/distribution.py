@@ -117,7 +117,7 @@ def check_wheel(found: Mapping[str, bytes], committed: Mapping[str, bytes]) -> N
     about = {n.removeprefix(f"{info}/"): c for n, c in found.items() if n.startswith(f"{info}/")}
     if about.get("licenses/LICENSE") != committed["LICENSE"]:
         raise Wrong("wheel: it has no LICENSE")
-    if b"dragoman = dragoman.apps.cli.main:main" not in about.get("entry_points.txt", b""):
+    if b"dragoman = dragoman.cli.main:main" not in about.get("entry_points.txt", b""):
         raise Wrong("wheel: it has no command dragoman")
     metadata = email.message_from_bytes(about["METADATA"])
     code = "".join(VERSION.findall(committed["src/dragoman/__init__.py"].decode()))

@@ -8,10 +8,10 @@ from typing import Any
 
 from echo_service import EchoService
 
-from dragoman.apps.server.jobs import JobRunner
-from dragoman.apps.server.kept.records import DocumentJob
-from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.server.database.records import DocumentJob
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.jobs import JobRunner
+from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import TextRequest
 
 REQUEST = TextRequest("", target="de", source="en")

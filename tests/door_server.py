@@ -12,15 +12,15 @@ from echo_service import EchoService
 from fastapi import FastAPI
 from running_server import running
 
-from dragoman.apps.server.app import create_app
-from dragoman.apps.server.doors.deepl import deepl_door
-from dragoman.apps.server.doors.libretranslate import libretranslate_door
-from dragoman.apps.server.doors.own import own_door
-from dragoman.apps.server.guard import Guard
-from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.premises import Door, Premises
-from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
+from dragoman.server.access import Guard
+from dragoman.server.app import create_app
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.deepl import deepl_door
+from dragoman.server.dependencies import Door, Premises
+from dragoman.server.libretranslate import libretranslate_door
+from dragoman.server.server_config import LimitsConfig, ServerConfig
+from dragoman.server.v1 import own_door
 
 
 class DoorServer(NamedTuple):

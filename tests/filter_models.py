@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tiny_model import TINY_LM, save_tiny_model
 
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 
 FORWARD = Direction(source_language="en", target_language="de", tags=())

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from dragoman.apps.init.choose import Pieces
-from dragoman.apps.init.look import Facts, Side
+from dragoman.workflows.init.choose import Pieces
+from dragoman.workflows.init.look import Facts, Side
 
 TOKENS = 15  # of a sentence on average, the end symbol counted
 

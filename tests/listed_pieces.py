@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.text.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
-from dragoman.text.splitting import SubwordNmt
+from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
+from dragoman.text.vocabularies.splitting import SubwordNmt
 
 
 def listed(*pieces: str) -> ListedVocabulary:

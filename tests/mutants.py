@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "mutants"
 PACKAGE = Path("src/dragoman")
 ROOMS = ("training", "search", "models", "data")
-BESIDES = ("tests/test_gradients.py", "tests/test_recipes.py", "tests/apps/test_reference.py")
+BESIDES = ("tests/test_gradients.py", "tests/test_recipes.py", "tests/cli/test_reference.py")
 """Tests of all rooms: backward passes, the papers' constants, what the manual says of settings."""
 
 _ARITHMETIC, _BITS, _SHIFTS = "Add|Sub|Mul|Div|FloorDiv|Mod|Pow", "BitOr|BitAnd|BitXor", "[LR]Shift"

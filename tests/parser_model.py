@@ -9,8 +9,8 @@ import torch
 
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, build_model, save_model
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 PAIRS = [
     ("The dog barks .", "(S (NP DT NN )NP (VP VBZ )VP . )S"),

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
-from dragoman.apps.server.kept.failures import DamagedError, UnansweredError
-from dragoman.apps.server.premises import Door
+from dragoman.server.database.failures import DamagedError, UnansweredError
+from dragoman.server.dependencies import Door
 from dragoman.translation.service.interface import RefusedError
 
 

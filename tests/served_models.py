@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from anyio.from_thread import start_blocking_portal
 
-from dragoman.apps.server.assembly import assemble
-from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.listening import StoppableServer, address_of, bind
-from dragoman.apps.server.server_config import ServerConfig
+from dragoman.server.assembly import assemble
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.listening import StoppableServer, address_of, bind
+from dragoman.server.server_config import ServerConfig
 from dragoman.translation.service.model_service import ModelService
 
 

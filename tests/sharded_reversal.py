@@ -22,11 +22,11 @@ from dragoman.data.masked_pieces import Masking
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
-from dragoman.training.chosen_optimizer import chosen_optimizer
-from dragoman.training.distributed import World
-from dragoman.training.gradient_sharding import GradientSharding
+from dragoman.training.choose_sharding import chosen_optimizer
 from dragoman.training.objectives import CrossEntropy, MaskedLM
-from dragoman.training.optimizer import Optimizer
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.gradient_sharding import GradientSharding
+from dragoman.training.optimizers.optimizer import Optimizer
 from dragoman.training.tasks import Objective, Task
 from dragoman.training.trainer import Trainer
 

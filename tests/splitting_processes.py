@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
-from dragoman.text.subword_sampling import SplittingProcess, State
+from dragoman.text.vocabularies.subword_sampling import SplittingProcess, State
 
 MERGES = {piece: -float(rank) for rank, piece in enumerate(["ab", "abc", "bc", "cd", "abcd"])}
 UNIGRAMS = {"a": -2.0, "b": -1.0, "c": -3.0, "ab": -2.5, "bc": -1.5, "abc": -4.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dragoman.documents.filetypes import FileLanguages, OpenDocument, document_format
-from dragoman.documents.mark_placement import place_marks
+from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.translation.service.interface import TranslatedText
 
 

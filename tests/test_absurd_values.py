@@ -12,13 +12,13 @@ import pytest
 import yaml
 from command_line import experiment, write_experiment
 
-from dragoman.apps.reference import EXAMPLE
+from dragoman.cli.reference import EXAMPLE
 from dragoman.core.config import Config, parse
 from dragoman.core.errors import ConfigError
 from dragoman.core.sections import keys_of, members
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 
 def configs(kind: type[Config]) -> Iterator[type[Config]]:

@@ -16,9 +16,9 @@ from dragoman.evaluation.metrics import score_corpus
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text import synthetic
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores

@@ -23,7 +23,7 @@ COMMITTED = {
     "src/dragoman/__init__.py": b'__version__ = "1.2.0"\n',
     "src/dragoman/py.typed": b"",
     "recipes/deep/base.yaml": b"seed: 1",
-    "src/dragoman/apps/reports/templates/page.html": b"<p>",
+    "src/dragoman/workflows/reports/templates/page.html": b"<p>",
 }
 INFO = "dragoman-1.2.0.dist-info"
 WHEEL = {
@@ -31,7 +31,7 @@ WHEEL = {
     "dragoman/recipes/deep/base.yaml": b"seed: 1",
     f"{INFO}/METADATA": b"Version: 1.2.0\n\nSee docs",
     f"{INFO}/licenses/LICENSE": b"free",
-    f"{INFO}/entry_points.txt": b"[console_scripts]\ndragoman = dragoman.apps.cli.main:main\n",
+    f"{INFO}/entry_points.txt": b"[console_scripts]\ndragoman = dragoman.cli.main:main\n",
 }
 
 
@@ -54,8 +54,8 @@ def test_a_whole_wheel_passes() -> None:
         ({"dragoman/py.typed": None}, "wheel lacks 1 files: dragoman/py.typed"),
         ({"dragoman/recipes/deep/base.yaml": None}, "lacks 1 files: dragoman/recipes/deep"),
         (
-            {"dragoman/apps/reports/templates/page.html": None},
-            "lacks 1 files: dragoman/apps/reports/templates",
+            {"dragoman/workflows/reports/templates/page.html": None},
+            "lacks 1 files: dragoman/workflows/reports/templates",
         ),
         ({"dragoman/mine.py": b""}, "has, though it is not committed, 1 files: dragoman/mine.py"),
         ({"tests/test_x.py": b""}, "has, though it is not committed, 1 files: tests/test_x.py"),

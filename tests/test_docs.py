@@ -14,14 +14,14 @@ from command_line import experiment
 from tiny_model import save_tiny_model
 
 import dragoman
-from dragoman.apps.cli.main import commands
-from dragoman.apps.reference import anchor
-from dragoman.apps.server.server_config import ServerConfig
+from dragoman.cli.main import commands
+from dragoman.cli.reference import anchor
 from dragoman.core.config import override, parse, to_yaml
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
+from dragoman.server.server_config import ServerConfig
 from dragoman.text import synthetic
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from studies.tables.plan import TableConfig
 
 ROOT = Path(__file__).parents[1]

@@ -38,16 +38,16 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text import synthetic
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
     chosen_checkpoints,
     moving_average,
     step_of,
 )
-from dragoman.training.distributed import World
+from dragoman.training.optimizers.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.translator import Translator
 from dragoman.validation import Validation, figures, read_share

@@ -15,9 +15,6 @@ import torch
 from command_line import call
 from worlds import ALONE, together
 
-from dragoman.apps.checkpoint_averaging import average_models
-from dragoman.apps.progress import TrainingProgress
-from dragoman.apps.runs import scores_table
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
@@ -26,11 +23,14 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import PIECES_FILE, WEIGHTS_FILE, build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.distributed import World
+from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
+from dragoman.workflows.checkpoint_averaging import average_models
+from dragoman.workflows.progress import TrainingProgress
+from dragoman.workflows.runs import scores_table
 
 TAGGED = [{"kind": "tag"}]
 FOUR = (("en", "de"), ("en", "fr"), ("de", "en"), ("fr", "en"))

@@ -12,10 +12,21 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "dragoman"
 
 MODULES = {
+    "corpora": "what is known of parallel text, and the commands that fetch it",
     "errors": "the same ones: those of core, and their public place",
     "interface": "what the parts of a room have in common",
+    "terms": "glossaries and their files, and the terms of what is translated",
+    "vocabularies": "pieces and ids, and the vocabularies that a run trains",
 }
 """Modules that may have the same name in several rooms, and why."""
+
+FOLDERS = {
+    "cli/commands": "each is named after its commands",
+    "server/v1": "the APIs have the same parts",
+    "server/deepl": "the APIs have the same parts",
+    "server/libretranslate": "the APIs have the same parts",
+}
+"""Folders whose modules may have the name of a module elsewhere, and why."""
 
 CLASSES = {
     "DecoderLayer": "each family has its own",
@@ -29,6 +40,8 @@ def public_modules(package: Path) -> Iterator[tuple[str, str]]:
     """Name and place of each module; a package is the module of its folder."""
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
+        if place.parent.as_posix() in FOLDERS:
+            continue
         if path.name != "__init__.py":
             yield path.stem, str(place)
         elif path.parent != package:

@@ -9,7 +9,6 @@ import pytest
 from command_line import call
 from worlds import ALONE
 
-from dragoman.apps.runs import conclude_run
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.constituency import read_tree
 from dragoman.core.errors import ConfigError
@@ -17,6 +16,7 @@ from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
+from dragoman.workflows.runs import conclude_run
 
 NOUNS, VERBS = ["dog", "cat", "fox", "hen"], ["barks", "sleeps", "runs"]
 TREES = [
@@ -76,7 +76,7 @@ def test_a_parser_is_trained_scored_and_used(
     report = read_scores(run)["dev"]
     assert report["malformed_trees"]["value"] == 0
     assert report["bracketing_f1"]["value"] == 100
-    monkeypatch.setattr("dragoman.apps.reports.run_report.write_report", lambda *_: None)
+    monkeypatch.setattr("dragoman.workflows.reports.run_report.write_report", lambda *_: None)
     conclude_run(experiment)
     assert f"Use it: dragoman parse {run} < input.txt" in capsys.readouterr().out
     card = (run / "model" / "README.md").read_text(encoding="utf-8")

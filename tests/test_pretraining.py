@@ -13,10 +13,6 @@ from command_line import experiment
 from torch import Tensor
 from worlds import ALONE
 
-from dragoman.apps.checkpoint_averaging import average_models
-from dragoman.apps.rehearsal import measure
-from dragoman.apps.reports.run_report import write_report
-from dragoman.apps.runs import run_values
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch
@@ -27,12 +23,16 @@ from dragoman.saved.model import CARD_FILE, WEIGHTS_FILE, build_model, load_mode
 from dragoman.saved.run_values import WITHOUT_TRANSLATION
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
-from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import MaskedLM
 from dragoman.training.objectives.choice import Objectives
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
+from dragoman.workflows.checkpoint_averaging import average_models
+from dragoman.workflows.rehearsal import measure
+from dragoman.workflows.reports.run_report import write_report
+from dragoman.workflows.runs import run_values
 
 SIZES: dict[str, Any] = {"d_model": 8, "d_ff": 11, "heads": 2, "norm": "pre"}
 TRANSLATOR = {"encoder_layers": 1, "decoder_layers": 2, **SIZES}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.apps.cli.main import commands
+from dragoman.cli.main import commands
 from dragoman.recipe.reading import read_values
 from studies.tables.plan import read_table
 from studies.tables.workplace import Workplace

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
 from studies.tables.plan import read_table
 

@@ -21,8 +21,8 @@ from agreement import assert_same_translations, close
 
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import SavedConfig, save_model
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 

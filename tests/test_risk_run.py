@@ -11,7 +11,6 @@ import torch
 from command_line import experiment
 from worlds import ALONE
 
-from dragoman.apps.rehearsal import measure
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch
@@ -22,6 +21,7 @@ from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
+from dragoman.workflows.rehearsal import measure
 
 MODEL = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 11, "heads": 2}
 RISK = {"kind": "expected_risk", "count": 3, "extra_length": 3, "reward": "chrf"}

@@ -22,7 +22,7 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
-from dragoman.text.vocabulary import EOS, PAD
+from dragoman.text.vocabularies.vocabulary import EOS, PAD
 from dragoman.training.checkpoint import checkpoints
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores

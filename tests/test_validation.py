@@ -20,13 +20,13 @@ from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.listed_vocabulary import ListedVocabulary
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.training.distributed import World
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
+from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ObjectiveValidation, Validation, figures
 

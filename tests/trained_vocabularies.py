@@ -7,8 +7,8 @@ import random
 import pytest
 
 from dragoman.text.formats import Pair
-from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]
 GERMAN = ["der", "schnelle", "braune", "Fuchs", "springt", "über", "faulen", "Hund", "Übersetzung"]

@@ -17,10 +17,10 @@ import pytest
 from echo_service import EchoService
 from running_server import running
 
-from dragoman.apps.server.assembly import assemble
-from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
+from dragoman.server.assembly import assemble
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.server_config import LimitsConfig, ServerConfig
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe

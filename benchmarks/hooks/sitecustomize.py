@@ -33,7 +33,7 @@ if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
 
         register_optimizer_step_post_hook(note)
         try:
-            from dragoman.training.adam import FusedAdam
+            from dragoman.training.optimizers.adam import FusedAdam
         except ImportError:
             pass  # in the environment of another toolkit
         else:

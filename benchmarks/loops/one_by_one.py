@@ -17,8 +17,8 @@ from typing import Any
 import ctranslate2
 
 from dragoman.saved.model import model_directory
-from dragoman.text.vocabulary import EOS
-from dragoman.translation.ctranslate2_conversion import convert
+from dragoman.text.vocabularies.vocabulary import EOS
+from dragoman.translation.engines.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator
 
 THREADS = 2

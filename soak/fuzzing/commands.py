@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO, TextIOWrapper
 
-from dragoman.apps.cli.main import run
+from dragoman.cli.main import run
 from dragoman.core.errors import DragomanError
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dragoman import errors
     from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
-    from dragoman.apps.client.asynchronous import Client
+    from dragoman.client.asynchronous import Client
     from dragoman.translation.classification import Classifier, Labelled
     from dragoman.translation.domains import DomainRouter
     from dragoman.translation.outputs import Translation
@@ -44,7 +44,7 @@ __all__ = [
 
 _HOMES = {
     "Classifier": "dragoman.translation.classification",
-    "Client": "dragoman.apps.client.asynchronous",
+    "Client": "dragoman.client.asynchronous",
     "DomainRouter": "dragoman.translation.domains",
     "Labelled": "dragoman.translation.classification",
     "Router": "dragoman.translation.routing",

@@ -1,6 +1,6 @@
 """``python -m dragoman``: the command line when ``dragoman`` is not on the path."""
 
-from dragoman.apps.cli.main import main
+from dragoman.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -113,7 +113,7 @@ def train(
     from dragoman.experiment import Experiment
     from dragoman.recipe import ExperimentConfig
     from dragoman.run.run_directory import begin
-    from dragoman.training.distributed import World
+    from dragoman.training.optimizers.distributed import World
     from dragoman.validation import read_scores
 
     directory = check_path(run, "run directory")
@@ -169,7 +169,7 @@ def evaluate(
     from dragoman.core.arguments import check_languages, check_lines, check_list
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
-    from dragoman.text.term_rate import counters
+    from dragoman.text.terms.term_rate import counters
 
     one = isinstance(metrics, str)
     chosen = [metrics] if one else list(check_list(metrics, "metrics", "names"))

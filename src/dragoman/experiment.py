@@ -42,7 +42,7 @@ from dragoman.saved.model import (
     build_model,
     has_model,
 )
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
 )
@@ -53,9 +53,9 @@ from dragoman.training.consolidation import (
     read_consolidation,
     write_consolidation,
 )
-from dragoman.training.distributed import World
 from dragoman.training.observers import MetricsFile, Observer
-from dragoman.training.optimizer import Optimizer, VectorOptimizer
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.optimizer import Optimizer, VectorOptimizer
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import MeanValidation, Report

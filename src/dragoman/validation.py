@@ -34,16 +34,16 @@ from dragoman.evaluation.reference_check import check_references
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import evaluation_examples, evaluation_pairs, own_source
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_examples, evaluation_pairs, own_source
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
-from dragoman.text.term_rate import counters
-from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.distributed import World
+from dragoman.text.terms.term_rate import counters
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.health import output_is_constant
 from dragoman.training.objectives import ObjectiveConfig
+from dragoman.training.optimizers.distributed import World
 from dragoman.training.tasks import SingleStep
 from dragoman.translation.outputs import Scored, total
 from dragoman.translation.preparation import context_fitter

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.cli.options import PATH, check_no_input, json_option
-from dragoman.apps.progress import counting, quiet_option, tell
-from dragoman.apps.results import print_json
+from dragoman.cli.options import PATH, check_no_input, json_option
 from dragoman.text.formats.trees import Trees
 from dragoman.text.lines import COMPRESSIONS
+from dragoman.workflows.progress import counting, quiet_option, tell
+from dragoman.workflows.results import print_json
 from studies.command import StudyCommand
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.cli.options import PATH, device_option, json_option
-from dragoman.apps.progress import counting, quiet_option, tell
-from dragoman.apps.results import print_json
+from dragoman.cli.options import PATH, device_option, json_option
+from dragoman.workflows.progress import counting, quiet_option, tell
+from dragoman.workflows.results import print_json
 from studies.command import StudyCommand
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def heads_and_syntax(
     from studies.heads_and_syntax.page import tables, write
 
     if output is not None:
-        import dragoman.apps.reports.plots  # noqa: F401 - reports a missing package at once
+        import dragoman.workflows.reports.plots  # noqa: F401 - reports a missing package at once
     sentences = [one for tree in read_treebank(treebank) if len((one := syntax(tree)).words) > 1]
     saved = load_model(model, find_device(device))
     spelled = _spelling(saved)

@@ -90,8 +90,8 @@ def write(
         MissingExtraError: matplotlib is not installed.
         StorageError: the disk refuses.
     """
-    from dragoman.apps.reports.attention_pictures import attention_picture
-    from dragoman.apps.reports.figures import to_svg
+    from dragoman.workflows.reports.attention_pictures import attention_picture
+    from dragoman.workflows.reports.figures import to_svg
 
     write_json(directory / "heads.json", found.values())
     page = ["# Heads of attention and syntax", tables(found)]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, check_apart, check_no_input, device_option
-from dragoman.apps.progress import counting, quiet_option, tell
+from dragoman.cli.options import PATH, Number, check_apart, check_no_input, device_option
+from dragoman.workflows.progress import counting, quiet_option, tell
 from studies.command import StudyCommand
 
 

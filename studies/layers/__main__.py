@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from dragoman.apps.cli.options import PATH, device_option, json_option, rising_numbers
-from dragoman.apps.progress import counting, quiet_option, tell
-from dragoman.apps.results import print_json
+from dragoman.cli.options import PATH, device_option, json_option, rising_numbers
+from dragoman.workflows.progress import counting, quiet_option, tell
+from dragoman.workflows.results import print_json
 from studies.command import StudyCommand
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def layers(
     sizes = Sizes(d_model=fixed_width, heads=heads, window=window, kernel_width=kernel)
     plan = Plan(sizes, lengths, widths, fixed_length, path_lengths, batch, rounds)
     if output is not None:
-        import dragoman.apps.reports.plots  # noqa: F401 - reports a missing package at once
+        import dragoman.workflows.reports.plots  # noqa: F401 - reports a missing package at once
     result = _run(plan, device, threads)
     if as_json:
         print_json(result.values())

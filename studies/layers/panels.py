@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from dragoman.apps.reports.plots import finish
+from dragoman.workflows.reports.plots import finish
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dragoman.apps.reports.figures import to_svg
+from dragoman.workflows.reports.figures import to_svg
 from studies.layers.measurement import Dependence, LayerCost
 from studies.layers.panels import Curve, Panel, logarithmic_panels
 from studies.layers.result import Result

@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import yaml
 
-from dragoman.apps.cli.options import PATH
-from dragoman.apps.progress import quiet_option
+from dragoman.cli.options import PATH
 from dragoman.core.errors import DataError
 from dragoman.exchange.exporting import export_model
 from dragoman.text.lines import read_lines
 from dragoman.translation.translator import Translator
+from dragoman.workflows.progress import quiet_option
 from studies.command import StudyCommand
 from studies.marian.binary import to_binary
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, json_option
-from dragoman.apps.progress import counting, quiet_option
+from dragoman.cli.options import PATH, Number, json_option
+from dragoman.workflows.progress import counting, quiet_option
 from studies.command import StudyCommand, present
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, json_option
-from dragoman.apps.progress import quiet_option, tell
+from dragoman.cli.options import PATH, Number, json_option
 from dragoman.core.errors import DataError
+from dragoman.workflows.progress import quiet_option, tell
 from studies.command import StudyCommand, present
 from studies.noise.making import RIGHT, Kind
 
@@ -52,10 +52,10 @@ def make(
     Example:
       python -m studies.noise make train.en train.de --misaligned 0.3 --output noisy
     """
-    from dragoman.apps.material import Choice, find_part
     from dragoman.core.files import write_json
-    from dragoman.text.corpus import read_pairs
+    from dragoman.text.corpora.corpus import read_pairs
     from dragoman.text.lines import read_lines
+    from dragoman.workflows.material import Choice, find_part
     from studies.noise.making import add_noise, write_noisy
 
     part, sides = find_part(files, Choice(source, target))

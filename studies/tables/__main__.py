@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number
-from dragoman.apps.progress import quiet_option, tell
+from dragoman.cli.options import PATH, Number
 from dragoman.core.errors import ConfigError, DragomanError, InterruptedRunError
+from dragoman.workflows.progress import quiet_option, tell
 from studies.command import StudyCommand
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.text.corpus_part import CorpusPart, relocate_part
-from dragoman.text.public_corpora import located
+from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
+from dragoman.text.corpora.public_corpora import located
 from dragoman.validation import SCORES_FILE
 from studies.tables.seeds import with_seeds
 

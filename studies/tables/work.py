@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from dragoman.apps.progress import duration
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import atomic_write, content_digest, write_json
 from dragoman.evaluation.metrics import OF_LABELS
-from dragoman.text.corpus import evaluation_examples
+from dragoman.text.corpora.corpus import evaluation_examples
+from dragoman.workflows.progress import duration
 from studies.tables.named_files import described, other_files
 from studies.tables.plan import expanded
 from studies.tables.running import CommandRunner

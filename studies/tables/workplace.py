@@ -28,7 +28,7 @@ from dragoman.core.strict_yaml import load_yaml
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, WEIGHTS_FILE, has_model
-from dragoman.text.public_corpora import corpora_folder
+from dragoman.text.corpora.public_corpora import corpora_folder
 from dragoman.training.checkpoint import checkpoints
 from dragoman.validation import SCORES_FILE
 from studies.tables.named_files import described, named_files, other_files

@@ -12,13 +12,13 @@ from typing import Any, get_args
 import click
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.documents.mark_placement import place_marks
-from dragoman.documents.marked_requests import questions, with_kept
+from dragoman.documents.marks.mark_placement import place_marks
+from dragoman.documents.marks.marked_requests import questions, with_kept
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.tag_metrics import find_tags
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.inline_tags import SYMBOL, InlineTags
 from dragoman.text.markup_spans import MarkupStyle
 from dragoman.text.segments import segment_table

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dragoman.documents.marked_text import Mark, MarkedText
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.documents.marks.marked_text import Mark, MarkedText
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.inline_tags import (
     SYMBOL,
     InlineTags,

@@ -21,7 +21,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, score_targets, search
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 
 CPU = torch.device("cpu")
 

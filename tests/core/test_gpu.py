@@ -13,7 +13,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: make test-gpu"),

@@ -10,9 +10,9 @@ import pytest
 from stores import Pairs, random_pairs, write_store
 
 from dragoman.data.store import Store
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
 

@@ -14,13 +14,13 @@ from dragoman.data.alignments import AlignedBatches, prepare_alignments
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store, StoreWriter
-from dragoman.text.cleaning import CleaningConfig, held_out_keys
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, held_out_keys
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 CLEANING = CleaningConfig(max_length_ratio=None, min_identical_words=None)
 

@@ -17,11 +17,11 @@ from dragoman.core.errors import ConfigError
 from dragoman.data import batches as batches_module
 from dragoman.data.batches import Batch, Batches, make_batch, pad_sources, prefetch
 from dragoman.data.store import Store
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.public_corpora import corpora_folder
-from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies as train
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies as train
 
 Pairs = list[tuple[list[int], list[int]]]
 

@@ -10,7 +10,7 @@ import pytest
 from dragoman.data import declared_language
 from dragoman.data.declared_language import declared_texts, warn_of_other_languages
 from dragoman.evaluation.languages import ForeignLines
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 GERMAN = ["Zwei junge Männer spielen im Park Fußball.", "Die Kinder laufen heute zum Strand."]
 ENGLISH = ["Two young men are playing football.", "The children are running to the beach."]

@@ -9,11 +9,11 @@ import pytest
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.origin import describe
 from dragoman.data.vocabularies import Parent, prepare_vocabularies
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.labels import labels_of
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 CONFIG = VocabularyConfig(size=10)
 

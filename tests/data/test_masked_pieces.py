@@ -18,8 +18,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, Batches, make_batch
 from dragoman.data.masked_pieces import MaskedBatches, Masking
 from dragoman.data.store import Store
-from dragoman.text.vocabulary import EOS, PAD, UNK, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, PAD, UNK, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 MASK, TAG, PIECES = 4, 5, 50
 ORDINARY = np.arange(6, PIECES)

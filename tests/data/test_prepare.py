@@ -18,12 +18,12 @@ from dragoman.data.batches import Batches
 from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, held_out_keys
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 Corpus = Callable[..., CorpusPart]
 Prepare = Callable[..., tuple[Store, CleaningReport]]
@@ -344,9 +344,9 @@ import resource, sys, time
 from pathlib import Path
 from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 def main(folder, corpus, processes, pause):
     prepare(

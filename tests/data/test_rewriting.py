@@ -15,11 +15,11 @@ from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.rewriting import Rewriter
 from dragoman.data.store import Store
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabulary import EOS, PAD, UNK, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import EOS, PAD, UNK, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
 NOISE = [{"kind": "tag"}, {"kind": "noise", "drop": 0.2, "mask": 0.1}]

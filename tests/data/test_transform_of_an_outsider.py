@@ -15,12 +15,12 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.transforms.kinds import GROUP
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 PLUG_IN = """
 from typing import Literal

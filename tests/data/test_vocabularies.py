@@ -13,11 +13,14 @@ import pytest
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.data.origin import clean_text_settings, describe, digest
 from dragoman.data.vocabularies import ORIGIN_FILE, Parent, prepare_vocabularies
-from dragoman.text.cleaning import CleaningConfig, held_out_keys
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies, train_weighted_vocabularies
+from dragoman.text.corpora.cleaning import CleaningConfig, held_out_keys
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import (
+    train_vocabularies,
+    train_weighted_vocabularies,
+)
 
 Corpus = Callable[..., CorpusPart]
 CONFIG = VocabularyConfig(size=40)

@@ -15,7 +15,7 @@ from dragoman.documents.content import (
     MarkupOptions,
     translate_contents,
 )
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.service.interface import (
     Detection,
     RefusedError,

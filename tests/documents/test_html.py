@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dragoman.documents.html import read_html
-from dragoman.documents.mark_placement import place_marks
-from dragoman.documents.marked_document import MarkupOptions
-from dragoman.documents.marked_text import walk
+from dragoman.documents.marks.mark_placement import place_marks
+from dragoman.documents.marks.marked_document import MarkupOptions
+from dragoman.documents.marks.marked_text import walk
 from dragoman.translation.service.interface import (
     Rendering,
     TranslatedSentence,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from linear_time import takes_linear_time
 
 from dragoman.documents.html import read_html
-from dragoman.documents.markup_tokens import html_tokens
+from dragoman.documents.marks.markup_tokens import html_tokens
 from dragoman.documents.template_codes import TemplateCodes
 
 VALUES = [

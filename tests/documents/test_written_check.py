@@ -9,11 +9,12 @@ import pytest
 from document_models import SayingService
 
 from dragoman.core.errors import DataError
-from dragoman.documents import marked_text, written_check
+from dragoman.documents import written_check
 from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import OpenDocument
 from dragoman.documents.filetypes.spliced_document import SplicedDocument
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marks import marked_text
+from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.outline import OutlineBlock
 from dragoman.documents.written_check import CHANGED, checked
 from dragoman.translation.service.interface import TextRequest

@@ -8,7 +8,7 @@ import pytest
 from document_models import file_by
 
 from dragoman.documents.html import read_html
-from dragoman.documents.mark_placement import place_marks
+from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.translation.service.interface import (
     Link,
     Rendering,

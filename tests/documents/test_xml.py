@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.documents.mark_placement import place_marks
-from dragoman.documents.marked_document import MarkupOptions
+from dragoman.documents.marks.mark_placement import place_marks
+from dragoman.documents.marks.marked_document import MarkupOptions
 from dragoman.documents.xml import MalformedError, read_xml
 from dragoman.translation.service.interface import Rendering, TranslatedSentence, TranslatedText
 

@@ -27,7 +27,7 @@ from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model
-from dragoman.text.vocabulary import EOS
+from dragoman.text.vocabularies.vocabulary import EOS
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -20,7 +20,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_for_search, load_model, save_model, weights_of
 from dragoman.text.examples import Direction
 from dragoman.text.normalization import normalize
-from dragoman.translation import ctranslate2_conversion
+from dragoman.translation.engines import ctranslate2_conversion
 
 
 @pytest.fixture(scope="module")

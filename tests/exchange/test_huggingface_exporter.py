@@ -20,9 +20,9 @@ from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, load_model, save_model, weights_of
 from dragoman.text.examples import Direction
-from dragoman.text.foreign_vocabulary import Special, dictionary_over_words
-from dragoman.text.splitting import SubwordNmt
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+from dragoman.text.vocabularies.foreign_vocabulary import Special, dictionary_over_words
+from dragoman.text.vocabularies.splitting import SubwordNmt
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.translator import Translator
 
 pytest.importorskip("transformers", minversion="5")

@@ -24,7 +24,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import WEIGHTS_FILE, SavedModel, build_model, load_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.tensor_file import read_tensors
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training.warm_start import StartConfig, take_over
 from dragoman.translation.service.interface import TextRequest
 from dragoman.translation.service.model_service import ModelService

@@ -9,7 +9,7 @@ import torch
 from command_line import call, one_error
 from tiny_model import save_tiny_model
 
-from dragoman.apps.cli.import_command import _TOOLKITS
+from dragoman.cli.commands.import_ import _TOOLKITS
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange import importers
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state

@@ -20,8 +20,8 @@ from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.exchange.pickled import read_pickled
 from dragoman.saved.model import load_model
-from dragoman.text.listed_vocabulary import ListedVocabulary
-from dragoman.text.splitting import SubwordNmt
+from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
+from dragoman.text.vocabularies.splitting import SubwordNmt
 
 pytest.importorskip("sacremoses")
 pytest.importorskip("subword_nmt")

@@ -16,7 +16,7 @@ from dragoman.exchange import onnx_exporter
 from dragoman.exchange.exporting import export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, load_model
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.translator import Translator
 
 PAGE = Path(__file__).parents[2] / "docs" / "import-export.md"

@@ -13,7 +13,7 @@ from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.decisions import with_length_ratio
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 PAIRS = {"path": "train.tsv", "source": "en", "target": "de"}
 ROWS = [([5] * 3, [6] * 3)] * 2 + [([4], [6] * 9)] * 4

@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.apps.doctor import examine
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment
@@ -22,10 +21,11 @@ from dragoman.run.parents import completed, parent_of
 from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.text import synthetic
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints
-from dragoman.training.distributed import World
+from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
+from dragoman.workflows.doctor import examine
 
 CPU = World(0, 1, torch.device("cpu"))
 Read = Callable[..., ExperimentConfig]

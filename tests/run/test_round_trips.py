@@ -14,9 +14,9 @@ from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.run.round_trips import RoundTripValidation
 from dragoman.saved.model import load_model
 from dragoman.search import SearchConfig
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.distributed import World
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ROUND_TRIP
 

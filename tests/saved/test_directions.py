@@ -24,8 +24,8 @@ from dragoman.saved.directions import (
 )
 from dragoman.saved.model import SavedConfig, load_model
 from dragoman.text.examples import Direction
-from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 TAGS = ("<2de>", "<2fr>", "<ui>", "<talk>", "<null>")
 

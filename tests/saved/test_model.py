@@ -30,9 +30,9 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.text.context import ContextConfig
-from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 SMALL = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
 RUN_CONFIG: Mapping[str, object] = {"data": {}, "training": {}}

@@ -20,8 +20,8 @@ from dragoman.saved.shortlist import (
 )
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.tensor_file import write_tensors
-from dragoman.text.piece_links import PieceTable
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.piece_links import PieceTable
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 
 @pytest.fixture(scope="module")

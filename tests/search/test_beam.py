@@ -20,7 +20,7 @@ from dragoman.search import Hypothesis, ModelScorer, SearchConfig, search
 from dragoman.search.beam import Beams, Candidates, EarlyEnd, Finished
 from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Build = Callable[..., TranslationModel]
 Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]

@@ -16,7 +16,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, search
 from dragoman.search.sampling import draw
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Build = Callable[..., TranslationModel]
 Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]

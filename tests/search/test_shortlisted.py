@@ -29,7 +29,7 @@ from dragoman.search import (
     search,
 )
 from dragoman.search.shortlisted import Choices, shortlisted
-from dragoman.text.vocabulary import EOS
+from dragoman.text.vocabularies.vocabulary import EOS
 
 PIECES = 13
 SYMBOLS = range(4)

@@ -17,8 +17,8 @@ from dragoman.data.batches import pad_sources
 from dragoman.search import Hypothesis, SamplingConfig, SearchConfig, search
 from dragoman.search.tag_structure import TagSymbols
 from dragoman.text.inline_tags import InlineTags, structure
-from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 KNOWN = InlineTags(pairs=3, points=2)
 WORDS = 5  # pieces that are no symbols

@@ -25,8 +25,8 @@ from dragoman.search.whole_characters import (
     unwritable_pieces,
 )
 from dragoman.text.normalization import normalize
-from dragoman.text.vocabulary import EOS, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 WORDS = "ab"
 FIRST = EOS + 1 + len(WORDS)

@@ -12,7 +12,6 @@ import yaml
 from command_line import CommandLine, experiment, one_error, part, write_experiment
 from tiny_model import TINY_LM, save_tiny_model
 
-from dragoman.apps.runs import CommandLineHost
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
@@ -20,13 +19,14 @@ from dragoman.evaluation.similarity import Similarity
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.distillation import Distillation, asked_for, check
-from dragoman.text.corpus import evaluation_examples, kept_pairs, read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_examples, kept_pairs, read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import FORMATS, Pair
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.translation.shards import PAIRS_FILE
 from dragoman.translation.synthesis import GivenText, SyntheticCorpus
 from dragoman.translation.translator import Translator
+from dragoman.workflows.runs import CommandLineHost
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -55,7 +55,7 @@ def stopped(*_: object, **__: object) -> None:
 @pytest.fixture
 def stopping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything before the student's training, which is stopped."""
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    monkeypatch.setattr("dragoman.workflows.runs.CommandLineHost.train", stopped)
 
 
 def no_report(*_: object) -> None:
@@ -71,7 +71,7 @@ class TestACommand:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         # Drawing reports takes longer than all else here.
-        monkeypatch.setattr("dragoman.apps.reports.run_report.write_report", no_report)
+        monkeypatch.setattr("dragoman.workflows.reports.run_report.write_report", no_report)
         run = tmp_path / "run"
         teachers = [teacher(tmp_path / f"teacher-{seed}", "de", seed=seed) for seed in (1, 2)]
         options: list[object] = [word for path in teachers for word in ("--teacher", path)]
@@ -87,7 +87,7 @@ class TestACommand:
             assert "translating" in message
             assert "repeat the command" in message
         with monkeypatch.context() as patch:
-            patch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+            patch.setattr("dragoman.workflows.runs.CommandLineHost.train", stopped)
             assert "repeat the command" in one_error(dragoman(*command), 130)
         outcome = dragoman(*command, "--json")
         assert outcome.code == 0, outcome.err

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from dragoman.text.balance import balanced_lines, tempered
 from dragoman.text.examples import Example, Origin
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import counted_lines, train_weighted_vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import (
+    counted_lines,
+    train_weighted_vocabularies,
+)
 
 sizes = st.dictionaries(st.text(max_size=3), st.floats(1, 1e9), min_size=1, max_size=6)
 

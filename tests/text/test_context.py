@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.context import ContextConfig, ContextFitter, ContextReader, ContextWindow
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 BOTH = ContextConfig(target=True)
 ROWS = [

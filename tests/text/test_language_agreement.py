@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.language_agreement import LanguageAgreement
 
 

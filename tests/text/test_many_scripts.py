@@ -10,10 +10,10 @@ from drawn_pieces import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.cleaning import normalize
-from dragoman.text.public_corpora import corpora_folder
-from dragoman.text.vocabulary import UNK, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.corpora.cleaning import normalize
+from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.vocabularies.vocabulary import UNK, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 UDHR = corpora_folder() / "udhr/udhr.tsv.gz"
 

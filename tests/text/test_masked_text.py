@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import normalize

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.text.notation import FAMILIES, Family, Notation
 from dragoman.text.placeholder_notations import NOTATIONS, notation_pattern
-from dragoman.text.terminology import Terminology
+from dragoman.text.terms.terminology import Terminology
 
 PAGE = Path(__file__).parents[2] / "docs" / "placeholders.md"
 ROWS = [(row, example) for row in NOTATIONS for example in row.examples]

@@ -13,7 +13,7 @@ from dragoman.text.segments import (
     extract_segments,
     segment_lines,
 )
-from dragoman.text.term_extraction import TokenizedPair
+from dragoman.text.terms.term_extraction import TokenizedPair
 from dragoman.text.word_alignment import Aligned
 
 PAIRS = [

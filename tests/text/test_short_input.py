@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart, relocate_part
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
 from dragoman.text.examples import Example, Origin
 from dragoman.text.normalization import normalize
 from dragoman.text.transforms.short_input import PassThroughConfig, SegmentConfig

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError, StorageError
 from dragoman.text import synthetic
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.synthetic import LANGUAGES, ROWS, Splits, read_splits, write
 
 KINDS = {"number", "ordinal", "date", "time", "duration", "amount"}

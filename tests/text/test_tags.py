@@ -11,11 +11,11 @@ from trained_vocabularies import KINDS, NAMES, TRAINED, byte_vocabularies, corpu
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.text.cleaning import normalize
+from dragoman.text.corpora.cleaning import normalize
 from dragoman.text.formats import Pair
-from dragoman.text.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
-from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 
 @vocabularies

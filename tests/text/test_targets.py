@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.targets import asks_for_its_target, wanted_tags
 
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.text.cleaning import (
+from dragoman.text.corpora.cleaning import (
     CleaningConfig,
     CleaningReport,
     clean_part,
     held_out_keys,
     normalize,
 )
-from dragoman.text.corpus import evaluation_pairs, kept_pairs
-from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.corpus import evaluation_pairs, kept_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import Pair
 from dragoman.text.transforms.casing import CaseConfig

@@ -23,9 +23,9 @@ from dragoman.core.errors import DataError, SavedError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.consolidation import (
     Consolidation,
     ConsolidationConfig,
@@ -34,7 +34,7 @@ from dragoman.training.consolidation import (
     read_consolidation,
     write_consolidation,
 )
-from dragoman.training.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
 from dragoman.training.trainer import Trainer
 
 PAIRS = [([5, 7, 9], [4, 6]), ([8], [11, 5, 13, 6]), ([4, 4, 12, 10], [9]), ([6, 5], [7, 7])]

@@ -20,7 +20,7 @@ from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.store import Store
 from dragoman.models.interface import Memory, TranslationModel
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.distributed import World
+from dragoman.training.optimizers.distributed import World
 from dragoman.training.trainer import Trainer
 
 STEPS = {"max_steps": 7, "checkpoint_steps": 4, "validation_steps": 100, "log_steps": 100}

@@ -14,8 +14,8 @@ from dragoman.models import FAMILIES, ModelConfig, TransformerConfig, Transforme
 from dragoman.models.families.transformer import DecoderLayer, Transformer
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import SavedConfig, save_model, weights_of
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.warm_start import StartConfig, check_start, take_over
 
 SIZES: dict[str, Any] = {"d_model": 10, "d_ff": 13, "heads": 2, "norm": "pre", "dropout": 0.0}

@@ -22,9 +22,9 @@ from dragoman.models import (
 )
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import SavedConfig, build_model, save_model, weights_of
-from dragoman.text.extension import extend_vocabularies, lineage
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.extension import extend_vocabularies, lineage
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.warm_start import (
     StartConfig,
     check_start,

@@ -22,7 +22,7 @@ from dragoman.core.errors import (
     WorkerError,
 )
 from dragoman.search import SearchConfig
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
 from dragoman.translation.opening import changed_search
 from dragoman.translation.outputs import Translation

@@ -15,9 +15,9 @@ from dragoman.core.errors import ConfigError
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, build_model, read_config, save_model
 from dragoman.saved.system import TranslationSystem, read_system, write_system
-from dragoman.text.term_annotation import AnnotationMethod, annotation_tags
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tags
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.translator import Translator
 
 CONFIG = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)

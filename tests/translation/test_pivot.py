@@ -21,9 +21,9 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
-from dragoman.text.terminology import LexicalConstraint
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.terms.terminology import LexicalConstraint
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import distinct, joined
 from dragoman.translation.preparation import Preparation

@@ -15,7 +15,7 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engine import SourceBatch
+from dragoman.translation.engines.engine import SourceBatch
 from dragoman.translation.translator import Translator
 
 few = settings(

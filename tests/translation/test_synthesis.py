@@ -28,10 +28,10 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import LanguageModelConfig, TermsConfig
 from dragoman.search import SearchConfig
 from dragoman.techniques.shortlist_building import build_shortlist, count_links
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.filtering import FilterConfig
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.corpus_origin import method_of
 from dragoman.translation.synthesis import (
     GivenLine,

@@ -19,12 +19,12 @@ from dragoman.saved.model import SavedConfig, build_model, load_model, read_conf
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.glossary import Glossary
-from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
 from dragoman.translation.domains import DomainRouter
-from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.engines.engine import Engine, SourceBatch
 from dragoman.translation.outputs import Scored
 from dragoman.translation.routing import Router
 from dragoman.translation.synthesis import GivenLine, translate_corpus

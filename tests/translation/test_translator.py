@@ -17,9 +17,9 @@ from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import SavedConfig, save_model
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.translation.engine import SourceBatch
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.translation.engines.engine import SourceBatch
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 

@@ -19,11 +19,11 @@ from dragoman.search import SearchConfig
 from dragoman.search.scorer import ModelScorer
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.terminology import LexicalConstraint, Terminology
-from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.terms.terminology import LexicalConstraint, Terminology
+from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
-from dragoman.translation.engine import TorchEngine
+from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Line

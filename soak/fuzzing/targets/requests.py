@@ -15,10 +15,10 @@ from urllib.parse import unquote_to_bytes, urlencode
 from echo_service import EchoService
 from fastapi import FastAPI
 
-from dragoman.apps.server.assembly import assemble
-from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
+from dragoman.server.assembly import assemble
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.server_config import LimitsConfig, ServerConfig
 from soak.fuzzing.bombs import json_bombs, repeated
 from soak.fuzzing.mutations import with_other_value
 from soak.fuzzing.target import Bounds, Hostile, Target, tokens

@@ -20,16 +20,16 @@ from tiny_model import LINES, save_tiny_adapter, save_tiny_model
 
 import dragoman
 import dragoman.translation.translator  # here and not in each child
-from dragoman.apps.installing.install import install
-from dragoman.apps.installing.model_archives import pack
 from dragoman.core.errors import DragomanError
 from dragoman.data.store import Store
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import WEIGHTS_FILE, load_model
 from dragoman.saved.tensor_file import write_tensors
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, moving_average, read_checkpoint
 from dragoman.translation.shards import Shards
+from dragoman.workflows.installing.install import install
+from dragoman.workflows.installing.model_archives import pack
 from soak.fuzzing.bombs import as_files, json_bombs, packed, yaml_bombs
 from soak.fuzzing.commands import carry_out
 from soak.fuzzing.mutations import NASTY, with_other_value

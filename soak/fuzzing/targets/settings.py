@@ -10,12 +10,12 @@ from random import Random
 
 import yaml
 
-from dragoman.apps.server.server_config import read_server
 from dragoman.core.errors import ConfigError
 from dragoman.core.strict_yaml import load_yaml
 from dragoman.recipe.reading import read_experiment
 from dragoman.saved.calibration import read_calibration
 from dragoman.saved.system import read_system
+from dragoman.server.server_config import read_server
 from soak.fuzzing.bombs import as_files, json_bombs, yaml_bombs
 from soak.fuzzing.mutations import with_other_value
 from soak.fuzzing.target import Hostile, Target, from_file, texts, tokens

@@ -11,13 +11,13 @@ from pathlib import Path
 import zstandard
 
 from dragoman.core.linear_trees import read_either
-from dragoman.text.bilingual_dictionary import read_dictionary
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import format_of
-from dragoman.text.glossary import Glossary
 from dragoman.text.lines import read_lines
 from dragoman.text.pharaoh import read_gold_alignments
+from dragoman.text.terms.bilingual_dictionary import read_dictionary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.text.word_vectors import each_vector, read_vectors
 from soak.fuzzing.bombs import as_files, json_bombs, long_lines, nested, packed, within, xml_bombs
 from soak.fuzzing.target import Hostile, Target, from_file, seed, texts, tokens

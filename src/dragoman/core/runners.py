@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class Runner(Protocol):
-    """Carries out pieces of work; see ``apps.cluster`` for the one on several machines."""
+    """Carries out pieces of work; see ``workflows.cluster`` for the one on several machines."""
 
     @property
     def machines(self) -> int:

@@ -34,12 +34,12 @@ from dragoman.data.store import (
     write_manifest,
 )
 from dragoman.models.interface import TranslationModel
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link, LinkCheck, read_alignments, word_count
-from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabularies, Vocabulary
 
 log = logging.getLogger(__name__)
 

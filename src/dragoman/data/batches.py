@@ -28,8 +28,8 @@ from dragoman.data.rewriting import Rewriter, Sentences
 from dragoman.data.sampling_apart import SamplerApart
 from dragoman.data.store import Store, StoredPart, take
 from dragoman.models.interface import TranslationModel
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies
 
 __all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch", "real_ids"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.text.vocabulary import BOS, EOS, PAD
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
 
 
 @dataclass(frozen=True)

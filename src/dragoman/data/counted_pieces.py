@@ -7,8 +7,8 @@ from collections import defaultdict
 import numpy as np
 
 from dragoman.data.store import Side, Store
-from dragoman.text.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 
 def counted_pieces(store: Store, vocabularies: Vocabularies) -> PieceFrequencies:

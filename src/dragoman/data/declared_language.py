@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from dragoman.evaluation.languages import MUCH_FOREIGN, foreign_lines, why_not_judged
-from dragoman.text.corpus import kept_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import kept_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ import torch
 from dragoman.core.ranges import IntArray
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.text.vocabulary import EOS, PAD, Vocabulary
+from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
 
 
 @dataclass(frozen=True)

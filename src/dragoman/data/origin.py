@@ -19,8 +19,8 @@ from pydantic import Field
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 from dragoman.core.files import content_digest
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 # A file that is changed this soon after it was read may keep its time stamps: file systems have
 # coarse clocks, two seconds at worst.

@@ -30,12 +30,12 @@ from dragoman.data.store import (
     read_manifest,
     write_manifest,
 )
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.cleaning_report import CountedLines, PartReport
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpora.cleaning_report import CountedLines, PartReport
+from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
 from dragoman.text.examples import Direction, Example
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 REPORT = "report.json"
 _FILES = FILE_NAMES | {REPORT}
@@ -76,7 +76,7 @@ def prepare(
         cleaning: which pairs are dropped.
         max_pieces: pairs with more pieces on a side are dropped.
         held_out: keys of pairs that must not be trained on, see
-            :func:`~dragoman.text.cleaning.held_out_keys`.
+            :func:`~dragoman.text.corpora.cleaning.held_out_keys`.
         inputs: the files of the corpus, if they have just been described.
         processes: number of processes that encode; chosen by the size of the text if not given.
         progress: called from time to time with the number of pairs read so far.

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from dragoman.core.ranges import IntArray
 from dragoman.data.store import Store, StoredPart
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.tags import tagged
 from dragoman.text.transforms import TransformConfig, transformed
-from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies, Vocabulary
 
 Sentences = tuple[npt.NDArray[np.integer], IntArray]
 """Ids one sentence after another, and the length of each."""

@@ -18,14 +18,14 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import storage_errors, write_json
 from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
 from dragoman.data.prepare import nothing_left
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
-from dragoman.text.extension import extend, extend_vocabularies
 from dragoman.text.labels import label_vocabulary
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import (
+from dragoman.text.vocabularies.extension import extend, extend_vocabularies
+from dragoman.text.vocabularies.vocabulary import FILE_NAMES, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import (
     counted_lines,
     train_vocabulary,
     train_weighted_vocabularies,

@@ -7,9 +7,9 @@ from typing import Literal
 
 from dragoman.core.errors import DataError
 from dragoman.documents.html import read_html
-from dragoman.documents.mark_placement import place_marks
-from dragoman.documents.marked_document import MarkedDocument, MarkupOptions
-from dragoman.documents.marked_requests import detections, questions, texts_or_none, with_kept
+from dragoman.documents.marks.mark_placement import place_marks
+from dragoman.documents.marks.marked_document import MarkedDocument, MarkupOptions
+from dragoman.documents.marks.marked_requests import detections, questions, texts_or_none, with_kept
 from dragoman.documents.placeholder_repair import repaired
 from dragoman.documents.xml import read_xml
 from dragoman.translation.service.aside import aside

@@ -20,9 +20,9 @@ from dragoman.documents.filetypes import (
     document_format,
 )
 from dragoman.documents.filetypes.document_format import EMPTY
-from dragoman.documents.mark_placement import place_marks, unchanged
-from dragoman.documents.marked_requests import detections, questions, with_kept
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marks.mark_placement import place_marks, unchanged
+from dragoman.documents.marks.marked_requests import detections, questions, with_kept
+from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.written_check import CHANGED, CheckedFile, checked
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (

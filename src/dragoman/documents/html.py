@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dragoman.documents.marked_document import (
+from dragoman.documents.marks.marked_document import (
     MarkedDocument,
     MarkupOptions,
     MarkupReading,
     find_elements,
     mark_document,
 )
-from dragoman.documents.markup_tokens import RAW_TEXT, MarkupToken, html_tokens
+from dragoman.documents.marks.markup_tokens import RAW_TEXT, MarkupToken, html_tokens
 
 # Browsers show them as blocks or lines, or not at all.
 _BEGINNING_TEXTS = """

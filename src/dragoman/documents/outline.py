@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.marked_text import MarkedText, walk
+from dragoman.documents.marks.marked_text import MarkedText, walk
 
 
 @dataclass(frozen=True)

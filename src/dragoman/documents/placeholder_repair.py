@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from dragoman.documents.mark_placement import place_marks
-from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.marking import placeholders
+from dragoman.documents.marks.mark_placement import place_marks
+from dragoman.documents.marks.marked_text import MarkedText
+from dragoman.documents.marks.marking import placeholders
 from dragoman.translation.service.interface import (
     Rendering,
     TranslatedSentence,

@@ -12,10 +12,10 @@ from typing import Literal
 
 from dragoman.core.errors import DataError
 from dragoman.core.text_tables import display_width
-from dragoman.documents.mark_placement import unchanged
-from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.marking import MarkupPiece, mark_pieces
-from dragoman.documents.numbered_marks import (
+from dragoman.documents.marks.mark_placement import unchanged
+from dragoman.documents.marks.marked_text import MarkedText
+from dragoman.documents.marks.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marks.numbered_marks import (
     RESERVED,
     NumberedText,
     as_number,

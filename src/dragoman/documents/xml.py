@@ -12,14 +12,14 @@ from defusedxml import DefusedXmlException
 from defusedxml.sax import parseString
 
 from dragoman.core.errors import DataError
-from dragoman.documents.marked_document import (
+from dragoman.documents.marks.marked_document import (
     MarkedDocument,
     MarkupOptions,
     MarkupReading,
     find_elements,
     mark_document,
 )
-from dragoman.documents.markup_tokens import MarkupToken, xml_tokens
+from dragoman.documents.marks.markup_tokens import MarkupToken, xml_tokens
 
 _PROLOGUE = re.compile(r"\s*(<\?xml\b|<!DOCTYPE\b)")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>]*\[")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.core.errors import DataError
-from dragoman.documents.markup_tokens import MarkupToken, xml_tokens
+from dragoman.documents.marks.markup_tokens import MarkupToken, xml_tokens
 from dragoman.documents.xml import check_xml
 
 _MOST_LEVELS = 200

@@ -2,7 +2,7 @@
 
 The directory has the layout of a package of Argos Translate: ``model/`` for CTranslate2,
 ``sentencepiece.model`` for the source and ``metadata.json``.  The converter is that of the engine,
-:mod:`dragoman.translation.ctranslate2_conversion`.
+:mod:`dragoman.translation.engines.ctranslate2_conversion`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import BOS, PAD, UNK
-from dragoman.translation.ctranslate2_conversion import (
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
+from dragoman.translation.engines.ctranslate2_conversion import (
     KNOWN,
     check_widths,
     positions_of,

@@ -28,7 +28,7 @@ from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
-from dragoman.text.foreign_vocabulary import Special
+from dragoman.text.vocabularies.foreign_vocabulary import Special
 
 _NAMES = ("model.pt", "checkpoint_best.pt", "checkpoint.pt", "checkpoint_last.pt")
 _DICTIONARY = re.compile(r"dict\.(.+)\.txt")

@@ -39,7 +39,7 @@ from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
 from dragoman.search import SearchConfig
 from dragoman.text.tags import LANGUAGE_TAG
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
 try:
     import transformers

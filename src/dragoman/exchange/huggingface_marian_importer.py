@@ -40,9 +40,13 @@ from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, w
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
 from dragoman.text.examples import Direction
-from dragoman.text.foreign_vocabulary import Numbered, Special, dictionary_over_sentencepiece
 from dragoman.text.tags import LANGUAGE_TAG, language_tag
-from dragoman.text.vocabulary import BOS, PAD, UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.foreign_vocabulary import (
+    Numbered,
+    Special,
+    dictionary_over_sentencepiece,
+)
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabularies, Vocabulary
 
 _CARD = "README.md"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from dragoman.saved.model import SavedConfig
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dragoman.saved.directions import usage
 from dragoman.saved.model import SavedConfig, build_model, load_weights, save_model, weights_of
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 _NO_LANGUAGE = "no language tag, such as en or pt-BR"

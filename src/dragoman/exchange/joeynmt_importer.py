@@ -23,7 +23,7 @@ from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
-from dragoman.text.foreign_vocabulary import (
+from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
     dictionary_over_sentencepiece,

@@ -25,8 +25,8 @@ from dragoman.exchange.vocabulary_files import NOT_NORMALISED
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabulary import BOS
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import BOS
 
 MODEL_FILE, DECODER_FILE, OPTIONS_NAME = "model.npz", "decoder.yml", "special:model.yml"
 _KNOWN: Known = {

@@ -34,7 +34,7 @@ from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
-from dragoman.text.vocabulary import BOS, PAD
+from dragoman.text.vocabularies.vocabulary import BOS, PAD
 
 try:
     import onnx  # noqa: F401 - PyTorch writes graphs through it

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from dragoman.core.errors import DataError
 from dragoman.exchange.weight_layout import with_rows
-from dragoman.text.foreign_vocabulary import Numbered
-from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
+from dragoman.text.vocabularies.foreign_vocabulary import Numbered
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import torch
 
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import SavedModel
-from dragoman.text.vocabulary import BOS, EOS, Vocabulary
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
 
 COUNT = 20
 _LONGEST = 24  # pieces

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import read_bytes, read_text
-from dragoman.text.foreign_vocabulary import (
+from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
     dictionary_over_sentencepiece,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.saved.model import SavedModel
-from dragoman.text.listed_vocabulary import ListedVocabulary
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.splitting import SentencePieces
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.splitting import SentencePieces
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 NOT_NORMALISED = (
     "Text is not normalised before it is split. Do it first if yours may need it: replace no-break "

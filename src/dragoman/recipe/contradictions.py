@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.recipe.description import RunDescription, is_train
 from dragoman.recipe.sharing import layer_problems, sending_problems
-from dragoman.text.back_translated import (
+from dragoman.text.corpora.back_translated import (
     BACK_TRANSLATION_NEEDS_ONE_VOCABULARY,
     back_translation_problems,
 )
-from dragoman.text.corpus_part import TRANSLATION, CorpusPart
+from dragoman.text.corpora.corpus_part import TRANSLATION, CorpusPart
+from dragoman.text.corpora.part_problems import context_problems
 from dragoman.text.language_agreement import LanguageAgreement
-from dragoman.text.part_problems import context_problems
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
-from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
+from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
 from dragoman.training.bounds import unfit_bounds
 from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings

@@ -12,14 +12,14 @@ from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
-from dragoman.text.back_translated import asking_tags
-from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import kept_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.back_translated import asking_tags
+from dragoman.text.corpora.cleaning import CleaningConfig, held_out_keys
+from dragoman.text.corpora.corpus import kept_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
 _ONE, _SEVERAL = "one set", "sets by name"

@@ -16,9 +16,9 @@ from dragoman.core.recipe_library import found_recipe
 from dragoman.core.wording import listed
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription, has_sets_by_name
-from dragoman.text.corpus_part import CorpusPart, relocate_part
-from dragoman.text.public_corpora import located
-from dragoman.text.vocabulary import DECIDED_ELSEWHERE
+from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
+from dragoman.text.corpora.public_corpora import located
+from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
 from dragoman.training.named_models import component_paths, relocate_models
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")

@@ -9,8 +9,8 @@ from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.data.store import Store
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.training.distributed import World
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.training.optimizers.distributed import World
 
 log = logging.getLogger(__name__)
 

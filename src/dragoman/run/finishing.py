@@ -41,8 +41,8 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.model_card import card_digest, model_card
 from dragoman.saved.run_values import tags_learned
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     chosen_checkpoints,
     moving_average,
@@ -50,7 +50,7 @@ from dragoman.training.checkpoint import (
     read_progress,
     step_of,
 )
-from dragoman.training.distributed import World
+from dragoman.training.optimizers.distributed import World
 from dragoman.training.warm_start import digest_of
 from dragoman.validation import (
     ObjectiveValidation,

@@ -18,8 +18,8 @@ from dragoman.data.vocabularies import WeightedExamples, prepare_vocabularies
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.parents import parent_of
 from dragoman.saved.model import has_model
-from dragoman.text.cleaning import CleaningReport
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.corpora.cleaning import CleaningReport
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints
 
 log = logging.getLogger(__name__)

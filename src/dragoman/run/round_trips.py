@@ -11,12 +11,12 @@ from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.tags import tagged
-from dragoman.text.vocabulary import Vocabularies, Vocabulary
-from dragoman.training.distributed import World
+from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary
+from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ROUND_TRIP, Validation, too_long
 

@@ -12,11 +12,11 @@ from dragoman.data.prepare import open_prepared
 from dragoman.data.store import DATA_DIRECTORY
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model_card import CardScore, TrainingFacts, TrainingText
-from dragoman.text.corpus_manifest import corpora
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.public_corpora import corpus_of
+from dragoman.text.corpora.corpus_manifest import corpora
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import corpus_of
 from dragoman.training.checkpoint import Progress
-from dragoman.training.distributed import World
+from dragoman.training.optimizers.distributed import World
 from dragoman.validation import Report
 
 

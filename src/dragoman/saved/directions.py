@@ -11,7 +11,7 @@ from dragoman.core.wording import in_shell
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import base_language, meant
 from dragoman.text.tags import language_tag
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dragoman.saved.model import SavedConfig, SavedModel

@@ -35,9 +35,9 @@ from dragoman.saved.tensor_file import check_readable, read_metadata, read_tenso
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.term_annotation import AnnotationMethod
-from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
+from dragoman.text.terms.term_annotation import AnnotationMethod
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import BOS, FILE_NAMES, Vocabularies
 
 if TYPE_CHECKING:
     from dragoman.saved.adapter import Adapter

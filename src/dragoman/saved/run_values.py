@@ -14,14 +14,14 @@ from typing import Any, get_args
 from dragoman.core.config import parse
 from dragoman.core.errors import SavedError
 from dragoman.models.interface import Part
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol
-from dragoman.text.term_annotation import AnnotationMethod, annotation_tags
+from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tags
 from dragoman.text.transforms import TransformConfig
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 WITHOUT_TRANSLATION = frozenset({"masked_lm"})
 """Kinds of ``training.objective`` that leave the target side as it was drawn."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from dragoman.core.config import Config
-from dragoman.text.terminology import ProtectedKind
+from dragoman.text.terms.terminology import ProtectedKind
 
 GlossaryMode = Literal["hard", "learned", "both"]
 Weight = Annotated[float, Field(ge=1e-9, le=1e9)]

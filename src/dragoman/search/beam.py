@@ -35,7 +35,7 @@ from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties, length_penalty
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 EarlyEnd = Literal["exact", "quick"]
 

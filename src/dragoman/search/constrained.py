@@ -34,7 +34,7 @@ from dragoman.search.penalties import Penalties
 from dragoman.search.phrases import NONE, Phrase, PhraseProgress, PhraseTable, WordEdges
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 _IMPOSSIBLE = float("-inf")
 

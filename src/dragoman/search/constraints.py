@@ -19,7 +19,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from dragoman.text.vocabulary import EOS
+from dragoman.text.vocabularies.vocabulary import EOS
 
 FREE = -1  # in place of an id: any piece may come next
 _FORBIDDEN = float("-inf")

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from dragoman.models.interface import select
 from dragoman.search.penalties import Penalties, coverage, length_penalty
 from dragoman.search.scorer import Scorer
-from dragoman.text.vocabulary import BOS, PAD
+from dragoman.text.vocabularies.vocabulary import BOS, PAD
 
 # Pairs of target and source positions whose attention weights are computed at once; each layer
 # and head of a model has this many.

@@ -14,7 +14,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
 from dragoman.search.scorer import Scorer
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Choose = Callable[[Tensor, PartialOutputs], Tensor]
 """From allowed log-probabilities ``(rows, vocabulary)`` and partial outputs to ids ``(rows,)``.

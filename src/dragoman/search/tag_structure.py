@@ -21,7 +21,7 @@ from torch import Tensor
 
 from dragoman.search.constraints import FREE, PartialOutputs, some_probability
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol, structure
-from dragoman.text.vocabulary import EOS, Vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies
 
 _IMPOSSIBLE = float("-inf")
 

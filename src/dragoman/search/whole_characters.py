@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.search.constraints import PartialOutputs, some_probability
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 _IMPOSSIBLE = float("-inf")
 _BYTE = re.compile("<0x([0-9A-F]{2})>")

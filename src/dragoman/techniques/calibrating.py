@@ -30,7 +30,7 @@ from dragoman.translation.confidence import (
     measure,
     with_batches,
 )
-from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.engines.engine import Engine, SourceBatch
 from dragoman.translation.opening import open_system, open_terms
 from dragoman.translation.translator import Translator
 
@@ -235,7 +235,7 @@ class _MeasuringEngine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engine.Engine.search`."""
+        """See :meth:`dragoman.translation.engines.engine.Engine.search`."""
         for batch, found in with_batches(self._engine, batches, config):
             for number, source, (best, *_) in zip(batch.numbers, batch.sources, found, strict=True):
                 self.found[number] = measure(best, len(source))

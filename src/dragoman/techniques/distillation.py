@@ -37,7 +37,7 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.host import Host, train_to_repeat
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
 from dragoman.text.transforms import TransformConfig

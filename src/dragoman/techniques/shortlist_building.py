@@ -19,10 +19,10 @@ from dragoman.experiment import Experiment
 from dragoman.run.run_directory import is_run
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.piece_links import PieceLinks, PieceTable
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.piece_links import PieceLinks, PieceTable
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 
 LIKELIEST, FREQUENT = 50, 1000
 """Marian has 100 of either; but the lists of a batch share their frequent pieces, which cost little

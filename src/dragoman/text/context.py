@@ -21,7 +21,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.text.examples import Example
 from dragoman.text.tags import check_tags
-from dragoman.text.vocabulary import Vocabularies, Vocabulary, is_empty
+from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary, is_empty
 
 _RANDOM_LINES = 1000  # that a context is drawn from
 

@@ -9,8 +9,8 @@ import sentencepiece
 
 from dragoman.core.errors import DataError
 from dragoman.text.label_form import label_problem
-from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Vocabulary
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Vocabulary
 
 _MOST = 10_000  # beyond this, a column of labels is rather one of text
 _SHOWN = 20

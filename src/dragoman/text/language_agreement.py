@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.language_codes import meant, typeset
 from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.targets import asks_for_its_target, wanted_tags

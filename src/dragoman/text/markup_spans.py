@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from dragoman.text.inline_tags import TagSpan
-from dragoman.text.terminology import Terminology
+from dragoman.text.terms.terminology import Terminology
 
 MarkupStyle = Literal["rst", "html", "placeholders"]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from dragoman.core.errors import DataError
 from dragoman.text.lines import read_lines
 from dragoman.text.normalization import normalize
-from dragoman.text.stop_words import stop_words
-from dragoman.text.term_extraction import TokenizedPair, linked_span, linked_words, ngrams
+from dragoman.text.terms.stop_words import stop_words
+from dragoman.text.terms.term_extraction import TokenizedPair, linked_span, linked_words, ngrams
 from dragoman.text.tokens import Word
 from dragoman.text.word_alignment import Aligned
 

@@ -23,7 +23,7 @@ from dragoman.core.files import atomic_directory, remove_directory
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY, WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.training.bounds import Watched
-from dragoman.training.optimizer import AVERAGE
+from dragoman.training.optimizers.optimizer import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"

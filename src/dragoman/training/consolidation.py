@@ -25,14 +25,14 @@ from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
-from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.distributed import World
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.objectives.cross_entropy import CrossEntropy
-from dragoman.training.optimizer import VectorOptimizer
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.optimizer import VectorOptimizer
 
 CONSOLIDATION_FILE = "consolidation.safetensors"
 """Of a run: the Fisher information and the weights that training began with, by name."""

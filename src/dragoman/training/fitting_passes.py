@@ -15,7 +15,7 @@ from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.core.memory import is_out_of_memory, memory_words
 from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
-from dragoman.training.optimizer import Optimizer
+from dragoman.training.optimizers.optimizer import Optimizer
 
 Taken = list[list[Batch]]
 """The batches of each task in one step."""

@@ -17,7 +17,7 @@ from dragoman.training.consolidation import ConsolidationConfig
 from dragoman.training.given_embeddings import EmbeddingsConfig
 from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
-from dragoman.training.optimizer import OptimizerConfig
+from dragoman.training.optimizers.optimizer import OptimizerConfig
 from dragoman.training.schedule import ScheduleConfig
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.warm_start import OptionalStart

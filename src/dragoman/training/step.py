@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.training.optimizer import Optimizer
+from dragoman.training.optimizers.optimizer import Optimizer
 from dragoman.training.tasks import Objective
 
 

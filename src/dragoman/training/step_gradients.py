@@ -13,8 +13,8 @@ from dragoman.core.wording import named
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
-from dragoman.training.distributed import lost_on_the_way
-from dragoman.training.optimizer import Optimizer
+from dragoman.training.optimizers.distributed import lost_on_the_way
+from dragoman.training.optimizers.optimizer import Optimizer
 from dragoman.training.tasks import Objective, Task
 
 

@@ -39,15 +39,15 @@ from dragoman.training.checkpoint import (
     step_of,
     write_checkpoint,
 )
-from dragoman.training.chosen_optimizer import chosen_optimizer
+from dragoman.training.choose_sharding import chosen_optimizer
 from dragoman.training.consolidation import Penalty
-from dragoman.training.distributed import World
 from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
-from dragoman.training.optimizer import Optimizer
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.optimizer import Optimizer
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig

@@ -24,8 +24,13 @@ from dragoman.saved.model import (
     weights_digest,
     weights_of,
 )
-from dragoman.text.extension import lineage
-from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.extension import lineage
+from dragoman.text.vocabularies.vocabulary import (
+    FILE_NAMES,
+    Vocabularies,
+    Vocabulary,
+    VocabularyConfig,
+)
 
 _KEY = "training.start_from"
 _ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")

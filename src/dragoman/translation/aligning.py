@@ -10,8 +10,8 @@ from torch import Tensor
 
 from dragoman.core.errors import DataError
 from dragoman.text.context import ContextReader
-from dragoman.text.piece_spans import Span, piece_spans, words_at
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabularies.piece_spans import Span, piece_spans, words_at
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.text.word_alignment import Aligned, symmetrised
 from dragoman.translation.forced import check_attention, mean_attention
 from dragoman.translation.preparation import context_fitter, context_reader, with_tags
@@ -62,7 +62,8 @@ def attention_links(
 
     Args:
         translator: its models have attention.
-        lines: sources and targets, as :func:`~dragoman.text.piece_spans.as_split` returns them.
+        lines: sources and targets, as :func:`~dragoman.text.vocabularies.piece_spans.as_split`
+            returns them.
         words: places of the words of each.
         read: the lines as the models read and write them, with whatever is in front; by default as
             a :class:`PairReader` gives each alone.

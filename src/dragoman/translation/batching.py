@@ -25,7 +25,7 @@ from dragoman.core.arguments import check_lines
 from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
 from dragoman.search import SearchConfig
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.terms import UseOfTerms
 

@@ -7,7 +7,7 @@ from typing import cast, get_args
 
 from dragoman.saved.model import model_directory
 from dragoman.translation.confidence import ConfidentEngine, open_calibration
-from dragoman.translation.engine import Engine
+from dragoman.translation.engines.engine import Engine
 from dragoman.translation.opening import OpenSystem
 from dragoman.translation.workers import WorkerEngine, torch_engine
 
@@ -50,7 +50,7 @@ def build_engine(opened: OpenSystem) -> Engine:
 def _searching_engine(opened: OpenSystem) -> Engine:
     system = opened.system
     if system.engine == "ctranslate2":
-        from dragoman.translation.ctranslate2 import Compute, CTranslate2Engine
+        from dragoman.translation.engines.ctranslate2 import Compute, CTranslate2Engine
 
         (path,), (model,) = system.models, opened.models
         assert system.precision in get_args(Compute), "ensured by the description"

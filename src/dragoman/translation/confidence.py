@@ -38,7 +38,7 @@ from dragoman.saved.calibration import (
 from dragoman.saved.model import model_directory, weights_digest
 from dragoman.saved.shortlist import shortlist_path
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engine import Engine, MayBeAway, SourceBatch
+from dragoman.translation.engines.engine import Engine, MayBeAway, SourceBatch
 from dragoman.translation.opening import OpenSystem
 
 log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class ConfidentEngine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engine.Engine.search`.
+        """See :meth:`dragoman.translation.engines.engine.Engine.search`.
 
         Settings other than those of the calibration are warned about, once each.
         """
@@ -136,7 +136,7 @@ class ConfidentEngine:
 
     @property
     def is_ready(self) -> bool:
-        """See :class:`dragoman.translation.engine.MayBeAway`."""
+        """See :class:`dragoman.translation.engines.engine.MayBeAway`."""
         return not isinstance(self._engine, MayBeAway) or self._engine.is_ready
 
     def close(self) -> None:

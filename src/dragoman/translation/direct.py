@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.context import ContextConfig, behind_context
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.term_annotation import TermAnnotator
-from dragoman.text.vocabulary import Vocabularies
-from dragoman.translation.engine import Engine, TorchEngine
+from dragoman.text.terms.term_annotation import TermAnnotator
+from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import (

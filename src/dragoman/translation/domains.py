@@ -17,7 +17,7 @@ from dragoman.saved.adapter import Adapter, read_adapter
 from dragoman.saved.model import WEIGHTS_FILE, home_of, model_directory, read_weights
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.tags import TAG
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.opening import system_of
 from dragoman.translation.streaming import Line

@@ -8,7 +8,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SearchConfig
 from dragoman.search.sampling import SamplingConfig
 from dragoman.text.transforms import SourceByModelConfig
-from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 
 _SEEDS = 1 << 31
 

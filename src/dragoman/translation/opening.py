@@ -36,22 +36,22 @@ from dragoman.saved.shortlist import read_shortlist, shortlist_path
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.glossary import Glossary
-from dragoman.text.glossary_files import read_kept
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.term_annotation import TermAnnotator
-from dragoman.text.terminology import Terminology
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import read_kept
+from dragoman.text.terms.term_annotation import TermAnnotator
+from dragoman.text.terms.terminology import Terminology
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.combining import (
     build_scorer,
     check_together,
     common_inline_tags,
     fused_with,
 )
-from dragoman.translation.packing import pack_weights
+from dragoman.translation.engines.packing import pack_weights
+from dragoman.translation.engines.quantised import check_int8, quantise_weights
+from dragoman.translation.engines.shortlisting import ShortlistedSearch, check_shortlisted
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
-from dragoman.translation.quantised import check_int8, quantise_weights
-from dragoman.translation.shortlisting import ShortlistedSearch, check_shortlisted
 
 
 @dataclass(frozen=True)

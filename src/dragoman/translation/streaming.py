@@ -14,8 +14,8 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.terminology import LexicalConstraint
-from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.text.terms.terminology import LexicalConstraint
+from dragoman.translation.engines.engine import Engine, SourceBatch
 from dragoman.translation.outputs import Translation
 
 Item = TypeVar("Item")

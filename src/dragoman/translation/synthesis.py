@@ -30,8 +30,8 @@ from dragoman.evaluation.closest import Closest
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.lines import read_lines
 from dragoman.translation.corpus_origin import Known, settings_of
 from dragoman.translation.outputs import Translation

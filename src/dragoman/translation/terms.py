@@ -13,14 +13,14 @@ from dragoman.core.arguments import check_list, check_text
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
 from dragoman.search import Scorer, SearchConfig
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import without_tags
-from dragoman.text.term_annotation import TermAnnotator
-from dragoman.text.terminology import LexicalConstraint, Terminology, missing
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.term_annotation import TermAnnotator
+from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
+from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Constraints, Line
-from dragoman.translation.term_search import PhraseSpeller
 
 log = logging.getLogger(__name__)
 

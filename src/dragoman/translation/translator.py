@@ -23,17 +23,18 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import InlineTags
-from dragoman.text.term_annotation import TermAnnotator
-from dragoman.text.terminology import Terminology
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.term_annotation import TermAnnotator
+from dragoman.text.terms.terminology import Terminology
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
-from dragoman.translation.engine import Engine, MayBeAway, TorchEngine
+from dragoman.translation.engines.engine import Engine, MayBeAway, TorchEngine
+from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,
@@ -51,7 +52,6 @@ from dragoman.translation.preparation import (
     texts_in_context,
 )
 from dragoman.translation.streaming import Line
-from dragoman.translation.term_search import PhraseSpeller
 from dragoman.translation.terms import (
     WatchedLines,
     check_terms,

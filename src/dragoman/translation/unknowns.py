@@ -16,11 +16,11 @@ from torch import Tensor
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.text.context import ContextConfig, ContextFitter
-from dragoman.text.piece_spans import as_split, piece_spans, words_at
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.tokens import words_of
-from dragoman.text.vocabulary import UNK, Vocabularies
-from dragoman.translation.engine import TorchEngine
+from dragoman.text.vocabularies.piece_spans import as_split, piece_spans, words_at
+from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies
+from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import with_tags

@@ -13,7 +13,7 @@ import torch
 from dragoman.core.lasting_pool import LastingPool
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.engines.engine import SourceBatch, TorchEngine
 from dragoman.translation.opening import OpenSystem, open_system
 
 _AHEAD = 2  # batches waiting per worker, so that no worker waits for this process
@@ -41,7 +41,7 @@ class WorkerEngine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engine.Engine.search`.
+        """See :meth:`dragoman.translation.engines.engine.Engine.search`.
 
         Raises:
             NoWorkersError: a worker was killed, and others cannot be started.
@@ -52,7 +52,7 @@ class WorkerEngine:
 
     @property
     def is_ready(self) -> bool:
-        """See :class:`dragoman.translation.engine.MayBeAway`."""
+        """See :class:`dragoman.translation.engines.engine.MayBeAway`."""
         return self._pool.is_ready
 
     def close(self) -> None:

@@ -17,11 +17,11 @@ from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES
 from dragoman.data.vocabularies import prepare_vocabularies
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 
 Parts = tuple[CorpusPart, ...]
 Files = dict[str, bytes]

@@ -23,13 +23,13 @@ from dragoman.data.bulk.bulk_results import (
 from dragoman.data.bulk.bulk_text import BulkText
 from dragoman.data.bulk.shard_rows import unpack_rows
 from dragoman.data.bulk.word_counts import COUNT_FILES, SumCounts, count_words
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 from dragoman.text.formats import FORMATS
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 Parts = tuple[CorpusPart, ...]
 NAMES = cleaned_names(3)

@@ -15,8 +15,8 @@ from dragoman.models.layers.language_tags import LanguageTags
 from dragoman.models.layers.source_tags import SourceTags
 from dragoman.saved.model import build_model
 from dragoman.search import ModelScorer, SearchConfig, search
-from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 DE, FR = 4, 5
 TOLD = [name for name in VARIATIONS if "is told the language" in name]

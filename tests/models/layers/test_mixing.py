@@ -27,7 +27,7 @@ from dragoman.models.layers.ssru import SSRU, linear_recurrence
 from dragoman.models.layers.sublayers import FeedForward
 from dragoman.saved.model import SavedConfig, load_weights
 from dragoman.saved.tensor_file import read_tensors, write_tensors
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 
 D_MODEL = 5
 Array = np.ndarray

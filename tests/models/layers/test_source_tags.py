@@ -13,8 +13,8 @@ from dragoman.models.deep_fusion import DeepFusionConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.models.layers.source_tags import ReadsTags
 from dragoman.saved.model import build_model
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 SIZES: dict[str, Any] = {"d_model": 8, "d_ff": 8, "heads": 2}
 TRANSFORMER = TransformerConfig(

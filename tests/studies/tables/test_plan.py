@@ -11,7 +11,7 @@ import click
 import pytest
 import yaml
 
-from dragoman.apps.cli.main import commands
+from dragoman.cli.main import commands
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import read_experiment
 from dragoman.training.warm_start import check_kind

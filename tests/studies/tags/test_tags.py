@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tiny_model import save_tiny_model
 
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.segments import SegmentTable

@@ -14,4 +14,4 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise InterruptedRunError("saved")
 
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stop)
+    monkeypatch.setattr("dragoman.workflows.runs.CommandLineHost.train", stop)

@@ -19,8 +19,8 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.recipe import read_experiment
 from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 CORRECTION = "en\tde\nBA\tqq\n"
 FEW_STEPS = ["--set", "training.max_steps=4", "--set", "training.validation_steps=2"]
@@ -63,7 +63,7 @@ class TestOneCorrection:
             raise InterruptedRunError("saved")
 
         with monkeypatch.context() as patch:
-            patch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+            patch.setattr("dragoman.workflows.runs.CommandLineHost.train", stopped)
             assert "repeat the command" in one_error(dragoman(*command), 130)
         outcome = dragoman(*command, "--json")
         assert outcome.code == 0, outcome.err
@@ -271,7 +271,7 @@ def test_numbers_as_keys_are_the_same_settings_when_repeated(
     def stopped(*_: object, **__: object) -> None:
         raise InterruptedRunError("saved")
 
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    monkeypatch.setattr("dragoman.workflows.runs.CommandLineHost.train", stopped)
     part = {"path": str(corrections(tmp_path)), "source": "en", "target": "de"}
     weight = {0: 1, 2: 0.5}
     recipe = tmp_path / "domain.yaml"
@@ -292,7 +292,7 @@ def test_files_that_settings_name_are_found_from_wherever_the_run_is_read(
     def stopped(*_: object, **__: object) -> None:
         raise InterruptedRunError("saved")
 
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    monkeypatch.setattr("dragoman.workflows.runs.CommandLineHost.train", stopped)
     monkeypatch.chdir(tmp_path)
     held_out = "data.held_out=[{path: other.tsv, source: en, target: de}]"
     command = ["adapt", trained, corrections(tmp_path), "--run", "run", "--set", held_out]

@@ -12,9 +12,9 @@ from command_line import CommandLine, experiment, one_error
 
 from dragoman.core.errors import InterruptedRunError
 from dragoman.recipe import read_experiment
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 
 def parts(
@@ -87,7 +87,7 @@ def test_consolidation_holds_what_every_direction_depends_on(
     def stopped(*_: object, **__: object) -> None:
         raise InterruptedRunError("saved")
 
-    monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+    monkeypatch.setattr("dragoman.workflows.runs.CommandLineHost.train", stopped)
     correction, run = tmp_path / "correction.tsv", tmp_path / "run"
     correction.write_text("en\tde\neight\tacht\n", encoding="utf-8")
     outcome = dragoman("adapt", multilingual, correction, "--method", "ewc", "--run", run)

@@ -18,9 +18,9 @@ from dragoman.techniques.adaptation.domain_texts import (
     split_parts,
     undivided,
 )
-from dragoman.text.cleaning import held_out_keys
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import held_out_keys
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 
 ENGLISH = ["The house is on the other side of the street, behind the old trees."] * 25

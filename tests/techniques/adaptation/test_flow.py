@@ -13,8 +13,8 @@ from command_line import CommandLine, one_error
 
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.experiment import Experiment
-from dragoman.text.corpus import evaluation_pairs, read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs, read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.translation.translator import Translator
 
 

@@ -20,8 +20,8 @@ from dragoman.techniques.adaptation.general import (
     general_text,
 )
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.text.corpus import evaluation_pairs, read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs, read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.formats import Pair
 from dragoman.translation.translator import Translator

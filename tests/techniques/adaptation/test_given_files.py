@@ -10,7 +10,7 @@ from command_line import CommandLine, one_error
 from tiny_model import save_tiny_model
 
 from dragoman.recipe import read_experiment
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.examples import Direction
 
 

@@ -21,8 +21,8 @@ from dragoman.techniques.adaptation.report import (
     measure,
     unlearned,
 )
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import Progress
 from dragoman.training.warm_start import StartConfig

@@ -9,7 +9,7 @@ import yaml
 from command_line import CommandLine, one_error
 
 from dragoman.experiment import Experiment
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpora.corpus import read_pairs
 
 FEW = (
     "too few in-domain pairs to set some apart (150 + 150): scores of domain are of the pairs "

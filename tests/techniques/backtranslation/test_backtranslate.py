@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from command_line import CommandLine, call, one_error, write_experiment
 
-from dragoman.apps.runs import CommandLineHost
 from dragoman.core.claims import claimed
 from dragoman.core.errors import InterruptedRunError, StorageError
 from dragoman.recipe import read_experiment
@@ -26,9 +25,10 @@ from dragoman.techniques.backtranslation import filters, rounds
 from dragoman.techniques.backtranslation.directory import opened, record
 from dragoman.techniques.backtranslation.rounds import BackTranslation, carry_out
 from dragoman.techniques.backtranslation.texts import prepare_texts, source_lines
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.translation import synthesis
+from dragoman.workflows.runs import CommandLineHost
 
 QUICK = ["evaluation.metrics=[chrf]", "training.max_steps=4"]
 OPTIONS = {"method": "top-k", "top_k": 5, "ratio": 0.2, "tag": True}

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from tiny_model import save_tiny_model
 
-from dragoman.apps.runs import CommandLineHost
 from dragoman.recipe import read_experiment
 from dragoman.techniques.backtranslation.directory import opened
 from dragoman.techniques.backtranslation.rounds import carry_out
 from dragoman.text.examples import Direction
 from dragoman.translation.translator import Translator
+from dragoman.workflows.runs import CommandLineHost
 
 QUICK = ["training.max_steps=1", "training.validation_steps=1", "evaluation.metrics=[]"]
 QUICK += ["data.processes=1", "training.average_checkpoints=1"]

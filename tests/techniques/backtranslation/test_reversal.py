@@ -13,8 +13,8 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts, reversed_recipe
-from dragoman.text.cleaning import CleaningReport, clean_part
-from dragoman.text.corpus import evaluation_pairs
+from dragoman.text.corpora.cleaning import CleaningReport, clean_part
+from dragoman.text.corpora.corpus import evaluation_pairs
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from dragoman.techniques.backtranslation.selection_reports import (
     read_report,
 )
 from dragoman.techniques.backtranslation.texts import pairs_limit
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.formats import Pair
 
 

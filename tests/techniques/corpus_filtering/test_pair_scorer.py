@@ -20,7 +20,7 @@ from dragoman.techniques.corpus_filtering.both_directions import scoring_models
 from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
 from dragoman.techniques.corpus_filtering.pair_scorer import PairScorer, scored_in_order
 from dragoman.text.formats import Pair
-from dragoman.text.vocabulary import BOS, EOS
+from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.outputs import Scored
 from dragoman.translation.translator import Translator
 

@@ -18,8 +18,8 @@ from dragoman.techniques.embedding.vectors_origin import (
     read_origin,
     write_with_origin,
 )
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.text.word_vectors import WordVectors
 
 TINY = LearningConfig(dimension=8, epochs=20, minimum_count=2, buckets=100, sample=0.1)

@@ -10,8 +10,8 @@ from installed_package import installed_package
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import (
     FORMATS,
     GROUP,

@@ -15,8 +15,8 @@ from dragoman.core.config import parse
 from dragoman.core.constituency import Tree
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.linear_trees import symbols
-from dragoman.text.corpus import evaluation_pairs, read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import evaluation_pairs, read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import FORMATS, Pair
 
 FORMAT = FORMATS["trees"]

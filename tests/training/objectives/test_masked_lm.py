@@ -33,7 +33,7 @@ from dragoman.models.families.transformer import EncoderLayer, Transformer
 from dragoman.models.layers.dropout import seed_dropout
 from dragoman.models.layers.self_attention import EncoderSelfAttention
 from dragoman.models.layers.sublayers import FeedForward
-from dragoman.text.vocabulary import PAD
+from dragoman.text.vocabularies.vocabulary import PAD
 from dragoman.training.objectives import MaskedLM
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
 from dragoman.training.tasks import Task

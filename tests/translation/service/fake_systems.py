@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig
 from dragoman.translation.opening import changed_search
 from dragoman.translation.outputs import Translation

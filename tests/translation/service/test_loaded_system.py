@@ -16,11 +16,11 @@ from dragoman.saved.model import SavedConfig, build_model, save_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import InlineTags, PlacedTag
-from dragoman.text.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
-from dragoman.text.splitting import SubwordNmt
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
+from dragoman.text.vocabularies.splitting import SubwordNmt
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.service.interface import (
     Pairing,
     RefusedError,

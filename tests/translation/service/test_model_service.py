@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from translation.service.fake_systems import FakeSystem, known, service_of
 
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.service import model_service
 from dragoman.translation.service.interface import (
     Pairing,

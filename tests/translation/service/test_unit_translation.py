@@ -14,8 +14,8 @@ from translation.service.fake_systems import FakeSystem, FakeTranslator, service
 
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import InlineTags, TagSpan
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service import unit_translation
 from dragoman.translation.service.interface import Link, TextRequest, TranslatedText

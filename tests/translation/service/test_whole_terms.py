@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from translation.service.fake_systems import FakeSystem, service_of
 
-from dragoman.text.glossary import Glossary, Term
 from dragoman.text.inline_tags import TagSpan
+from dragoman.text.terms.glossary import Glossary, Term
 from dragoman.translation.service.interface import Link, TextRequest, TranslatedText
 
 GLOSSARY = Glossary(

@@ -18,8 +18,8 @@ from dragoman.data.bulk.text_plan import SHARD_LINES, TextPlan
 from dragoman.data.encoding import EncodedChunk, Encoder
 from dragoman.data.origin import InputFile, digest
 from dragoman.data.prepare import chunk_of, nothing_left, pieces_of
-from dragoman.text.cleaning import CleaningConfig, CleaningReport
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 
 BULK_DIRECTORY = "bulk"

@@ -10,7 +10,7 @@ from dragoman.core.claims import claimed
 from dragoman.core.files import write_json
 from dragoman.data.bulk.bulk_text import BulkText
 from dragoman.data.prepare import nothing_left
-from dragoman.text.cleaning import CleaningReport
+from dragoman.text.corpora.cleaning import CleaningReport
 from dragoman.text.formats import FORMATS, Pair
 
 REPORT_FILE = "report.json"

@@ -13,8 +13,8 @@ from dragoman.data.bulk.bulk_directory import BulkDirectory
 from dragoman.data.bulk.duplicates import CleanShard, FindDuplicates, KeyShard
 from dragoman.data.bulk.text_plan import SHARD_LINES, PartCut, TextPlan, TextShard
 from dragoman.data.origin import InputFile, clean_text_settings, digest
-from dragoman.text.cleaning import CleaningConfig, CleaningReport
-from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport
+from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
 from dragoman.text.examples import Example
 
 FORMAT = 1

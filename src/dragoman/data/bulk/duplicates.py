@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from dragoman.data.bulk.shard_rows import pack_arrays, read_array
 from dragoman.data.bulk.text_plan import TextPlan
-from dragoman.text.cleaning import clean_part, pair_key
-from dragoman.text.cleaning_report import CleaningReport
+from dragoman.text.corpora.cleaning import clean_part, pair_key
+from dragoman.text.corpora.cleaning_report import CleaningReport
 
 _KEY = np.dtype([("key", "<i8"), ("place", "<i4")])
 _PLACE = np.dtype("<i4")

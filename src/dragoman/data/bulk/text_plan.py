@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from dragoman.core.shard_files import ShardFiles
 from dragoman.data.bulk.shard_rows import ARRAYS_SUFFIX, ROWS_SUFFIX, pack_rows, unpack_rows
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.formats import Pair
 

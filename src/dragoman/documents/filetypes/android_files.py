@@ -18,19 +18,19 @@ from dragoman.documents.filetypes.spliced_document import (
     replacement,
     space_before,
 )
-from dragoman.documents.inline_codes import (
+from dragoman.documents.marks.marked_document import MarkedDocument, find_elements
+from dragoman.documents.marks.marked_text import MarkedText, escaped
+from dragoman.documents.marks.marking import MarkupPiece
+from dragoman.documents.marks.markup_tokens import MarkupToken
+from dragoman.documents.strings.inline_codes import (
     line_pieces,
     text_pieces,
     unescaped,
     written_parts,
 )
-from dragoman.documents.marked_document import MarkedDocument, find_elements
-from dragoman.documents.marked_text import MarkedText, escaped
-from dragoman.documents.marking import MarkupPiece
-from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.plural_rules import plural_forms
-from dragoman.documents.plural_strings import source_forms
-from dragoman.documents.string_placeholders import (
+from dragoman.documents.strings.plural_rules import plural_forms
+from dragoman.documents.strings.plural_strings import source_forms
+from dragoman.documents.strings.string_placeholders import (
     TAG,
     apart,
     count_span,
@@ -38,8 +38,8 @@ from dragoman.documents.string_placeholders import (
     in_order,
     same_placeholders,
 )
-from dragoman.documents.string_syntax import JAVA
-from dragoman.documents.string_values import (
+from dragoman.documents.strings.string_syntax import JAVA
+from dragoman.documents.strings.string_values import (
     StringValue,
     are_unchanged,
     is_code,

@@ -17,12 +17,12 @@ from dragoman.documents.filetypes.spliced_document import (
     replacement,
     space_before,
 )
-from dragoman.documents.inline_codes import as_section, section_text
-from dragoman.documents.marked_text import escaped
-from dragoman.documents.plural_rules import CATEGORIES
-from dragoman.documents.plural_strings import translated_forms
-from dragoman.documents.string_syntax import APPLE
-from dragoman.documents.string_values import PlainValue
+from dragoman.documents.marks.marked_text import escaped
+from dragoman.documents.strings.inline_codes import as_section, section_text
+from dragoman.documents.strings.plural_rules import CATEGORIES
+from dragoman.documents.strings.plural_strings import translated_forms
+from dragoman.documents.strings.string_syntax import APPLE
+from dragoman.documents.strings.string_values import PlainValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
 
 _BETWEEN = re.compile(r"(?:\s+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)

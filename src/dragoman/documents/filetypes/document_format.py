@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
-from dragoman.documents.mark_placement import unchanged
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marks.mark_placement import unchanged
+from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.outline import OutlineBlock
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from dragoman.core.errors import MissingExtraError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.outline import OutlineBlock
 
 if TYPE_CHECKING:
-    from dragoman.documents.markdown_blocks import MarkdownDocument
+    from dragoman.documents.markdown.markdown_blocks import MarkdownDocument
 
 
 class MarkdownFile(DocumentFormat):
@@ -31,7 +31,7 @@ class MarkdownFile(DocumentFormat):
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
         """See :meth:`DocumentFormat.read`."""
         try:
-            from dragoman.documents.markdown_blocks import read_markdown
+            from dragoman.documents.markdown.markdown_blocks import read_markdown
         except ModuleNotFoundError as error:
             raise MissingExtraError.of("Markdown", "markdown-it-py") from error
         text, encoding = decode(content, is_page=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES, OPEN_DOCUMENT_TEXTS
 from dragoman.documents.office.office_document import OfficeDocument, read_text
 from dragoman.documents.office.paragraph_items import ParagraphMarkup

@@ -10,11 +10,11 @@ from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
-from dragoman.documents.icu_messages import read_message
-from dragoman.documents.plural_rules import catalogue_rule
-from dragoman.documents.plural_strings import catalogue_values
-from dragoman.documents.string_syntax import StringSyntax, flagged_syntax, shown_syntax
-from dragoman.documents.string_values import KeptValue, StringValue
+from dragoman.documents.strings.icu_messages import read_message
+from dragoman.documents.strings.plural_rules import catalogue_rule
+from dragoman.documents.strings.plural_strings import catalogue_values
+from dragoman.documents.strings.string_syntax import StringSyntax, flagged_syntax, shown_syntax
+from dragoman.documents.strings.string_values import KeptValue, StringValue
 from dragoman.text.po_catalogue import (
     Catalogue,
     PoEntry,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.subtitles import SubtitleDocument, SubtitleKind
 
 

@@ -10,8 +10,8 @@ from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import best_match
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
-from dragoman.documents.inline_codes import CodedValue
-from dragoman.documents.string_syntax import StringSyntax, shown_syntax
+from dragoman.documents.strings.inline_codes import CodedValue
+from dragoman.documents.strings.string_syntax import StringSyntax, shown_syntax
 from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
 
 _ANY = "*all*"

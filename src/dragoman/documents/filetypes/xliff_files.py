@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
-from dragoman.documents.coded_messages import CodedMessage, is_coded_message
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
 from dragoman.documents.filetypes.spliced_document import (
@@ -18,11 +17,12 @@ from dragoman.documents.filetypes.spliced_document import (
     fixed,
     space_before,
 )
-from dragoman.documents.inline_codes import CodedValue
-from dragoman.documents.markup_tokens import MarkupToken
-from dragoman.documents.plural_alternatives import read_escaped_alternatives
-from dragoman.documents.string_syntax import ANY
-from dragoman.documents.string_values import StringValue
+from dragoman.documents.marks.markup_tokens import MarkupToken
+from dragoman.documents.strings.coded_messages import CodedMessage, is_coded_message
+from dragoman.documents.strings.inline_codes import CodedValue
+from dragoman.documents.strings.plural_alternatives import read_escaped_alternatives
+from dragoman.documents.strings.string_syntax import ANY
+from dragoman.documents.strings.string_values import StringValue
 from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.formats.xliff import UNDONE, UNREVIEWED
 

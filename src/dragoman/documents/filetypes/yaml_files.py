@@ -20,11 +20,11 @@ from dragoman.documents.filetypes.spliced_document import (
     line_of,
     replacement,
 )
-from dragoman.documents.icu_messages import read_message
 from dragoman.documents.json_text import json_string
-from dragoman.documents.plural_rules import CATEGORIES
-from dragoman.documents.plural_strings import has_count, translated_forms, unused_forms
-from dragoman.documents.string_syntax import shown_syntax
+from dragoman.documents.strings.icu_messages import read_message
+from dragoman.documents.strings.plural_rules import CATEGORIES
+from dragoman.documents.strings.plural_strings import has_count, translated_forms, unused_forms
+from dragoman.documents.strings.string_syntax import shown_syntax
 from dragoman.text.language_codes import is_language_tag
 
 _STRING = "tag:yaml.org,2002:str"

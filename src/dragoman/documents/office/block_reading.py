@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from dragoman.core.errors import DataError
-from dragoman.documents.marked_document import DocumentMarking
-from dragoman.documents.marking import MarkupPiece
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.marked_document import DocumentMarking
+from dragoman.documents.marks.marking import MarkupPiece
+from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.drop_caps import is_initial, joined
 from dragoman.documents.office.inline_roles import ALTERNATIVES
 from dragoman.documents.office.item_formats import main_formats, smoothed

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import regex
 
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.paragraph import Initial, Parts
 from dragoman.documents.office.paragraph_item import Item
 from dragoman.documents.office.part_tokens import attribute

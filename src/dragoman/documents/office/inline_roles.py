@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.part_tokens import attribute
 
 Role = Literal[

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import OpenDocument
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.office.block_reading import read_blocks
 from dragoman.documents.office.office_outline import part_blocks
 from dragoman.documents.office.paragraph import (

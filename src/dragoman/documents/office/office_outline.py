@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping
 
-from dragoman.documents.markup_tokens import xml_tokens
+from dragoman.documents.marks.markup_tokens import xml_tokens
 from dragoman.documents.office.paragraph import Paragraph, Parts
 from dragoman.documents.outline import OutlineBlock, placeholders_of
 

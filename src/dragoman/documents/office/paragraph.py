@@ -10,9 +10,9 @@ from typing import Union
 
 import regex
 
-from dragoman.documents.mark_placement import unchanged
-from dragoman.documents.marked_document import MarkedDocument
-from dragoman.documents.marked_text import Mark, MarkedText, escaped, walk
+from dragoman.documents.marks.mark_placement import unchanged
+from dragoman.documents.marks.marked_document import MarkedDocument
+from dragoman.documents.marks.marked_text import Mark, MarkedText, escaped, walk
 
 Parts = list[Union[str, "Paragraph"]]
 """What is written as it is, and paragraphs in it."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dragoman.documents.marked_document import find_elements
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.marked_document import find_elements
+from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import ALTERNATIVES, Role, hides_run, is_copied
 from dragoman.documents.office.item_pairs import joined_pairs
 from dragoman.documents.office.paragraph import (

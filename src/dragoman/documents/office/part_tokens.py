@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dragoman.core.errors import DataError
-from dragoman.documents.markup_tokens import MarkupToken, xml_tokens
+from dragoman.documents.marks.markup_tokens import MarkupToken, xml_tokens
 from dragoman.documents.xml import check_xml
 
 _DEEPEST = 200

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.markup_tokens import MarkupToken
 
 _NOTED_ELEMENTS = frozenset(["w:lang", "w:noProof", "w:del", "w:ins", "w:moveFrom", "w:moveTo"])
 """Properties that show nothing; the last four are about the mark of the paragraph."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dragoman.documents.marked_document import DocumentMarking
-from dragoman.documents.marking import MarkupPiece
-from dragoman.documents.markup_tokens import MarkupToken
+from dragoman.documents.marks.marked_document import DocumentMarking
+from dragoman.documents.marks.marking import MarkupPiece
+from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.paragraph import Paragraph, Parts, read_words
 from dragoman.documents.office.part_tokens import attribute
 

@@ -15,7 +15,7 @@ from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Metho
 from dragoman.techniques.adaptation.domain import DomainText
 from dragoman.techniques.adaptation.general import GeneralText
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 REPLAY_TASK = "replay"
 _EWC_WEIGHT, _EWC_PAIRS = 1.0, 500  # with weights of 100 and more, small models learned nothing

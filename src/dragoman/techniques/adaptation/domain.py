@@ -15,8 +15,8 @@ from dragoman.techniques.adaptation.domain_texts import (
     undivided,
     written,
 )
-from dragoman.text.cleaning import held_out_keys
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import held_out_keys
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 
 DOMAIN = "domain"

@@ -13,7 +13,7 @@ from dragoman.recipe import read_values
 from dragoman.recipe.description import has_sets_by_name
 from dragoman.techniques.adaptation.domain import DOMAIN, Domain
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 
 
 def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -> Domain:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from dragoman.core.errors import DataError
 from dragoman.evaluation.languages import wrong_language_share
-from dragoman.text.cleaning import held_out_keys
-from dragoman.text.corpus import kept_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import held_out_keys
+from dragoman.text.corpora.corpus import kept_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import FORMATS, Pair
 from dragoman.text.reservoir import Reservoir
 
@@ -45,7 +45,7 @@ def split_dev(
     Args:
         pairs: the text.
         without: keys of pairs that are not set apart, of
-            :func:`~dragoman.text.cleaning.held_out_keys`.
+            :func:`~dragoman.text.corpora.cleaning.held_out_keys`.
     """
     if len(pairs) < FEWEST_TO_SPLIT:
         return list(pairs), []
@@ -123,7 +123,7 @@ def sampled(
         folder: for the files.
         name: of the files, to which a number is added if there are several.
         without: keys of pairs that must not be drawn, of
-            :func:`~dragoman.text.cleaning.held_out_keys`, by their target language.
+            :func:`~dragoman.text.corpora.cleaning.held_out_keys`, by their target language.
 
     Returns:
         The parts of which pairs were drawn.

@@ -43,7 +43,7 @@ from dragoman.techniques.adaptation.vocabulary_choice import (
 )
 from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.formats import Pair
-from dragoman.text.vocabulary import FILE_NAMES
+from dragoman.text.vocabularies.vocabulary import FILE_NAMES
 from dragoman.training.checkpoint import checkpoints
 
 RECORD_FILE = "adaptation.json"

@@ -20,8 +20,8 @@ from dragoman.techniques.adaptation.domain_texts import (
 )
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.host import Host
-from dragoman.text.cleaning import held_out_keys
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import held_out_keys
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.lines import read_lines
 from dragoman.text.reservoir import Reservoir

@@ -20,10 +20,10 @@ from dragoman.saved.model import (
     weights_digest,
 )
 from dragoman.techniques.adaptation.domain_texts import TEXT_DIRECTORY
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import is_language_tag, spelling
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 
 _UNNAMED = {"source", "target"}
 _EVALUATION = ("bleu_tokenize", "lowercase", "chrf_word_order")

@@ -19,12 +19,12 @@ from dragoman.run.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.adaptation.adaptation_recipe import REPLAY_TASK
 from dragoman.techniques.host import Host
-from dragoman.text.cleaning_report import CountedLines
-from dragoman.text.corpus import evaluation_pairs
-from dragoman.text.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.cleaning_report import CountedLines
+from dragoman.text.corpora.corpus import evaluation_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.training.checkpoint import Progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_share

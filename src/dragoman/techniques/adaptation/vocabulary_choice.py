@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError
-from dragoman.text.extension import extensible
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_needs import vocabulary_needs
+from dragoman.text.vocabularies.extension import extensible
+from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary_needs import vocabulary_needs
 
 VocabularyChoice = Literal["auto", "keep", "extend"]
-"""``auto`` extends where that pays, by the rule of :mod:`dragoman.text.vocabulary_needs`."""
+"""``auto`` extends where that pays (:mod:`dragoman.text.vocabularies.vocabulary_needs`)."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.backtranslation.parts import held_out, synthetic_cleaning
 from dragoman.techniques.backtranslation.selection_reports import PairReport, write_report
-from dragoman.text.cleaning import CleaningReport, clean
+from dragoman.text.corpora.cleaning import CleaningReport, clean
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines, write_text
 

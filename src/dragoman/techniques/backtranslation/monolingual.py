@@ -17,7 +17,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.techniques.backtranslation.parts import held_out, shared_case, synthetic_cleaning
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.techniques.backtranslation.selection_reports import TextReport, write_report
-from dragoman.text.cleaning import CleaningReport, clean
+from dragoman.text.corpora.cleaning import CleaningReport, clean
 from dragoman.text.examples import Example, Origin
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines, write_text

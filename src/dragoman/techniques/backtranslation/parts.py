@@ -10,8 +10,8 @@ from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import check_parents, completed
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.tags import missing_tags
 from dragoman.text.transforms import Transform
 

@@ -12,11 +12,11 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.tokenizers import best_tokenizer
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
-from dragoman.text.glossary_files import is_tbx
 from dragoman.text.scripts import script_shares
+from dragoman.text.terms.glossary_files import is_tbx
 from dragoman.text.transforms.tagging import reversed_tags
 
 INSTEAD = "name a run, a model or a recipe of the opposite direction with --reverse"

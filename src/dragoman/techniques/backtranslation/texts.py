@@ -23,7 +23,7 @@ from dragoman.techniques.backtranslation.parts import count_real_pairs
 from dragoman.techniques.backtranslation.reversal import real_parts
 from dragoman.techniques.backtranslation.selection_reports import TextReport
 from dragoman.techniques.host import Host
-from dragoman.text.corpus import kept_pairs
+from dragoman.text.corpora.corpus import kept_pairs
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines
 

@@ -16,7 +16,7 @@ from dragoman.evaluation.languages import CLEAR_MARGIN, ExpectedLanguage
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.corpus_filtering.expected_lengths import ExpectedLengths
 from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match, length_match
-from dragoman.text.cleaning import CleaningConfig, pair_check
+from dragoman.text.corpora.cleaning import CleaningConfig, pair_check
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import normalize
 from dragoman.translation.outputs import Unscored

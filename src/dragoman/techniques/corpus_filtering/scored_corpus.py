@@ -27,8 +27,8 @@ from dragoman.techniques.corpus_filtering.pair_scorer import (
     scored_in_order,
 )
 from dragoman.techniques.host import ShowCount
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus import read_pairs
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines
 from dragoman.text.reservoir import Reservoir

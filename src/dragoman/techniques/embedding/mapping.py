@@ -32,7 +32,7 @@ from dragoman.techniques.embedding.vectors_origin import (
     read_origin,
     write_with_origin,
 )
-from dragoman.text.bilingual_dictionary import read_dictionary
+from dragoman.text.terms.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
 
 _LEAST_SPREAD = 1e-5

@@ -11,7 +11,7 @@ from dragoman.core.errors import DataError
 from dragoman.core.unseen import is_unseen
 from dragoman.text.break_codes import BREAK, POINT, is_breaking_code, without_points
 from dragoman.text.formats.interface import Format, Pair, Sides
-from dragoman.text.terminology import Terminology
+from dragoman.text.terms.terminology import Terminology
 from dragoman.text.xml_parts import each_part, local, text_within
 
 CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])

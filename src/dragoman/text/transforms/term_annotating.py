@@ -11,10 +11,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from dragoman.text.examples import Direction, Example
-from dragoman.text.glossary import Glossary, Match, unmet
-from dragoman.text.glossary_files import is_tbx
 from dragoman.text.normalization import normalize
-from dragoman.text.term_annotation import AnnotationMethod, annotated, annotation_tags
+from dragoman.text.terms.glossary import Glossary, Match, unmet
+from dragoman.text.terms.glossary_files import is_tbx
+from dragoman.text.terms.term_annotation import AnnotationMethod, annotated, annotation_tags
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.text.vocabulary import PAD
+from dragoman.text.vocabularies.vocabulary import PAD
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import (
     CrossEntropy,

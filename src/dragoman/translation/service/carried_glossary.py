@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from dragoman.text.glossary import Glossary, Match, Term
 from dragoman.text.normalization import normalize
+from dragoman.text.terms.glossary import Glossary, Match, Term
 
 
 class CarriedGlossary(Glossary):

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from dragoman.core.wording import shown
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, RefusedError
 from dragoman.translation.service.served_system import ServedSystem

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import TagSpan
 from dragoman.text.sentences import SplitMode
+from dragoman.text.terms.glossary import Glossary
 
 RefusalKind = Literal[
     "invalid",

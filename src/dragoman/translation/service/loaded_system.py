@@ -20,12 +20,12 @@ from dragoman.saved.model import (
 )
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import TermsConfig
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import PlacedTag, write_tags
 from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineError
 from dragoman.saved.system import TranslationSystem
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.codes import fitting

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from dragoman.text.terminology import ProtectedKind, Terminology, missing
+from dragoman.text.terms.terminology import ProtectedKind, Terminology, missing
 from dragoman.text.word_edges import Span
 
 PROTECTED_KINDS: tuple[ProtectedKind, ...] = ("placeholders", "tags", "urls")

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from dragoman.core.errors import BusyError, DragomanError, NoWorkersError
 from dragoman.search import SearchConfig
-from dragoman.text.glossary import Glossary
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service.interface import RefusedError

@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
-from dragoman.text.glossary import Glossary
 from dragoman.text.inline_tags import PlacedTag, numbered, read_tags
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
+from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
 from dragoman.translation.service.aside import aside

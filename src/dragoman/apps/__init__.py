@@ -1,1 +1,0 @@
-"""The user-facing layer: the command line, reports and plots."""

@@ -1,8 +1,0 @@
-"""Several recipes on one budget, scored on one test set, as in the paper's Tables 2 and 3."""
-
-from __future__ import annotations
-
-from dragoman.apps.compare.comparison import Comparison, Contest
-from dragoman.apps.compare.plan import Budget
-
-__all__ = ["Budget", "Comparison", "Contest"]

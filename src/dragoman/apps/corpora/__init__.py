@@ -1,4 +1,0 @@
-"""Public corpora: downloaded, verified, and laid out as the recipes expect.
-
-``dragoman.text.corpus_manifest`` records where each comes from and what its text must be.
-"""

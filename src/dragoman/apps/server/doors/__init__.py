@@ -1,1 +1,0 @@
-"""Protocols that a server speaks: one module, or package, for each."""

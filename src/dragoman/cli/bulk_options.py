@@ -1,0 +1,138 @@
+"""The options of ``dragoman bulk``: who works, in which portions, and at which price."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dragoman.cli.options import Number, json_option
+from dragoman.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.core.runners import Runner
+    from dragoman.workflows.work_meter import WorkMeter
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_options = (
+    click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(0, 1024),
+        help="Processes on this machine; 0 works in the current process, without Ray.  [default: "
+        "one per core]",
+    ),
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Work on a running Ray cluster, such as HOST:6379, instead.  All its machines need "
+        "the same Dragoman, and the same files under the same paths.",
+    ),
+    click.option(
+        "--price-per-hour",
+        metavar="PRICE",
+        type=Number(min=0),
+        help="Price of one machine per hour, to show what the work costs.",
+    ),
+    json_option,
+)
+
+
+@dataclass(frozen=True)
+class BulkOptions:
+    """Who works, and at which price."""
+
+    workers: int | None
+    cluster: str | None
+    price_per_hour: float | None
+    as_json: bool
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> BulkOptions:
+        """Take the options of :func:`bulk_options` out of those of a command."""
+        names = ("workers", "cluster", "price_per_hour", "as_json")
+        return cls(**{name: options.pop(name) for name in names})
+
+    @contextmanager
+    def runner(self, gpus: float = 0) -> Iterator[tuple[Runner, WorkMeter]]:
+        """Who works, and what adds up the cost, until the block ends.
+
+        Ray starts, or is connected to, when there is work: not before the input has been looked at.
+
+        Raises:
+            ConfigError: the options contradict one another.
+            MissingExtraError: Ray is not installed.
+        """
+        from dragoman.core.runners import InProcessRunner
+        from dragoman.workflows.work_meter import WorkMeter
+
+        if self.cluster is not None and self.workers is not None:
+            raise ConfigError("--workers are of this machine, and --cluster has its own; name one")
+        if self.workers == 0:
+            here = InProcessRunner()
+            yield here, WorkMeter(here, self.price_per_hour)
+            return
+        if self.cluster is None:
+            _demand_token()
+        from dragoman.workflows.cluster import connected
+
+        with ExitStack() as stack:
+            ray = connected(self.cluster, self.workers, gpus)
+            runner = _RunnerWhenNeeded(lambda: stack.enter_context(ray))
+            yield runner, WorkMeter(runner, self.price_per_hour)
+
+
+def _demand_token() -> None:
+    """Let the Ray of this machine refuse whoever has no token: it listens on all addresses.
+
+    Ray reads this when it is imported; releases before 2.52 do not know it.
+    """
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+class _RunnerWhenNeeded:
+    """A runner that is opened when there is work."""
+
+    def __init__(self, begin: Callable[[], Runner]) -> None:
+        self._begin = begin
+        self._runner: Runner | None = None
+
+    @property
+    def machines(self) -> int:
+        """Number of machines that work at present: this one, before there is work for others."""
+        return 1 if self._runner is None else self._runner.machines
+
+    def carry_out(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        """The items with their results."""
+        if self._runner is None:
+            self._runner = self._begin()
+        return self._runner.carry_out(work, items)
+
+
+def shard_lines_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option that says how much work is lost if a worker is killed."""
+    return click.option(
+        "--shard-lines",
+        metavar="N",
+        type=click.IntRange(1, 10_000_000),
+        default=default,
+        show_default=True,
+        help="Lines of a shard, which one worker makes in one go.",
+    )
+
+
+def bulk_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that all bulk commands have."""
+    for option in reversed(_options):
+        option(command)
+    return command

@@ -1,0 +1,296 @@
+"""The command that adapts a trained model to the text of a domain: adapt."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import (
+    MODEL,
+    PATH,
+    Number,
+    json_option,
+    pairs_options,
+    set_option,
+)
+from dragoman.core.wording import in_shell
+
+if TYPE_CHECKING:
+    from dragoman.techniques.adaptation.domain import Domain
+    from dragoman.techniques.adaptation.general import GeneralChoice
+    from dragoman.techniques.adaptation.parent import ParentModel
+    from dragoman.text.corpora.corpus_part import CorpusPart
+
+_RECIPES = {".yaml", ".yml"}
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=MODEL)
+@click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
+@pairs_options
+@click.option(
+    "--dev",
+    type=PATH,
+    multiple=True,
+    help="In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or "
+    "more; fewer serve as the dev set themselves]",
+)
+@click.option(
+    "--test",
+    type=PATH,
+    multiple=True,
+    help="In-domain test set, in the same form as FILES.  [default: none]",
+)
+@click.option(
+    "--general",
+    type=PATH,
+    multiple=True,
+    help="General pairs to mix in and to monitor, in the same form as FILES.  [default: what the "
+    "model's run was trained on]",
+)
+@click.option(
+    "--replay",
+    metavar="SOURCE",
+    type=PATH,
+    help="Instead of --general: lines in the source language, which the model translates itself.",
+)
+@click.option(
+    "--general-dev",
+    type=PATH,
+    multiple=True,
+    help="General dev set.  [default: split off --general or --replay; without these, the dev sets "
+    "of the model's run]",
+)
+@click.option(
+    "--may-lose",
+    metavar="CHRF",
+    type=Number(min=0, max=100),
+    help="Maximum loss of chrF on the general dev set.  [default: 1; 10 with --replay and without "
+    "--general-dev]",
+)
+@click.option(
+    "--ratio",
+    metavar="R",
+    type=Number(min=0, max=1000),
+    default=1.0,
+    show_default=True,
+    help="Weight of general text relative to the in-domain text; 0 excludes it from training.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["full", "ewc", "lora"]),
+    default="full",
+    show_default=True,
+    help="What is trained: all weights; all, with elastic weight consolidation; or a low-rank "
+    "adapter.",
+)
+@click.option(
+    "--vocabulary",
+    type=click.Choice(["auto", "keep", "extend"]),
+    default="auto",
+    show_default=True,
+    help="Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where "
+    "the text needs this.",
+)
+@click.option(
+    "--any-language",
+    is_flag=True,
+    help="Continue even if most of FILES seems to be in another language than the model's.",
+)
+@click.option(
+    "--run",
+    "run_directory",
+    metavar="DIRECTORY",
+    type=PATH,
+    help="Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]",
+)
+@set_option
+@json_option
+def adapt(
+    model: Path,
+    files: tuple[Path, ...],
+    *,
+    run_directory: Path | None,
+    settings: tuple[str, ...],
+    may_lose: float | None,
+    ratio: float,
+    method: Any,
+    vocabulary: Any,
+    any_language: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Adapt MODEL to in-domain pairs, from one correction to thousands, without breaking it.
+
+    Trains a copy in a run of its own; MODEL stays as it is.  General text is mixed in, and training
+    stops before its chrF falls by more than --may-lose.  FILES is one file with both sides or two
+    plain ones; CONFIG is a recipe with data and any other values to change.
+
+    \b
+    Examples: a few corrections; a domain; without the text that the model was trained on
+      dragoman adapt runs/general corrections.tsv
+      dragoman adapt runs/general ui.en ui.de --may-lose 0.5 --run runs/ui
+      dragoman adapt models/general ui.tsv --replay news.en
+    """
+    from dragoman.core.errors import ConfigError
+    from dragoman.techniques.adaptation.flow import Adaptation
+    from dragoman.techniques.adaptation.parent import ParentModel
+    from dragoman.workflows.results import print_json
+    from dragoman.workflows.runs import CommandLineHost, run_values
+
+    if "RANK" in os.environ:
+        raise ConfigError("adapt trains in one process; start it without torchrun")
+    parent = ParentModel.open(model)
+    domain = _domain(parent, files, settings, given)
+    found = Adaptation(
+        model,
+        domain,
+        run_directory or _beside(model, files[0].name.partition(".")[0] or "domain"),
+        _general(parent, domain.train[0], given),
+        may_lose,
+        ratio,
+        method,
+        any_language,
+        vocabulary,
+    ).carry_out(CommandLineHost())
+    if as_json:
+        values = run_values(found.experiment, None)
+        print_json({**values, "adaptation": found.report.to_json()})
+        return
+    click.echo(found.report.table())
+    for note in found.report.notes:
+        click.echo(f"Note: {note}.")
+    click.echo(f"\n{found.report.outcome()}.")
+    click.echo(f"Model:  {found.experiment.run / 'model'}")
+    click.echo(f"Use it: dragoman translate {in_shell(found.experiment.run)} < input.txt")
+
+
+def _beside(model: Path, name: str) -> Path:
+    """A directory beside a run or model, never in it: ``runs/x-NAME`` for ``runs/x/model``.
+
+    A checkpoint is in its run, too.
+    """
+    from dragoman.saved.model import CONFIG_FILE, home_of
+
+    place = home_of(model).resolve()
+    if (place.parent / CONFIG_FILE).is_file():
+        place = place.parent
+    found = place.with_name(f"{place.name}-{name}")
+    here = Path.cwd()
+    return found.relative_to(here) if found.is_relative_to(here) else found
+
+
+def _domain(
+    parent: ParentModel, files: tuple[Path, ...], settings: tuple[str, ...], given: dict[str, Any]
+) -> Domain:
+    """In-domain text, from a recipe or from files."""
+    from dragoman.core.config import override
+    from dragoman.recipe import relocated
+    from dragoman.techniques.adaptation.domain import DOMAIN, Domain
+    from dragoman.techniques.adaptation.domain_recipe import read_domain
+    from dragoman.workflows.material import find_material
+
+    of_files = ("source", "target", "file_format", "dev", "test")
+    if len(files) == 1 and files[0].suffix in _RECIPES:
+        unread = [f"--{name.removeprefix('file_')}" for name in of_files if given[name]]
+        if unread:
+            raise click.UsageError(f"CONFIG says what its text is; leave out {', '.join(unread)}")
+        return read_domain(files[0], parent, settings)
+    material = find_material(files, **{name: given[name] for name in of_files})
+    languages = material.source_language, material.target_language
+
+    def told(part: CorpusPart) -> CorpusPart:
+        return _with_direction(part, parent, languages)
+
+    return Domain(
+        (told(material.train),),
+        {} if material.dev is None else {DOMAIN: told(material.dev)},
+        {} if material.test is None else {"test": told(material.test)},
+        relocated(override({}, list(settings)), Path.cwd()),
+    )
+
+
+def _general(parent: ParentModel, domain: CorpusPart, given: dict[str, Any]) -> GeneralChoice:
+    """Where general text comes from, beside some of the domain."""
+    from dragoman.core.errors import DataError
+    from dragoman.techniques.adaptation.general import GeneralChoice
+    from dragoman.workflows.material import Choice, find_part
+
+    if given["general"] and given["replay"] is not None:
+        raise click.UsageError("--general and --replay: general text comes from one of them")
+    replay = given["replay"]
+    if replay is not None and not replay.is_file():
+        raise DataError(f"--replay {replay}: no such file; give a file of source lines")
+
+    def part(name: str) -> CorpusPart | None:
+        if not given[name]:
+            return None
+        form = _format_told(given[name], given["file_format"])
+        sides = given["source"], given["target"]
+        if sides == (None, None):
+            sides = _general_sides(given[name], form, parent, domain)
+        found, languages = find_part(given[name], Choice(*sides, form))
+        return _with_direction(found, parent, languages)
+
+    pairs = part("general")
+    return GeneralChoice(
+        () if pairs is None else (pairs,),
+        None if replay is None else replay.absolute(),
+        part("general_dev"),
+    )
+
+
+def _general_sides(
+    files: tuple[Path, ...], form: str | None, parent: ParentModel, domain: CorpusPart
+) -> tuple[str | None, str | None]:
+    """Which sides of general text are meant: those that it has by the names of known ones.
+
+    Columns are called like those of FILES, or after languages of the model; two plain files whose
+    suffixes say nothing are in the languages of FILES.
+    """
+    from dragoman.text.corpora.sides import language_of_file
+    from dragoman.text.language_codes import is_language_tag
+    from dragoman.workflows.material import offered_sides
+
+    languages = domain.source_language, domain.target_language
+    if len(files) == 2:
+        suffixes = [language_of_file(path) or "" for path in files]
+        return (None, None) if all(map(is_language_tag, suffixes)) else languages
+    offered = offered_sides(files[0], form)
+    known = [(domain.source, domain.target), languages]
+    known += [(one.source_language, one.target_language) for one in parent.directions]
+    found = (pair for pair in known if offered.issuperset(pair))
+    # Of more than two languages, en may be called en-US.
+    return next(found, languages if len(offered) > 2 else (None, None))
+
+
+def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:
+    """What ``--format`` says of general text: the format of FILES, where no suffix says another."""
+    from dragoman.text.formats import FormatError, format_named, format_of
+
+    if told is None or format_named(told).one_file != (len(files) == 1):
+        return None
+    if len(files) > 1:
+        return told
+    try:
+        format_of(files[0])
+    except FormatError:
+        return told
+    return None
+
+
+def _with_direction(
+    part: CorpusPart, parent: ParentModel, languages: tuple[str, str]
+) -> CorpusPart:
+    """A part with the languages and tags by which the model knows them."""
+    direction = parent.direction_for(languages, part.name)
+    return part.model_copy(
+        update={
+            "source_language": direction.source_language,
+            "target_language": direction.target_language,
+            "tags": direction.tags,
+        }
+    )

@@ -1,0 +1,200 @@
+"""The command that learns from text without translations: backtranslate."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import (
+    PATH,
+    RECIPE,
+    Number,
+    default_run,
+    json_option,
+    set_option,
+)
+from dragoman.core.wording import in_shell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.recipe import ExperimentConfig
+
+_METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
+
+
+@click.command()
+@click.argument("config", metavar="CONFIG|DIRECTORY", type=RECIPE)
+@click.option(
+    "--monolingual", metavar="FILE", type=PATH, help="Lines of text in the target language."
+)
+@click.option(
+    "--monolingual-source",
+    metavar="FILE",
+    type=PATH,
+    help="Text in the source language, for the reverse model from the second round on.  [default: "
+    "the sources of CONFIG's own pairs]",
+)
+@click.option(
+    "--run",
+    "run_directory",
+    metavar="DIRECTORY",
+    type=PATH,
+    help="Directory for everything.  [default: runs/NAME-backtranslation for NAME.yaml]",
+)
+@click.option(
+    "--reverse",
+    metavar="RUN|RECIPE",
+    type=PATH,
+    help="Finished model of the opposite direction, or a recipe for it.  [default: CONFIG with its "
+    "sides exchanged]",
+)
+@click.option("--rounds", metavar="N", type=click.IntRange(1, 100), help="Rounds.  [default: 1]")
+@click.option(
+    "--method",
+    type=click.Choice(_METHODS),
+    help="How text is translated back; top-k and sampling draw at random.  [default: beam]",
+)
+@click.option(
+    "--beam",
+    metavar="N",
+    type=click.IntRange(2, 1000),
+    help="Width of beam search.  [default: the reverse model's]",
+)
+@click.option(
+    "--top-k",
+    metavar="K",
+    type=click.IntRange(min=1),
+    help="Pieces from which --method top-k draws.  [default: 10]",
+)
+@click.option(
+    "--tag", is_flag=True, default=None, help="Put the tag <BT> in front of synthetic sources."
+)
+@click.option(
+    "--ratio",
+    metavar="R",
+    type=Number(min=0, min_open=True, max=1e6),
+    help="Maximum synthetic pairs per real pair.  [default: 4]",
+)
+@click.option(
+    "--choice",
+    type=click.Choice(["random", "first"]),
+    help="Which lines to take if the text has more than needed.  [default: random]",
+)
+@click.option(
+    "--drop-worst",
+    metavar="SHARE",
+    type=Number(min=0, max=1, max_open=True),
+    help="Leave out this share of the synthetic pairs: those that score lowest.  [default: 0]",
+)
+@click.option(
+    "--upsample",
+    metavar="W",
+    type=Number(min=1e-3, max=1e3),
+    help="Show each real pair W times as often as a synthetic one.  [default: 1]",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Random seed, for the choice of lines and for sampling.  [default: 1]",
+)
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    type=PATH,
+    help="Finished run of CONFIG without synthetic pairs, to print its scores beside.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    help="Processes that translate.  [default: this one alone]",
+)
+@set_option
+@json_option
+def backtranslate(
+    config: Path,
+    run_directory: Path | None,
+    settings: tuple[str, ...],
+    *,
+    baseline: Path | None,
+    workers: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Learn from text without translations: translate it back, and train CONFIG on that, too.
+
+    Trains a reverse model (CONFIG with its sides exchanged), translates the text of --monolingual
+    into the source language, and trains the model of CONFIG on its own pairs and on these.  Each
+    step resumes with the same command, or with DIRECTORY alone.
+
+    \b
+    Examples:
+      dragoman backtranslate my.yaml --monolingual news.de.gz
+      dragoman backtranslate my.yaml --monolingual news.de.gz --method top-k --tag --ratio 2
+      dragoman backtranslate my.yaml --monolingual news.de --monolingual-source news.en --rounds 2
+      dragoman backtranslate runs/my-backtranslation
+    """
+    from dragoman.core.errors import ConfigError
+    from dragoman.recipe import read_experiment
+    from dragoman.techniques.backtranslation.directory import is_begun, opened
+    from dragoman.techniques.backtranslation.reversal import direction_of
+    from dragoman.techniques.backtranslation.rounds import carry_out
+    from dragoman.workflows.backtranslation_summary import baseline_scores, table, to_json
+    from dragoman.workflows.runs import CommandLineHost
+
+    if "RANK" in os.environ:
+        raise ConfigError("backtranslate works in one process; start it without torchrun")
+    recipe: ExperimentConfig | None = None
+    if config.is_dir():
+        directory = config
+        if run_directory is not None or settings:
+            raise ConfigError(f"{config}: a directory to resume takes neither --run nor --set")
+        if not is_begun(directory):
+            raise ConfigError(f"{config}: no back-translation here; give a configuration")
+    else:
+        directory = run_directory or default_run(config).with_name(f"{config.stem}-backtranslation")
+        recipe = read_experiment(config, settings)
+    values = _values(given)
+    if not is_begun(directory) and "monolingual" not in values:
+        raise click.UsageError("name the text to translate back with --monolingual FILE")
+    with opened(directory, recipe, values) as plan:
+        direction = direction_of(plan.recipe)
+        scores = None if baseline is None else baseline_scores(baseline, direction)
+        found = carry_out(plan, CommandLineHost(), workers=workers)
+    if as_json:
+        print_json(to_json(found, scores))
+        return
+    click.echo(table(found, scores))
+    click.echo(f"\nModel:  {found.rounds[-1].forward}")
+    click.echo(f"Use it: dragoman translate {in_shell(found.use)} < input.txt")
+
+
+def _values(given: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, as settings, with absolute paths."""
+    from dragoman.techniques.backtranslation.directory import reverse_settings
+    from dragoman.text.corpora.public_corpora import located
+
+    values = {name: value for name, value in given.items() if value is not None}
+    reverse = values.pop("reverse", None)
+    for name in ("monolingual", "monolingual_source"):
+        if name in values:
+            values[name] = _text(f"--{name.replace('_', '-')}", located(str(values[name]), Path()))
+    return values | (reverse_settings(reverse) if reverse is not None else {})
+
+
+def _text(option: str, path: Path) -> Path:
+    """A file of text that can be read twice."""
+    from dragoman.core.errors import ConfigError, DataError
+    from dragoman.text.corpora.public_corpora import corpora_folder, remedy
+
+    if not path.exists():
+        public = path.is_relative_to(corpora_folder())
+        what_to_do = remedy(path) if public else "check the path"
+        raise DataError(f"{option} {path}: no such file; {what_to_do}")
+    if not path.is_file():
+        raise ConfigError(f"{option} {path}: not a file; save the text to one")
+    return path.absolute()

@@ -1,0 +1,254 @@
+"""The command that calibrates the confidence of translations: calibrate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.commands.tuning import models_and_text
+from dragoman.cli.options import (
+    FILE,
+    PATH,
+    Number,
+    check_apart,
+    check_no_input,
+    dev_set_option,
+    json_option,
+)
+from dragoman.cli.search_options import given_search, search_options
+from dragoman.cli.system_options import described, described_options
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import make_directory
+from dragoman.core.wording import in_shell
+from dragoman.workflows.progress import counting, tell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.evaluation.criterion import Criterion
+    from dragoman.saved.system import TranslationSystem
+    from dragoman.techniques.calibrating import Calibrated, MeasuredConfidence
+    from dragoman.workflows.tuning import DevText
+
+
+@click.command()
+@click.argument("paths", metavar="[MODEL]... [SOURCE REFERENCE]", type=PATH, nargs=-1)
+@click.option(
+    "--above",
+    metavar="CHRF",
+    type=Number(0, 100, max_open=True),
+    help="A translation is right if its chrF is above this.  [default: 60]",
+)
+@click.option("--exact", is_flag=True, help="A translation is right if it equals the reference.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing: measure the calibration that there is, such as on a test set.",
+)
+@click.option(
+    "--picture",
+    metavar="FILE.svg",
+    type=FILE,
+    help="Draw the reliability diagram.",
+)
+@dev_set_option
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=FILE,
+    help="Write the calibration to FILE, for 'translate --calibration FILE'.  [default: "
+    "confidence.json beside the weights of MODEL]",
+)
+@click.option(
+    "--calibration",
+    metavar="FILE",
+    type=PATH,
+    help="With --check: the calibration to measure.  [default: that of MODEL]",
+)
+@search_options
+@json_option
+@described_options
+def calibrate(
+    paths: tuple[Path, ...],
+    above: float | None,
+    *,
+    exact: bool,
+    check: bool,
+    picture: Path | None,
+    dev_set: str | None,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn how confident MODEL may be of its translations, from lines with references.
+
+    MODELs are directories, as for translate; SOURCE and REFERENCE are files that they were not
+    trained on, by default the dev set of the run.  Afterwards 'translate --confidence' prints the
+    probability that a translation is right.  Calibrate with the options that you will give to
+    translate.
+
+    \b
+    Examples:
+      dragoman calibrate runs/my
+      dragoman calibrate models/my dev.en dev.de --above 70
+      dragoman calibrate models/my test.en test.de --check --picture reliability.svg
+      dragoman calibrate models/a models/b dev.en dev.de --output both.json
+    """
+    from dragoman.workflows.reports.reliability_report import draw, table
+
+    models, texts = models_and_text(paths)
+    _check_options(options, check=check, exact=exact, above=above, output=output, picture=picture)
+    if texts and dev_set:
+        raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
+    if check:
+        options["confidence"] = True
+    system = described(models, options, given_search(options))
+    found: Calibrated | MeasuredConfidence
+    if check:
+        text, written = _text(system, texts, dev_set, is_test=True), None
+        found = _checked(system, text)
+    else:
+        written = _place(system, output, texts)
+        text = _text(system, texts, dev_set)
+        found = _calibrated(system, text, _criterion(above, exact=exact), written)
+    if picture is not None:
+        draw(found.reliability, str(found.calibration.right), picture)
+    if as_json:
+        print_json(_values(found, text, written))
+        return
+    click.echo(_heading(found, text, is_new=written is not None))
+    click.echo(table(found.reliability))
+    if written is not None:
+        given = "" if system.adapter is None else f" --adapter {in_shell(system.adapter)}"
+        given += "" if output is None else f" --calibration {in_shell(written)}"
+        click.echo(f"\nWritten: {written}")
+        click.echo(f"Use it: dragoman translate MODEL --confidence{given} < input.txt")
+
+
+def _check_options(
+    options: dict[str, Any],
+    *,
+    check: bool,
+    exact: bool,
+    above: float | None,
+    output: Path | None,
+    picture: Path | None,
+) -> None:
+    """Refuse options that contradict one another, before anything is translated.
+
+    Raises:
+        UsageError: some do.
+    """
+    if exact and above is not None:
+        raise click.UsageError("--exact and --above exclude each other; leave one of them out")
+    if check and (exact or above is not None or output is not None):
+        raise click.UsageError(
+            "--check measures the calibration as it is; leave out --above, --exact and --output"
+        )
+    if not check and options["calibration"] is not None:
+        raise click.UsageError("--calibration is read with --check; --output names a new one")
+    check_apart(output, picture, "--picture")
+    if picture is not None and picture.suffix != ".svg":
+        raise click.UsageError(f"--picture {picture}: pictures are SVG; name it FILE.svg")
+    if picture is not None:
+        from dragoman.workflows.reports import plots  # noqa: F401 - missing matplotlib is reported now
+
+        make_directory(picture.parent, picture)
+
+
+def _text(
+    system: TranslationSystem,
+    files: tuple[Path, ...],
+    dev_set: str | None,
+    *,
+    is_test: bool = False,
+) -> DevText:
+    """The files, or the dev set of the run."""
+    from dragoman.workflows.tuning import text_of_files, text_of_run
+
+    if files:
+        source, reference = files
+        return text_of_files(system, source, reference, is_test=is_test)
+    return text_of_run(system, dev_set)
+
+
+def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ...]) -> Path:
+    """Where the calibration goes; refused now if it cannot be written at the end.
+
+    Raises:
+        ConfigError: it is a directory, a text or another file that is no calibration, or must be
+            named.
+        StorageError: its directory cannot be made.
+    """
+    from dragoman.saved.calibration import default_output, is_calibration
+
+    if output is None:
+        return default_output(system)
+    if output.is_dir():
+        raise ConfigError(f"--output {output}: this is a directory; name a file, such as my.json")
+    check_no_input(output, texts)
+    if output.is_file() and not is_calibration(output):
+        raise ConfigError(
+            f"--output {output}: this file is no calibration, and would be lost; name another file"
+        )
+    make_directory(output.parent, output)
+    return output
+
+
+def _criterion(above: float | None, *, exact: bool) -> Criterion:
+    from dragoman.evaluation.criterion import Criterion
+
+    if exact:
+        return Criterion(kind="exact")
+    return Criterion() if above is None else Criterion(above=above)
+
+
+def _calibrated(
+    system: TranslationSystem, text: DevText, criterion: Criterion, place: Path
+) -> Calibrated:
+    """Calibrate and write the result."""
+    from dragoman.saved.calibration import write_calibration
+    from dragoman.techniques.calibrating import calibrate as calibrate_system
+
+    with counting("calibrating", "lines", len(text.sources)) as count:
+        found = calibrate_system(
+            system, text.sources, text.references, criterion, name=text.name, progress=count
+        )
+    _tell_left_out(found.left_out)
+    write_calibration(place, found.calibration)
+    return found
+
+
+def _checked(system: TranslationSystem, text: DevText) -> MeasuredConfidence:
+    """Measure a calibration."""
+    from dragoman.techniques.calibrating import measure_reliability
+
+    with counting("measuring", "lines", len(text.sources)) as count:
+        found = measure_reliability(system, text.sources, text.references, count)
+    _tell_left_out(found.left_out)
+    return found
+
+
+def _tell_left_out(lines: int) -> None:
+    if lines:
+        tell(f"{lines:,} lines cannot be translated and are left out")
+
+
+def _heading(found: Calibrated | MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
+    how = ", cross-validated" if is_new else f", calibrated on {found.calibration.text}"
+    return f"{text.name}{how}\nright is: {found.calibration.right}"
+
+
+def _values(
+    found: Calibrated | MeasuredConfidence, text: DevText, written: Path | None
+) -> dict[str, Any]:
+    calibration = found.calibration
+    return {
+        "text": text.name,
+        "right": calibration.right.model_dump(),
+        "left_out": found.left_out,
+        "reliability": found.reliability.to_json(),
+        "calibrated_on": {"text": calibration.text, "lines": calibration.lines},
+        "output": None if written is None else str(written),
+    }

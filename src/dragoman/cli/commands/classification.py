@@ -1,0 +1,137 @@
+"""The command that labels text: classify."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
+from dragoman.cli.options import (
+    MODEL,
+    device_option,
+    input_option,
+    json_option,
+    output_option,
+)
+from dragoman.cli.translated_lines import Remembered, write_lines
+from dragoman.core.errors import DataError
+from dragoman.workflows.results import to_json
+
+if TYPE_CHECKING:
+    from dragoman.translation.classification import Labeller, LineLabels
+
+log = logging.getLogger(__name__)
+
+
+@click.command()
+@click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
+@click.option(
+    "--py3langid",
+    "languages",
+    metavar="LANGUAGE,...",
+    help="Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.",
+)
+@input_option
+@output_option
+@click.option(
+    "--nbest",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Print the N likeliest labels of each line.  [default: 1]",
+)
+@click.option("--labels", is_flag=True, help="Print labels alone, without their probabilities.")
+@json_option
+@device_option
+def classify(
+    models: tuple[Path, ...],
+    inputs: tuple[Path, ...],
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Label lines of text with a MODEL of the family classifier; several form an ensemble.
+
+    Each line gives its likeliest label, a tab and the label's probability.  An empty line gives an
+    empty line, and so does one that is too long, with a warning and exit code 3 at the end.
+
+    \b
+    Examples:
+      dragoman classify runs/languages < input.txt
+      dragoman classify runs/languages --nbest 3 < input.txt
+      dragoman classify --py3langid de,en,fr < input.txt
+      dragoman classify runs/languages --labels --input test.txt --output found.txt
+    """
+    labels: bool = options["labels"]
+    if as_json and labels:
+        raise click.UsageError("--json includes the probabilities; leave out --labels")
+    keep_texts(inputs, {"output": output})
+    classifier = _labeller(models, options["languages"], options["device"])
+    lines, interactive = lines_of(inputs)
+    with shown_progress(output, interactive, "labelling") as progress:
+        refused: list[str] = []
+        sources = Remembered(lines)
+        found = classifier.stream(
+            sources if as_json else lines,
+            options["nbest"],
+            buffer_lines=1 if interactive else None,
+            progress=progress or (lambda count: None),
+        )
+        watched = _watched(found, refused)
+        written = _objects(sources, watched) if as_json else _formatted(watched, labels)
+        write_lines(output, written)
+    if refused:
+        raise DataError(
+            f"{len(refused):,} lines cannot be labelled and are left empty; the first is "
+            f"{refused[0]}"
+        )
+
+
+def _labeller(models: tuple[Path, ...], languages: str | None, device: str | None) -> Labeller:
+    """What labels the lines.
+
+    Raises:
+        DragomanError: it cannot be opened.
+    """
+    from dragoman.translation.classification import Classifier, Identifier
+
+    if (languages is None) == (not models):
+        raise click.UsageError("name a MODEL, or languages with --py3langid")
+    if languages is not None and device is not None:
+        raise click.UsageError("--device is of a MODEL; leave it out with --py3langid")
+    if languages is None:
+        return Classifier.load(*models, device=device)
+    names = [name.strip() for name in languages.split(",") if name.strip()]
+    if len(names) < 2:
+        raise click.UsageError(f"--py3langid {languages!r}: name at least two, such as de,en")
+    return Identifier(names)
+
+
+def _watched(found: Iterable[LineLabels], refused: list[str]) -> Iterator[LineLabels]:
+    """Pass labels on, and warn of refused lines."""
+    for one in found:
+        if one.refused is not None:
+            log.warning("%s; its label is left empty", one.refused)
+            refused.append(one.refused)
+        yield one
+
+
+def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:
+    """A line for each line: its labels, with their probabilities, separated by tabs."""
+    for line in found:
+        cells = [
+            one.label if labels else f"{one.label}\t{one.probability:.4f}" for one in line.best
+        ]
+        yield "\t".join(cells)
+
+
+def _objects(sources: Remembered, found: Iterable[LineLabels]) -> Iterator[str]:
+    """A JSON object for each line, as docs/command-line.md describes it."""
+    for number, line in enumerate(found, 1):
+        labels = [one._asdict() for one in line.best]
+        values = {"line": number, "source": sources.next(), "labels": labels}
+        yield to_json({**values, "refused": line.refused})

@@ -1,0 +1,142 @@
+"""The command that compares recipes: compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import PATH, RECIPE, Number, json_option, set_option
+from dragoman.core.wording import in_shell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
+    from dragoman.workflows.compare import Contest
+    from dragoman.workflows.compare.plan import Planned
+
+
+@click.command()
+@click.argument("recipes", metavar="RECIPE...", type=RECIPE, nargs=-1, required=True)
+@click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs per recipe.")
+@click.option(
+    "--minutes",
+    type=Number(min=0, min_open=True),
+    help="Minutes of training per recipe, converted to steps by a trial on this machine.",
+)
+@click.option(
+    "--output",
+    metavar="DIRECTORY",
+    type=PATH,
+    default=Path("runs/comparison"),
+    show_default=True,
+    help="Directory for runs, table and picture.",
+)
+@click.option(
+    "--ensemble",
+    "ensembles",
+    metavar="NAME+NAME",
+    multiple=True,
+    help="Add an ensemble of these recipes as a row; may be repeated.",
+)
+@click.option(
+    "--test-set",
+    metavar="NAME",
+    help="Test set to compare on, or dev.  [default: the first test set of the first recipe, or "
+    "else dev]",
+)
+@click.option("--plan", "only_plan", is_flag=True, help="Create the runs without training them.")
+@set_option
+@json_option
+def compare(
+    recipes: tuple[Path, ...],
+    settings: tuple[str, ...],
+    *,
+    flops: float | None,
+    minutes: float | None,
+    output: Path,
+    ensembles: tuple[str, ...],
+    test_set: str | None,
+    only_plan: bool,
+    as_json: bool,
+) -> None:
+    """Train several RECIPEs on one budget and compare their scores, speeds and costs.
+
+    Each gets the same training FLOPs or minutes; with neither, its own limits apply.  The table
+    shows scores with confidence intervals, the difference from the first recipe with its p-value,
+    parameters, operations and speeds.  After an interruption the same command continues.  Runs
+    created with --plan can also be trained with 'dragoman resume', here or elsewhere.
+
+    \b
+    Examples:
+      dragoman compare recipes/multi30k-ende-{tiny,recurrent,convs2s}.yaml --flops 3e14
+      dragoman compare a.yaml b.yaml --minutes 20 --ensemble a+b --output runs/a-or-b
+    """
+    from dragoman.core.errors import ConfigError
+    from dragoman.recipe import read_experiment
+    from dragoman.workflows.compare import Budget, Contest
+    from dragoman.workflows.compare.table import table, write_comparison
+
+    if flops is not None and minutes is not None:
+        raise click.UsageError("--flops and --minutes exclude each other")
+    configs = {}
+    for recipe in recipes:
+        if recipe.stem in configs:
+            raise ConfigError(f"{recipe}: two recipes are named {recipe.stem}; rename one")
+        if "+" in recipe.stem or recipe.stem == "translations":
+            raise ConfigError(f"{recipe}: a comparison reserves this name; rename the recipe")
+        configs[recipe.stem] = read_experiment(recipe, settings)
+    contest = Contest.begin(
+        configs,
+        output,
+        Budget(flops, minutes),
+        ensembles=[names.split("+") for names in ensembles],
+        test_set=test_set,
+    )
+    if only_plan:
+        if as_json:
+            print_json({"output": str(output), "left": _left_values(contest)})
+        else:
+            click.echo(_what_is_left(contest))
+        return
+    found = contest.carry_out()
+    paths = write_comparison(found, output)
+    if as_json:
+        print_json(found.to_json())
+        return
+    click.echo(table(found))
+    click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))
+
+
+def _left(contest: Contest) -> list[Planned]:
+    """Recipes that are not trained yet."""
+    from dragoman.saved.model import has_model
+
+    return [one for one in contest.recipes if not has_model(one.experiment.run)]
+
+
+def _left_values(contest: Contest) -> list[dict[str, Any]]:
+    """Recipes that are not trained yet, as plain values."""
+    return [
+        {
+            "name": one.name,
+            "run": str(one.experiment.run),
+            "steps": one.experiment.config.training.max_steps,
+            "target_tokens_per_step": one.tokens_per_step,
+        }
+        for one in _left(contest)
+    ]
+
+
+def _what_is_left(contest: Contest) -> str:
+    """The commands that train the remaining recipes."""
+    left = _left(contest)
+    if not left:
+        return f"Nothing left to train in {contest.output}; repeat this command without --plan"
+    lines = [f"Created in {contest.output}; train with 'dragoman resume', or repeat this command"]
+    for one in left:
+        steps = one.experiment.config.training.max_steps
+        size = f"{steps:,} steps" if steps else "no limit on steps"
+        tokens = f"{one.tokens_per_step:,.0f} target tokens"
+        lines.append(f"  dragoman resume {in_shell(one.experiment.run)}  # {size} of {tokens}")
+    return "\n".join(lines)

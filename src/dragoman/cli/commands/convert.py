@@ -1,0 +1,135 @@
+"""The command ``dragoman convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import PATH, FormatName, json_option
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.new_outputs import new_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dragoman.text.corpora.corpus_part import CorpusPart
+    from dragoman.text.formats import Format, Sides
+
+_TOLD_PAIRS = 1000  # between two updates of the bar
+
+
+@click.command()
+@click.argument("paths", metavar="INPUT... OUTPUT...", type=PATH, nargs=-1, required=True)
+@click.option("--source", help="Column, key or language of the source in INPUT.")
+@click.option("--target", help="Column, key or language of the target in INPUT.")
+@click.option(
+    "--format",
+    type=FormatName(),
+    help="Format of INPUT, if the suffix does not determine it.",
+)
+@click.option(
+    "--output-format",
+    type=FormatName(),
+    help="Format of OUTPUT, if the suffix does not determine it.",
+)
+@click.option(
+    "--names",
+    metavar="SOURCE TARGET",
+    nargs=2,
+    help="Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]",
+)
+@json_option
+def convert(
+    paths: tuple[Path, ...],
+    output_format: str | None,
+    names: Sides | None,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Convert the pairs of INPUT to the format of OUTPUT: TSV, JSONL or two plain files.
+
+    INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
+    source first; so is OUTPUT.  All pairs are written unchanged and in order, empty ones too.  The
+    suffix .gz, .xz or .zst compresses OUTPUT.  Existing files are never replaced.
+
+    \b
+    Examples:
+      dragoman convert memory.tmx train.tsv --source en --target de
+      dragoman convert train.en.gz train.de.gz train.jsonl
+      dragoman convert train.jsonl.zst train.en train.de --source translation.en \\
+        --target translation.de
+      dragoman convert de.po de.tsv.gz --names en de
+    """
+    from dragoman.workflows.material import Choice, find_part
+    from dragoman.workflows.progress import tell
+    from dragoman.workflows.results import print_json
+
+    form, outputs = _outputs(paths, output_format)
+    if names and not form.names_sides:
+        raise ConfigError(f"--names: a {form.name} file has no names for its sides; leave it out")
+    files = [path for path in outputs if not _is_device(path)]
+    with new_outputs(files, "move it away or name another output file"):
+        part, languages = find_part(paths[: -len(outputs)], Choice(**choices))
+        sides = names or languages
+        count = _write(part, form, outputs, sides)
+    written = " and ".join(map(str, outputs))
+    if as_json:
+        print_json(
+            {
+                "output": [str(path) for path in outputs],
+                "format": form.name,
+                "sides": list(sides),
+                "pairs": count,
+            }
+        )
+    else:
+        tell(f"{count:,} pairs of {sides[0]} and {sides[1]} written to {written}")
+
+
+def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, Sequence[Path]]:
+    """The format to write, and which of ``paths`` are its files: the last, or the last two.
+
+    Raises:
+        ConfigError: the format is not given, or too few files are named.
+    """
+    from dragoman.text.formats import FORMATS, FormatError, format_named, format_of
+
+    told: list[Format | None] = []
+    for path in paths[-2:]:
+        try:
+            told.append(format_of(path))
+        except FormatError:
+            told.append(None)  # as of plain files
+    form = format_named(output_format) if output_format else told[-1] or FORMATS["plain"]
+    outputs = paths[-1:] if form.one_file else paths[-2:]
+    if len(paths) <= len(outputs) or (not form.one_file and not output_format and any(told)):
+        raise ConfigError(
+            f"{paths[-1]}: name the input and then the output: one file with a suffix such "
+            "as .tsv or .jsonl (or any with --output-format), or two plain files, source first"
+        )
+    if len(set(outputs)) < len(outputs):
+        raise ConfigError(f"{outputs[0]}: named for both sides; name two files")
+    return form, outputs
+
+
+def _is_device(path: Path) -> bool:
+    """Whether it is a device or a pipe, such as ``/dev/stdout``, with nothing to overwrite."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+def _write(part: CorpusPart, form: Format, outputs: Sequence[Path], sides: Sides) -> int:
+    """Write all pairs and return their number."""
+    from dragoman.text.corpora.corpus import read_pairs
+    from dragoman.workflows.progress import counting
+
+    count = 0
+    with form.write(outputs, sides) as add, counting("converting", "pairs") as show:
+        for count, pair in enumerate(read_pairs(part), 1):
+            add(pair)
+            if count % _TOLD_PAIRS == 0:
+                show(count)
+        if not count:
+            raise DataError(f"{part.name}: no pairs; give a file with pairs")
+    return count

@@ -1,0 +1,351 @@
+"""The command ``dragoman corrections``: what clients of a server have proposed."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.commands.keys import open_store
+from dragoman.cli.options import (
+    PATH,
+    AnyCommand,
+    FormatName,
+    database_option,
+    json_option,
+)
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.new_outputs import new_outputs
+from dragoman.workflows.progress import tell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.server.database.records import Correction, CorrectionState
+    from dragoman.server.database.server_store import ServerStore
+
+_LARGEST = 2**31 - 1
+
+
+@click.group()
+def corrections() -> None:
+    """Review the corrections that clients of a server send, and use them.
+
+    Accepted ones answer exact repeats at once, even in running servers, and can be exported for
+    'dragoman adapt'.
+
+    \b
+    Example: look, decide, learn
+      dragoman corrections list
+      dragoman corrections accept 3 4 7
+      dragoman corrections export corrections/
+    """
+
+
+def _language_options(command: AnyCommand) -> AnyCommand:
+    from_option = click.option(
+        "--from", "source_language", metavar="LANGUAGE", help="Only those from this language."
+    )
+    to_option = click.option(
+        "--to", "target_language", metavar="LANGUAGE", help="Only those into this language."
+    )
+    return from_option(to_option(command))
+
+
+@corrections.command("list")
+@click.option(
+    "--state",
+    type=click.Choice(["pending", "accepted", "rejected", "all"]),
+    default="pending",
+    show_default=True,
+    help="Only corrections in this state.",
+)
+@_language_options
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Maximum number to list, the oldest first.",
+)
+@database_option
+@json_option
+def list_(
+    *,
+    state: str,
+    source_language: str | None,
+    target_language: str | None,
+    limit: int,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """List corrections, each with its number, source and translation.
+
+    \b
+    Example:
+      dragoman corrections list --state all --from en --to de
+    """
+    with open_store(database, create=False) as store:
+        found = _chosen(store, _state(state), source_language, target_language)
+        names = _key_names(store)
+    shown = found[:limit]
+    if as_json:
+        print_json(
+            {"corrections": [_values(one, names) for one in shown], "more": len(found) - len(shown)}
+        )
+        return
+    if not found:
+        tell("there are none" if state == "all" else f"no correction is {state}")
+    for one in shown:
+        click.echo(f"{one.id:>6}  {_heading(one, names)}")
+        click.echo(f"{'':>8}{' '.join(one.source.split())}")
+        click.echo(f"{'':>8}{' '.join(one.target.split())}")
+    if len(found) > len(shown):
+        tell(f"{len(found) - len(shown):,} more; list them with --limit {len(found)}")
+
+
+@corrections.command()
+@click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=click.IntRange(1))
+@database_option
+@json_option
+def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
+    """Show corrections in full, with their line breaks and what the memory answers at present.
+
+    \b
+    Example:
+      dragoman corrections show 3
+    """
+    with open_store(database, create=False) as store:
+        every = {one.id: one for one in store.corrections()}
+        missing = [str(number) for number in numbers if number not in every]
+        if missing:
+            raise DataError(
+                f"there is no correction {', '.join(missing)}; see 'dragoman corrections list'"
+            )
+        chosen = [every[number] for number in numbers]
+        names = _key_names(store)
+        known = [
+            store.remembered([one.source], one.source_language, one.target_language).get(one.source)
+            for one in chosen
+        ]
+    if as_json:
+        listed = zip(chosen, known, strict=True)
+        print_json(
+            {"corrections": [{**_values(one, names), "memory": answer} for one, answer in listed]}
+        )
+        return
+    for one, answer in zip(chosen, known, strict=True):
+        click.echo(f"{one.id}  {_heading(one, names)}")
+        click.echo(f"source: {one.source}")
+        click.echo(f"correction: {one.target}")
+        click.echo("memory: -" if answer is None else f"memory: {answer}")
+
+
+def _review_options(command: AnyCommand) -> AnyCommand:
+    every = click.option("--all", "every", is_flag=True, help="All pending corrections.")
+    numbers = click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1))
+    return numbers(every(_language_options(database_option(json_option(command)))))
+
+
+@corrections.command()
+@_review_options
+def accept(**options: Any) -> None:
+    """Accept corrections: the memory answers with them from now on, and export writes them.
+
+    If several are accepted for one source, the last one counts.
+
+    \b
+    Examples:
+      dragoman corrections accept 3 4 7
+      dragoman corrections accept --all --from en --to de
+    """
+    _review("accepted", **options)
+
+
+@corrections.command()
+@_review_options
+def reject(**options: Any) -> None:
+    """Reject corrections, including accepted ones.
+
+    \b
+    Example:
+      dragoman corrections reject 5
+    """
+    _review("rejected", **options)
+
+
+@corrections.command()
+@click.argument("directory", type=PATH)
+@_language_options
+@click.option(
+    "--format",
+    "file_format",
+    type=FormatName(),
+    default="tsv",
+    show_default=True,
+    help="Format of the files.",
+)
+@database_option
+@json_option
+def export(
+    directory: Path,
+    *,
+    source_language: str | None,
+    target_language: str | None,
+    file_format: str,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Write the accepted corrections of each direction into DIRECTORY, for 'dragoman adapt'.
+
+    Files are called corrections.en-de.tsv.  Existing ones are never replaced.  Each source
+    occurs once, with the correction that was accepted last, on one line.
+
+    \b
+    Example:
+      dragoman corrections export corrections/
+      dragoman adapt models/en-de corrections/corrections.en-de.tsv --source en --target de
+    """
+    with open_store(database, create=False) as store:
+        wanted = {one.id for one in _chosen(store, "accepted", source_language, target_language)}
+        found = [one for one in store.memory() if one.id in wanted]
+    by_direction = defaultdict(list)
+    for one in found:
+        by_direction[one.source_language, one.target_language].append(one)
+    if not found:
+        raise DataError("no correction is accepted; see 'dragoman corrections list'")
+    written = {one: _outputs(directory, one, file_format) for one in sorted(by_direction)}
+    files = [path for paths in written.values() for path in paths]
+    with new_outputs(files, "move it away or name another directory"):
+        for direction, paths in written.items():
+            _write(paths, direction, by_direction[direction], file_format)
+    if as_json:
+        print_json({"files": [_exported(*one, by_direction) for one in written.items()]})
+        return
+    for direction, paths in written.items():
+        count = len(by_direction[direction])
+        pairs = "1 pair" if count == 1 else f"{count:,} pairs"
+        tell(f"{pairs} written to {' and '.join(map(str, paths))}")
+        click.echo(shlex.join(_adapt_command(direction, paths)))
+
+
+def _state(name: str) -> CorrectionState | None:
+    return None if name == "all" else name  # type: ignore[return-value]
+
+
+def _chosen(
+    store: ServerStore,
+    state: CorrectionState | None,
+    source_language: str | None,
+    target_language: str | None,
+) -> list[Correction]:
+    """Those of some languages.
+
+    Raises:
+        ConfigError: one of these is no language code.
+    """
+    from dragoman.translation.service.interface import RefusedError
+
+    try:
+        return store.corrections(state, source_language, target_language)
+    except RefusedError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _review(
+    state: CorrectionState,
+    *,
+    numbers: tuple[int, ...],
+    every: bool,
+    source_language: str | None,
+    target_language: str | None,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Change the state of some corrections, or of all that are pending."""
+    languages = (source_language, target_language)
+    if bool(numbers) == every:
+        raise click.UsageError("name corrections by their numbers, or all that are pending: --all")
+    if numbers and languages != (None, None):
+        raise click.UsageError("--from and --to choose among --all; leave them out")
+    if numbers and max(numbers) > _LARGEST:
+        raise DataError(f"there is no correction {max(numbers)}")
+    with open_store(database, create=False) as store:
+        chosen = list(numbers) or [one.id for one in _chosen(store, "pending", *languages)]
+        reviewed = store.review_corrections(chosen, state)
+        names = _key_names(store)
+        left = len(store.corrections("pending"))
+    if as_json:
+        print_json({"corrections": [_values(one, names) for one in reviewed], "pending": left})
+        return
+    tell(f"{len(reviewed):,} {state}; {left:,} pending")
+
+
+def _outputs(directory: Path, direction: tuple[str, str], file_format: str) -> list[Path]:
+    """The files to write for a direction."""
+    from dragoman.text.formats import format_named
+
+    form = format_named(file_format)
+    stem = f"corrections.{'-'.join(direction)}"
+    endings = form.suffixes[:1] if form.one_file else [f".{one}" for one in direction]
+    return [directory / f"{stem}{ending}" for ending in endings]
+
+
+def _write(
+    paths: list[Path], direction: tuple[str, str], chosen: list[Correction], file_format: str
+) -> None:
+    from dragoman.text.formats import format_named
+    from dragoman.text.formats.interface import Pair
+    from dragoman.text.normalization import normalize
+
+    with format_named(file_format).write(paths, direction) as add_pair:
+        for line, one in enumerate(chosen, 1):
+            add_pair(Pair(normalize(one.source), normalize(one.target), line))
+
+
+def _adapt_command(direction: tuple[str, str], paths: list[Path]) -> Iterator[str]:
+    yield from ("dragoman", "adapt", "MODEL", *map(str, paths))
+    yield from ("--source", direction[0], "--target", direction[1])
+
+
+def _exported(
+    direction: tuple[str, str],
+    paths: list[Path],
+    by_direction: dict[tuple[str, str], list[Correction]],
+) -> dict[str, Any]:
+    return {
+        "source_language": direction[0],
+        "target_language": direction[1],
+        "output": [str(path) for path in paths],
+        "pairs": len(by_direction[direction]),
+        "next": list(_adapt_command(direction, paths)),
+    }
+
+
+def _key_names(store: ServerStore) -> dict[int, str]:
+    found = store.keys()
+    return {key.id: key.name for key in found}
+
+
+def _heading(one: Correction, names: dict[int, str]) -> str:
+    sender = "" if one.key is None else f"  by {names[one.key]}"
+    made = one.created.strftime("%Y-%m-%d %H:%M")
+    return f"{one.source_language}-{one.target_language}  {one.state}  {made}{sender}"
+
+
+def _values(one: Correction, names: dict[int, str]) -> dict[str, Any]:
+    return {
+        "number": one.id,
+        "state": one.state,
+        "source_language": one.source_language,
+        "target_language": one.target_language,
+        "source": one.source,
+        "correction": one.target,
+        "created": one.created.isoformat(),
+        "reviewed": None if one.reviewed is None else one.reviewed.isoformat(),
+        "key": None if one.key is None else names[one.key],
+    }

@@ -1,0 +1,160 @@
+"""The command that trains a student on the translations of a teacher: distill."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.commands.training import tensorboard_option
+from dragoman.cli.options import (
+    PATH,
+    RECIPE,
+    Number,
+    default_run,
+    device_option,
+    json_option,
+    run_option,
+    set_option,
+)
+from dragoman.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.saved.system import TranslationSystem
+
+_VALUES = ("engine", "precision", "workers", "device")
+
+
+@click.command()
+@click.argument("student", metavar="STUDENT", type=RECIPE)
+@click.option(
+    "--teacher",
+    "teachers",
+    metavar="MODEL",
+    type=PATH,
+    multiple=True,
+    help="Model or run that translates; may be repeated for an ensemble.",
+)
+@click.option(
+    "--system",
+    "system_file",
+    metavar="FILE",
+    type=PATH,
+    help="Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman "
+    "translate --write-system'.",
+)
+@run_option
+@set_option
+@click.option(
+    "--beam",
+    type=click.IntRange(min=1),
+    help="Beam size of the teacher.  [default: the teacher's]",
+)
+@click.option(
+    "--nbest",
+    metavar="N",
+    type=click.IntRange(min=2),
+    help="Train on the one of the N best translations that is closest to the reference, instead of "
+    "the best.",
+)
+@click.option(
+    "--closest",
+    type=click.Choice(["bleu", "chrf"]),
+    help="With --nbest: the measure of closeness.  [default: bleu]",
+)
+@click.option(
+    "--keep-references",
+    "references",
+    metavar="WEIGHT",
+    type=Number(min=1e-6, max=1e6),
+    help="Also train on the real pairs, WEIGHT times as often as on the translations.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["pytorch", "ctranslate2"]),
+    help="Inference engine of the teacher.  [default: pytorch]",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
+    help="Number type of the teacher's weights.  [default: float32]",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    help="Processes (ctranslate2: threads) in which the teacher translates.",
+)
+@device_option
+@tensorboard_option
+@json_option
+def distill(
+    *,
+    student: Path,
+    teachers: tuple[Path, ...],
+    system_file: Path | None,
+    run_directory: Path | None,
+    settings: tuple[str, ...],
+    nbest: int | None,
+    closest: str | None,
+    references: float | None,
+    tensorboard: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Train the recipe STUDENT on a teacher's translations of its training text.
+
+    This is sequence-level knowledge distillation: a small model learns more easily what a large one
+    or an ensemble says than what people wrote.  The teacher translates in shards that are kept; the
+    same command resumes where it was interrupted.
+
+    \b
+    Examples: from one model; from an ensemble; the closest of five translations
+      dragoman distill student.yaml --teacher runs/teacher
+      dragoman distill student.yaml --teacher runs/one --teacher runs/two --beam 5
+      dragoman distill student.yaml --teacher runs/teacher --nbest 5 --closest bleu
+    """
+    from dragoman.recipe import read_experiment
+    from dragoman.techniques.distillation import Distillation
+    from dragoman.workflows.runs import CommandLineHost, conclude_run
+
+    if "RANK" in os.environ:
+        raise ConfigError("distill trains in one process; start it without torchrun")
+    if closest is not None and nbest is None:
+        raise ConfigError("--closest chooses among several translations; add --nbest")
+    search = {"beam": options.pop("beam"), "nbest": nbest}
+    teacher = _teacher(teachers, system_file, search, options)
+    found = Distillation(
+        read_experiment(student, settings),
+        teacher,
+        run_directory or default_run(student),
+        None if nbest is None else closest or "bleu",  # type: ignore[arg-type]  # click checks it
+        references,
+    ).carry_out(CommandLineHost(tensorboard=tensorboard))
+    learned_from = {
+        "teachers": [str(path) for path in teacher.models],
+        "synthetic": found.values(),
+    }
+    conclude_run(found.experiment, as_json=as_json, more_values=learned_from)
+
+
+def _teacher(
+    teachers: tuple[Path, ...],
+    file: Path | None,
+    search: dict[str, int | None],
+    options: dict[str, Any],
+) -> TranslationSystem:
+    """The system that the command line describes."""
+    from dragoman.core.config import parse
+    from dragoman.saved.system import TranslationSystem, read_values
+
+    if bool(teachers) == (file is not None):
+        raise click.UsageError("name at least one --teacher MODEL or --system FILE, but not both")
+    values: dict[str, Any] = {"models": teachers} if file is None else read_values(file)
+    values.update({name: options[name] for name in _VALUES if options[name] is not None})
+    present = values.get("search") or {}
+    if isinstance(present, dict):
+        values["search"] = {**present, **{k: v for k, v in search.items() if v is not None}}
+    return parse(TranslationSystem, values, file or "distill")

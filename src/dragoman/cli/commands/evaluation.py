@@ -1,0 +1,421 @@
+"""The command that scores translations: evaluate."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import FILE, PATH, is_given, json_option, rising_numbers
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.evaluation.metrics import EvaluationConfig, Score, SourceSide
+    from dragoman.evaluation.significance import SignificanceTest
+    from dragoman.workflows.reports.length_report import LengthReport
+
+log = logging.getLogger(__name__)
+
+# As in EvaluationConfig, which --help must not import; a test checks that they are equal.
+METRICS = (
+    *("bleu", "chrf", "ter", "wrong_language", "terms", "placeholders", "numbers"),
+    *("exact_match", "degenerate", "tag_structure", "tag_placement"),
+    *("accuracy", "macro_f1", "bracketing_f1", "bracketing_recall", "bracketing_precision"),
+    *("complete_match", "tagging_accuracy", "malformed_trees"),
+)
+TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
+TESTS = ("bootstrap", "randomization")
+
+
+@click.command()
+@click.argument("hypotheses", type=PATH)
+@click.argument("references", metavar="REFERENCE...", type=PATH, nargs=-1, required=True)
+@click.option(
+    "--metric",
+    "metrics",
+    type=click.Choice(METRICS),
+    multiple=True,
+    default=("bleu", "chrf"),
+    show_default=True,
+    help="Metric to compute; may be repeated.",
+)
+@click.option(
+    "--tokenize",
+    type=click.Choice(TOKENIZERS),
+    default="13a",
+    show_default=True,
+    help="Tokeniser of BLEU; none for text that is already tokenised.",
+)
+@click.option("--lowercase", is_flag=True, help="Ignore case.")
+@click.option(
+    "--language",
+    metavar="LANGUAGE",
+    help="Also report the percentage of HYPOTHESES in another language than this, such as fr.",
+)
+@click.option(
+    "--among",
+    metavar="LANGUAGE,...",
+    help="With --language: languages to choose from, such as de,en,fr.  [default: all that the "
+    "identifier knows]",
+)
+@click.option(
+    "--source",
+    "source_text",
+    metavar="FILE",
+    type=PATH,
+    help="Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.",
+)
+@click.option(
+    "--glossary",
+    metavar="FILE",
+    type=PATH,
+    help="Also report the percentage of this glossary's terms in --source that HYPOTHESES use.",
+)
+@click.option(
+    "--from",
+    "glossary_from",
+    metavar="LANGUAGE",
+    help="Source language, such as en, of --glossary; needed for TBX.",
+)
+@click.option(
+    "--to",
+    "glossary_to",
+    metavar="LANGUAGE",
+    help="Target language, such as de, of --glossary; needed for TBX.",
+)
+@click.option(
+    "--confidence",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Add 95% confidence intervals from N bootstrap resamples, such as 1000.",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=PATH,
+    help="Translations by another system; test whether the difference to them is significant.",
+)
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="bootstrap",
+    show_default=True,
+    help="Significance test for --baseline.",
+)
+@click.option(
+    "--by-length",
+    "sources",
+    metavar="SOURCE",
+    type=PATH,
+    help="Source text of HYPOTHESES; adds a table of the first metric by source length.",
+)
+@click.option(
+    "--beside",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="With --by-length: another system's translations to add to the table; may be repeated.",
+)
+@click.option(
+    "--bounds",
+    metavar="N,N,...",
+    default="",
+    callback=rising_numbers,
+    help="With --by-length: upper bound of each row but the last.  [default: five rows of similar "
+    "size]",
+)
+@click.option(
+    "--pieces",
+    "vocabulary",
+    metavar="MODEL",
+    type=PATH,
+    help="With --by-length: count pieces of this model or run instead of words.",
+)
+@click.option("--picture", metavar="FILE.svg", type=FILE, help="With --by-length: draw the table.")
+@click.option(
+    "--evalb",
+    is_flag=True,
+    help="HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead.",
+)
+@json_option
+def evaluate(
+    hypotheses: Path,
+    references: tuple[Path, ...],
+    baseline: Path | None,
+    test: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score the translations in HYPOTHESES against one or more REFERENCE files.
+
+    HYPOTHESES may be - for standard input.  Scores come with sacrebleu's signatures.
+
+    \b
+    Examples:
+      dragoman translate runs/demo < test.en | dragoman evaluate - test.de
+      dragoman evaluate new.de test.de --metric chrf --baseline old.de
+      dragoman evaluate new.de test.de --source test.en --glossary terms.tsv --metric placeholders
+      dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
+      dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
+    """
+    if baseline is None and is_given("test"):
+        raise click.UsageError("--test is of the difference to a --baseline; name one")
+    if options["evalb"]:
+        _refuse_beside_evalb({*options, "baseline", "test"} - {"evalb"})
+        _print_evalb(hypotheses, references, as_json)
+        return
+    _check_by_length(options)
+    from dragoman.core.config import parse
+    from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
+    from dragoman.evaluation.tree_metrics import TREE_METRICS
+    from dragoman.text.terms.term_rate import nothing_to_count
+
+    config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
+    lines = _read(hypotheses)
+    are_trees = not set(TREE_METRICS).isdisjoint(config.metrics)
+    sets = [(_trees if are_trees else _read)(path) for path in references]
+    source = _source_side(options)
+    if source is not None:
+        for metric in nothing_to_count(source.lines, source.counters, config.metrics):
+            log.warning("--source has no %s, so their rate of 100%% says nothing", metric)
+    scores = score_corpus(lines, sets, config, source)
+    comparisons = []
+    if baseline:
+        other, systems = _read(baseline), {str(hypotheses): lines}
+        comparisons = _compare(other, systems, sets, config, test, source=source)
+    exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
+    by_length = _by_length({hypotheses: lines}, sets, config, options, source)
+    found = (scores, exact, comparisons, by_length)
+    if as_json:
+        print_json(_values(*found))
+    else:
+        click.echo(_as_text(*found))
+
+
+def _refuse_beside_evalb(names: set[str]) -> None:
+    """Refuse what EVALB's table would ignore.
+
+    Args:
+        names: parameters of the command that it does not read.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    for option in click.get_current_context().command.params:
+        if option.name in names and is_given(option.name):
+            raise click.UsageError(
+                f"{option.opts[0]}: --evalb prints the table of EVALB, which has nothing of this; "
+                "leave one of them out"
+            )
+
+
+def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
+    """Print the table of EVALB."""
+    from dragoman.evaluation.evalb import compare_all, table, to_json
+
+    if len(references) != 1:
+        raise click.UsageError("--evalb compares with one REFERENCE; name a single file")
+    found = compare_all(_trees(hypotheses), _trees(references[0]))
+    if as_json:
+        print_json(to_json(found))
+    else:
+        click.echo(table(found))
+
+
+def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
+    metrics, language, among = options["metrics"], options["language"], options["among"]
+    if language is not None:
+        metrics = (*metrics, "wrong_language")
+    elif "wrong_language" in metrics or among is not None:
+        needing = "--metric wrong_language" if among is None else "--among"
+        raise click.UsageError(
+            f"{needing} needs --language, the one that HYPOTHESES should be in; add it"
+        )
+    if options["glossary"] is not None:
+        metrics = (*metrics, "terms")
+    elif "terms" in metrics:
+        raise click.UsageError("--metric terms needs --glossary, the terms that count; add it")
+    _check_glossary_languages(options)
+    of_source = [name for name in metrics if name in {"terms", "placeholders", "numbers"}]
+    if (options["source_text"] is None) == bool(of_source):
+        raise click.UsageError(
+            f"{of_source[0]}: translations are compared with their sources; add --source"
+            if of_source
+            else "--source is read by --metric terms, placeholders or numbers; choose one"
+        )
+    _check_text_options(options, metrics)
+    candidates = [name.strip() for name in (among or "").split(",") if name.strip()]
+    if among is not None and not candidates:
+        raise click.UsageError(f"--among {among!r} names no language; write it like de,en,fr")
+    return {
+        "metrics": list(dict.fromkeys(metrics)),
+        "language": language,
+        "candidate_languages": candidates,
+        "bleu_tokenize": options["tokenize"],
+        "lowercase": options["lowercase"],
+        "glossary": None if options["glossary"] is None else str(options["glossary"]),
+        "confidence_samples": options["confidence"],
+    }
+
+
+def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None:
+    """Check that a metric reads how text is to be compared.
+
+    Raises:
+        UsageError: none does.
+    """
+    if is_given("tokenize") and "bleu" not in metrics:
+        raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
+    if options["lowercase"] and not {"bleu", "chrf"} & {*metrics}:
+        raise click.UsageError(
+            "--lowercase is read by --metric bleu and chrf; choose one, or leave it out"
+        )
+
+
+def _check_glossary_languages(options: dict[str, Any]) -> None:
+    """Check that a glossary has the languages that it needs, and that something reads them.
+
+    Raises:
+        UsageError: they are missing, or nothing reads them.
+    """
+    from dragoman.text.terms.glossary_files import is_tbx
+
+    glossary, named = options["glossary"], (options["glossary_from"], options["glossary_to"])
+    if glossary is not None and is_tbx(glossary):
+        if None in named:
+            raise click.UsageError(
+                f"--glossary {glossary}: TBX may have terms in many languages; name both of the "
+                "translations, such as --from en --to de"
+            )
+    elif any(named) and (glossary is None or None in named):
+        raise click.UsageError("--from and --to say the languages of --glossary; give all three")
+
+
+def _source_side(options: dict[str, Any]) -> SourceSide | None:
+    """What HYPOTHESES are translations of, where a metric reads it."""
+    from dragoman.evaluation.metrics import SourceSide
+    from dragoman.text.terms.term_rate import counters
+
+    if options["source_text"] is None:
+        return None
+    source, target = options["glossary_from"], options["glossary_to"]
+    counted = counters(options["glossary"], (source, target) if source and target else None)
+    return SourceSide(_read(options["source_text"]), counted)
+
+
+def _read(path: Path) -> list[str]:
+    """The lines of a file, or of standard input for ``-``."""
+    from dragoman.text.lines import read_lines, stream_lines
+
+    if str(path) == "-":
+        return list(stream_lines(sys.stdin.buffer, "standard input"))
+    return list(read_lines(path))
+
+
+def _trees(path: Path) -> list[str]:
+    """The trees of a file; some may take several lines, of which all but the first are indented."""
+    from dragoman.text.formats.trees import tree_lines
+
+    lines = _read(path)
+    is_indented = any(line.startswith((" ", "\t")) for line in lines)
+    return tree_lines(lines, path) if is_indented else lines
+
+
+def _compare(
+    baseline: list[str],
+    systems: dict[str, list[str]],
+    references: list[list[str]],
+    config: EvaluationConfig,
+    test: str,
+    *,
+    source: SourceSide | None,
+) -> list[SignificanceTest]:
+    from dragoman.core.config import parse
+    from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+
+    significance = parse(SignificanceConfig, {"test": test}, "evaluate --test")
+    return compare_systems(baseline, systems, references, config, significance, source=source)
+
+
+def _check_by_length(options: dict[str, Any]) -> None:
+    """Refuse what the report for --by-length could not do, before anything is read or scored.
+
+    Raises:
+        UsageError: it is not wanted, or its picture is no SVG.
+        MissingExtraError: matplotlib is not installed.
+    """
+    if options["sources"] is None:
+        if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
+            raise click.UsageError(
+                "--beside, --bounds, --pieces and --picture need --by-length; add it"
+            )
+        return
+    if options["picture"]:
+        if options["picture"].suffix != ".svg":
+            raise click.UsageError(
+                f"--picture {options['picture']}: pictures are SVG; name it FILE.svg"
+            )
+        import dragoman.workflows.reports.plots  # noqa: F401 - reports a missing package at once
+
+
+def _by_length(
+    translations: dict[Path, list[str]],
+    references: list[list[str]],
+    config: EvaluationConfig,
+    options: dict[str, Any],
+    source: SourceSide | None,
+) -> LengthReport | None:
+    """The report for --by-length, drawn if --picture is given."""
+    if options["sources"] is None:
+        return None
+    from dragoman.evaluation.lengths import score_by_length
+    from dragoman.text.lines import read_lines
+    from dragoman.workflows.reports.length_report import LengthReport, source_lengths, system_names
+
+    translations = translations | {path: _read(path) for path in options["beside"]}
+    systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))
+    lengths = source_lengths(list(read_lines(options["sources"])), options["vocabulary"])
+    bounds = options["bounds"]
+    buckets = score_by_length(lengths, systems, references, config, bounds, source=source)
+    report = LengthReport("pieces" if options["vocabulary"] else "words", buckets)
+    if options["picture"]:
+        report.draw(options["picture"])
+    return report
+
+
+def _as_text(
+    scores: list[Score],
+    exact: float | None,
+    comparisons: list[SignificanceTest],
+    by_length: LengthReport | None,
+) -> str:
+    lines = [str(score) for score in scores]
+    if exact is not None:
+        lines.append(f"exact match = {exact:.1f}%")
+    for comparison in comparisons:
+        verdict = "more" if comparison.is_significant() else "no more"
+        lines.append(f"against the baseline: {comparison}: {verdict} than chance (p < 0.05)")
+    if by_length is not None:
+        lines += ["", by_length.table()]
+    return "\n".join(lines)
+
+
+def _values(
+    scores: list[Score],
+    exact: float | None,
+    comparisons: list[SignificanceTest],
+    by_length: LengthReport | None,
+) -> dict[str, Any]:
+    values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}
+    if exact is not None:
+        values["exact_match"] = exact
+    if comparisons:
+        values["comparisons"] = [comparison.to_json() for comparison in comparisons]
+    if by_length is not None:
+        values["by_length"] = by_length.to_json()
+    return values

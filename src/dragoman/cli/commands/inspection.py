@@ -1,0 +1,156 @@
+"""Commands to use before training: recipes, doctor and cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dragoman.cli.options import (
+    config_argument,
+    default_run,
+    json_option,
+    run_option,
+    set_option,
+)
+from dragoman.core.errors import DataError
+from dragoman.core.recipe_library import recipe_names, recipe_summary, recipe_text
+from dragoman.workflows.progress import is_quiet
+from dragoman.workflows.results import print_json
+
+LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
+
+
+@click.command()
+@click.argument("name", required=False)
+def recipes(name: str | None) -> None:
+    """List the bundled recipes, or print the one called NAME.
+
+    A recipe is a complete CONFIG with a published result to compare with.  Its name can be used
+    wherever a CONFIG is expected.
+
+    \b
+    Examples: list all; train one; copy one to change it
+      dragoman recipes
+      dragoman train multi30k-ende-tiny
+      dragoman recipes multi30k-ende-tiny > my.yaml
+    """
+    if name is not None:
+        click.echo(recipe_text(name), nl=False)
+        return
+    names = recipe_names()
+    width = max(map(len, names))
+    for one in names:
+        click.echo(f"{one:<{width}}  {recipe_summary(one)}")
+
+
+@click.command()
+@config_argument
+@run_option
+@set_option
+@json_option
+def doctor(
+    config: Path, run_directory: Path | None, settings: tuple[str, ...], as_json: bool
+) -> None:
+    """Find problems with CONFIG before training.
+
+    Checks the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory, time
+    and disk space that training will take.  Trains and writes nothing.  Exits with code 3 if
+    something will fail.  With --quiet it reports only warnings and errors.
+
+    \b
+    Example:
+      dragoman doctor my.yaml
+    """
+    from dragoman.recipe import read_experiment
+    from dragoman.workflows.doctor import examine
+
+    found = []
+    run = run_directory or default_run(config)
+    for finding in examine(read_experiment(config, settings), run):
+        if finding.level == "ok" and is_quiet():
+            continue
+        found.append(finding)
+        if not as_json:  # each as it is found, as the examination takes a while
+            level = click.style(f"{finding.level:<8}", fg=LEVELS[finding.level])
+            click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
+    if as_json:
+        print_json({"findings": [finding._asdict() for finding in found]})
+    errors = sum(finding.level == "error" for finding in found)
+    if errors:
+        problems = "1 error" if errors == 1 else f"{errors} errors"
+        raise DataError(f"{config}: {problems} to fix before training; see above")
+
+
+@click.command()
+@config_argument
+@set_option
+@click.option(
+    "--source-length",
+    type=click.IntRange(1, 100_000),
+    default=25,
+    show_default=True,
+    help="Pieces in a typical source sentence.",
+)
+@click.option(
+    "--target-length",
+    type=click.IntRange(1, 100_000),
+    default=25,
+    show_default=True,
+    help="Pieces in a typical target sentence.",
+)
+@json_option
+def cost(
+    config: Path,
+    settings: tuple[str, ...],
+    source_length: int,
+    target_length: int,
+    as_json: bool,
+) -> None:
+    """Count the parameters and operations of CONFIG, without training.
+
+    Operations are floating-point multiplications and additions.  No text is read.
+
+    \b
+    Example:
+      dragoman cost my.yaml --set model.d_ff=4096
+    """
+    from dragoman.models.cost import cost as count
+    from dragoman.recipe import read_experiment
+    from dragoman.run.parents import completed, parent_of
+
+    experiment = completed(read_experiment(config, settings))
+    source_pieces = target_pieces = experiment.vocabulary.size
+    if experiment.vocabulary.of is not None and (parent := parent_of(experiment)) is not None:
+        source_pieces, target_pieces = map(len, parent.vocabularies)
+    found = count(experiment.model, source_pieces, target_pieces, source_length, target_length)
+    training = experiment.training
+    # Batches contain padding up to their budget, so this is an upper bound.
+    step = training.step_tokens
+    planned = training.max_steps * step if training.max_steps else None
+    figures = {
+        "parameters": found.parameters,
+        "total_parameters": found.total_parameters,
+        "forward_flops_per_target_token": found.forward_flops_per_target_token,
+        "flops_per_target_token": found.flops_per_target_token,
+        "target_tokens": planned,
+        "training_flops": found.training_flops(planned) if planned else None,
+    }
+    if as_json:
+        print_json(figures)
+        return
+    width = max(len(part) for part in found.parameters) + 2
+    for part, count_of_part in found.parameters.items():
+        click.echo(f"{part:<{width}} {count_of_part:>14,}")
+    click.echo(f"{'parameters':<{width}} {found.total_parameters:>14,}\n")
+    click.echo(
+        f"{found.flops_per_target_token:.3g} FLOPs per target token in training, "
+        f"{found.forward_flops_per_target_token:.3g} forward only"
+    )
+    if planned:
+        click.echo(
+            f"{found.training_flops(planned):.3g} FLOPs to train on {planned:,} target tokens "
+            f"({training.max_steps:,} steps of at most {step:,})"
+        )
+    else:
+        click.echo("training.max_steps is not set, so the total depends on the text")

@@ -1,0 +1,155 @@
+"""The command that cuts short segments out of the training text: segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import (
+    OUTPUT,
+    Number,
+    check_no_input,
+    config_argument,
+    json_option,
+    set_option,
+)
+from dragoman.cli.translated_lines import write_lines
+from dragoman.core.errors import ConfigError
+from dragoman.workflows.progress import counting, tell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.recipe import ExperimentConfig
+    from dragoman.text.corpora.corpus_part import CorpusPart
+
+
+@click.command()
+@config_argument
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=OUTPUT,
+    help="Write the segments to FILE instead of standard output.",
+)
+@set_option
+@click.option(
+    "--maximum-words",
+    metavar="N",
+    type=click.IntRange(1, 10),
+    default=4,
+    show_default=True,
+    help="Maximum words of a segment.",
+)
+@click.option(
+    "--minimum-count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Minimum occurrences of a segment with its translation.",
+)
+@click.option(
+    "--minimum-share",
+    metavar="SHARE",
+    type=Number(min=0, max=1),
+    default=0.1,
+    show_default=True,
+    help="Leave out translations that have a smaller share of the occurrences of their segment.",
+)
+@json_option
+def segments(
+    config: Path,
+    output: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    **limits: Any,
+) -> None:
+    """Cut words and phrases with their translations out of the training text of CONFIG.
+
+    Words are aligned by an aligner that learns from that text alone.  FILE is a table of sources
+    and targets, the most frequent first; check it, and name it in a transform of a training part:
+    {kind: segment, segments: FILE}.  --json counts them, and needs a FILE for the segments.
+
+    \b
+    Example:
+      dragoman segments my.yaml --output segments.tsv
+    """
+    from dragoman.core.errors import DataError
+    from dragoman.recipe import read_experiment
+    from dragoman.text.segments import SegmentLimits, extract_segments, segment_lines
+    from dragoman.text.word_alignment import ROUNDS
+    from dragoman.workflows.candidate_glossary import aligned_alone, read_words
+
+    if as_json and output is None:
+        raise click.UsageError("--json counts the segments; name a file for them by --output")
+    described = read_experiment(config, settings)
+    parts = _parts(described, config)
+    texts = [*(part for _, part in described.parts()), *described.data.held_out]
+    if output is not None:
+        check_no_input(output, [config, *(file for part in texts for file in part.files())])
+    corpus = read_words(_pairs(described, parts), str(config))
+    with counting("aligning", "rounds", 2 * ROUNDS) as progress:
+        aligned = aligned_alone(corpus, progress)
+    found = extract_segments(
+        corpus.lines,
+        corpus.words,
+        aligned,
+        language=parts[0].direction.source_language,
+        limits=SegmentLimits(**limits),
+    )
+    if not found:
+        raise DataError(
+            f"{config}: no segment occurs {limits['minimum_count']} times in "
+            f"{len(corpus.lines):,} pairs; lower --minimum-count, or name more text"
+        )
+    write_lines(output, segment_lines(found))
+    left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
+    place = "" if output is None else f": {output}"
+    tell(f"{len(found):,} segments from {len(corpus.lines):,} pairs{left_out}{place}")
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "pairs": len(corpus.lines),
+                "pairs_left_out": corpus.left_out,
+                "segments": len(found),
+                "single_words": sum(" " not in source for source, _ in found),
+            }
+        )
+
+
+def _parts(described: ExperimentConfig, config: Path) -> list[CorpusPart]:
+    """The training parts that translate, all in one direction.
+
+    Raises:
+        ConfigError: there are none, or of several directions.
+    """
+    parts = [
+        part
+        for part in described.train_parts()
+        if part.has_source and part.direction.source_language != part.direction.target_language
+    ]
+    names = list(dict.fromkeys(part.direction.name for part in parts))
+    if not names:
+        raise ConfigError(f"{config}: data.train has no pairs to cut segments out of")
+    if len(names) > 1:
+        raise ConfigError(
+            f"{config}: segments are of one direction, and data.train has {', '.join(names)}; give "
+            "a configuration of the parts of one of them"
+        )
+    return parts
+
+
+def _pairs(described: ExperimentConfig, parts: list[CorpusPart]) -> Iterator[tuple[str, str]]:
+    """The cleaned pairs, without those of dev and test sets."""
+    from dragoman.text.corpora.cleaning import clean_part
+    from dragoman.text.corpora.cleaning_report import CleaningReport
+
+    report = CleaningReport()
+    held_out = described.held_out(described.data.never_trained_on)
+    for part in parts:
+        for example in clean_part(part, described.cleaning, report, held_out=held_out):
+            yield example.source, example.target

@@ -1,0 +1,192 @@
+"""The command that finds terms and their translations in parallel text: terms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import (
+    FILE,
+    OUTPUT,
+    PATH,
+    Number,
+    check_apart,
+    check_no_input,
+    device_option,
+    json_option,
+    model_and_files,
+    model_language_option,
+    pairs_options,
+)
+from dragoman.cli.translated_lines import write_lines
+from dragoman.workflows.progress import counting, tell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.text.corpora.corpus_part import CorpusPart
+    from dragoman.text.terms.term_extraction import CandidateTerm
+    from dragoman.text.word_alignment import Aligned
+    from dragoman.workflows.candidate_glossary import ReadPairs
+
+
+@click.command()
+@click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
+@pairs_options
+@model_language_option
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=OUTPUT,
+    help="Write the glossary to FILE instead of standard output.",
+)
+@click.option(
+    "--details",
+    metavar="FILE",
+    type=FILE,
+    help="Also write a table with counts, shares, other translations and inconsistent terms.",
+)
+@click.option(
+    "--except",
+    "without",
+    metavar="GLOSSARY",
+    type=PATH,
+    multiple=True,
+    help="Leave out the terms of this glossary; may be repeated.",
+)
+@click.option(
+    "--stop-words",
+    metavar="FILE",
+    type=PATH,
+    help="Words, one a line, that no term begins or ends with.  [default: those of the source "
+    "language]",
+)
+@click.option(
+    "--minimum-count",
+    metavar="N",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    help="Minimum occurrences of a term, and of its translation.",
+)
+@click.option(
+    "--maximum-words",
+    metavar="N",
+    type=click.IntRange(1, 10),
+    default=4,
+    show_default=True,
+    help="Maximum words of a term.",
+)
+@click.option(
+    "--minimum-share",
+    metavar="SHARE",
+    type=Number(min=0, max=1),
+    default=0.5,
+    show_default=True,
+    help="Leave out terms whose main translation has a smaller share of their occurrences.",
+)
+@click.option(
+    "--inconsistent",
+    metavar="SHARE",
+    type=Number(min=0, max=1),
+    default=0.2,
+    show_default=True,
+    help="Minimum share of a second translation that makes a term inconsistent.",
+)
+@device_option
+@json_option
+def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options: Any) -> None:
+    """Find terms and their translations in parallel text: a candidate glossary.
+
+    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF) or two plain files,
+    source first.  Their words are aligned by the attention of MODEL, a model or run directory, or,
+    without MODEL, by an aligner that learns from FILES alone.  Candidates are ranked by C-value;
+    check them before you use them with 'dragoman translate --glossary'.
+
+    \b
+    Examples:
+      dragoman terms train.tsv --source en --target de --output terms.tsv --details details.tsv
+      dragoman terms train.en train.de --minimum-count 10 > terms.tsv
+      dragoman terms runs/my train.tsv --source en --target de --json
+    """
+    from dragoman.text.lines import read_lines
+    from dragoman.text.normalization import normalize
+    from dragoman.text.terms.glossary import Glossary
+    from dragoman.text.terms.term_extraction import TermLimits
+    from dragoman.workflows.candidate_glossary import detail_lines, find_terms, glossary_lines
+    from dragoman.workflows.material import Choice, find_part
+
+    model, files = model_and_files(paths, options["target_language"], options["device"])
+    choice = Choice(options["source"], options["target"], options["file_format"])
+    part, languages = find_part(files, choice)
+    stops = options["stop_words"]
+    read = [*files, *options["without"], *([] if stops is None else [stops])]
+    for option, written in (("--output", output), ("--details", options["details"])):
+        if written is not None:
+            check_no_input(written, read, option)
+    check_apart(output, options["details"], "--details")
+    limits = TermLimits(
+        options["minimum_count"],
+        options["maximum_words"],
+        options["minimum_share"],
+        options["inconsistent"],
+    )
+    without = [Glossary.read(path, languages) for path in options["without"]]
+    stopped = None
+    if stops is not None:  # as the words of the pairs, which are cleaned
+        stopped = frozenset(normalize(word).casefold() for word in read_lines(stops))
+    corpus, aligned = _aligned(model, part, options)
+    found = find_terms(corpus, aligned, languages[0], limits=limits, without=without, stops=stopped)
+    if options["details"] is not None:
+        write_lines(options["details"], detail_lines(found))
+    if output is not None:
+        write_lines(output, glossary_lines(found))
+    _report(found, corpus)
+    if as_json:
+        print_json(
+            {
+                "output": None if output is None else str(output),
+                "pairs": len(corpus.lines),
+                "pairs_left_out": corpus.left_out,
+                "terms": [term.to_json() for term in found],
+            }
+        )
+    elif output is None:
+        write_lines(None, glossary_lines(found))
+
+
+def _aligned(
+    model: Path | None, part: CorpusPart, options: dict[str, Any]
+) -> tuple[ReadPairs, list[Aligned]]:
+    """The pairs and their links."""
+    from dragoman.text.word_alignment import ROUNDS
+    from dragoman.workflows.candidate_glossary import (
+        aligned_alone,
+        aligned_by_model,
+        prepared_for,
+        read_corpus,
+    )
+
+    if model is None:
+        corpus = read_corpus(part)
+        with counting("aligning", "rounds", 2 * ROUNDS) as progress:
+            return corpus, aligned_alone(corpus, progress)
+    from dragoman.translation.forced import check_attention
+    from dragoman.translation.translator import Translator
+
+    language = options["target_language"]
+    with Translator.load(model, device=options["device"], target_language=language) as translator:
+        check_attention(translator.models)
+        corpus = read_corpus(part, prepared_for(translator))
+        with counting("aligning", "pairs", len(corpus.lines)) as progress:
+            return corpus, aligned_by_model(translator, corpus, progress)
+
+
+def _report(found: list[CandidateTerm], corpus: ReadPairs) -> None:
+    inconsistent = sum(term.is_inconsistent for term in found)
+    left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
+    tell(
+        f"{len(found):,} terms from {len(corpus.lines):,} pairs{left_out}; {inconsistent:,} of "
+        "them are translated inconsistently"
+    )

@@ -1,0 +1,446 @@
+"""Commands that use models: translate and score."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from dragoman.cli.alignment_output import AlignmentOutput
+from dragoman.cli.filter_options import (
+    filter_options,
+    filter_pairs,
+    refuse_filter_options,
+)
+from dragoman.cli.options import (
+    FILE,
+    MODEL,
+    PATH,
+    PATH_AS_TYPED,
+    STREAM,
+    Number,
+    device_option,
+    input_option,
+    is_directory,
+    json_option,
+)
+from dragoman.cli.search_options import given_search, search_options
+from dragoman.cli.system_options import open_translator, system_options
+from dragoman.cli.translated_documents import (
+    refuse_document_options,
+    separated,
+    translate_documents,
+    warn_of_documents,
+)
+from dragoman.cli.translated_lines import (
+    Flags,
+    PrintedFields,
+    Refusals,
+    Remembered,
+    formatted,
+    objects,
+    warned_of_faults,
+    write_lines,
+)
+from dragoman.core.errors import ConfigError
+from dragoman.workflows.progress import counting
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    pass
+
+log = logging.getLogger(__name__)
+
+STANDARD_INPUT = "standard input"
+
+
+@click.command()
+@click.argument("paths", metavar="[MODEL]... [FILE]...", type=MODEL, nargs=-1)
+@input_option
+@click.option(
+    "--output",
+    "place",
+    metavar="FILE",
+    type=PATH_AS_TYPED,
+    help="Write to FILE, which appears once everything is done, or - for standard output.  For "
+    "documents: a file, a directory (a new one must end in /), or -.  [default: standard "
+    "output; for documents, a file beside each]",
+)
+@click.option(
+    "--format",
+    "document_format",
+    metavar="SUFFIX",
+    help="For documents: format of FILE, such as md, whatever its suffix; needed for standard "
+    "input.",
+)
+@click.option("--force", is_flag=True, help="For documents: replace existing translations.")
+@search_options
+@click.option(
+    "--grammar",
+    type=click.Choice(["any", "trees"]),
+    help="What a parser may write: any sequence of symbols, or only trees over the words.",
+)
+@click.option(
+    "--nbest",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Print the N best translations as tab-separated lines: line number, score, text.",
+)
+@click.option("--scores", is_flag=True, help="Print the score and a tab before each translation.")
+@click.option(
+    "--confidence",
+    is_flag=True,
+    help="Print the probability that a translation is right, and a tab, before it (after its "
+    "score); calibrate MODEL first with 'dragoman calibrate'.",
+)
+@click.option(
+    "--calibration",
+    metavar="FILE",
+    type=PATH,
+    help="With --confidence, --flag-below or --json: read the calibration from FILE, which "
+    "'dragoman calibrate --output FILE' wrote.",
+)
+@click.option(
+    "--flag-below",
+    metavar="P",
+    type=Number(0, 1),
+    help="Warn of each line whose translation has a lower confidence than P, such as 0.5.",
+)
+@click.option(
+    "--alignment",
+    metavar="FILE",
+    type=FILE,
+    help="Also write the word alignment of each line and its translation, by attention, in Pharaoh "
+    "format, 0-0 1-2; words are separated by spaces.",
+)
+@click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
+@click.option(
+    "--temperature",
+    type=Number(min=0, min_open=True),
+    help="With --sample: below 1 favours likely pieces.",
+)
+@click.option(
+    "--top-k",
+    metavar="K",
+    type=click.IntRange(min=1),
+    help="With --sample: sample from the K likeliest pieces.",
+)
+@click.option(
+    "--top-p",
+    metavar="P",
+    type=Number(0, 1, min_open=True),
+    help="With --sample: sample from the likeliest pieces with total probability P.",
+)
+@click.option(
+    "--epsilon",
+    metavar="P",
+    type=Number(0, 1, max_open=True),
+    help="With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with "
+    "--mbr 0.02]",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="With --sample: seed of the samples.")
+@click.option(
+    "--mbr",
+    metavar="N",
+    type=click.IntRange(2, 1000),
+    help="Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the "
+    "options of --sample say how they are drawn.",
+)
+@click.option(
+    "--utility",
+    type=click.Choice(["chrf", "bleu"]),
+    help="With --mbr: measure of similarity.  [default: chrf]",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice(["samples", "beam", "both"]),
+    help="With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default: "
+    "samples]",
+)
+@click.option(
+    "--buffer-lines",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Number of lines to read before translating; 1 answers each line at once.",
+)
+@json_option
+@system_options
+def translate(
+    paths: tuple[Path, ...],
+    inputs: tuple[Path, ...],
+    place: str | None,
+    scores: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Translate lines of text, or documents, with a MODEL; several form an ensemble.
+
+    MODEL is a model, run or checkpoint directory.  FILE is a document of a format such as .md or
+    .srt, or - with --format; the translation of report.md is report.de.md beside it.  Tags,
+    placeholders, code and layout are kept; FILE itself stays unchanged.
+
+    Without FILE, each input line gives one output line, in order.
+    An empty line gives an empty line, and so does one that is too long, with an immediate warning
+    and exit code 3 once all others are translated.  A language model continues each line instead,
+    and starts a new text where the line is empty.  Search options default to those of MODEL.
+
+    \b
+    Examples:
+      echo "one hundred euros" | dragoman translate runs/demo
+      dragoman translate models/a models/b --input news.en --output news.de --beam 8
+      dragoman translate runs/demo README.md film.srt
+      dragoman translate runs/many --to de manual.md --output manual-german.md
+      dragoman translate runs/many --to de < input.txt
+      dragoman translate runs/many --from de --via en --to fr < input.txt
+      dragoman translate runs/de-en --via en --then runs/en-fr < input.txt
+      dragoman translate models/a models/b --weight 0.7 --weight 0.3 < input.txt
+      dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
+      dragoman translate runs/general --adapter runs/ui < input.txt
+      dragoman translate runs/general --adapter ui=runs/ui --adapter news=runs/news < input.txt
+      dragoman translate runs/demo --nbest 5 < input.txt
+      dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
+      dragoman translate runs/demo --confidence --flag-below 0.5 < input.txt
+      dragoman translate runs/demo --alignment output.align < input.txt > output.txt
+      dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
+      dragoman translate runs/demo --mbr 32 --utility chrf < input.txt
+      dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
+    """
+    search = _search_options(options)
+    models, documents = separated(paths, options["document_format"])
+    if documents:
+        options |= {"inputs": inputs, "scores": scores}
+        translate_documents(models, documents, place, options, search, as_json=as_json)
+        return
+    refuse_document_options(options)
+    warn_of_documents(inputs)
+    output = None if place in {None, str(STREAM)} else Path(place)
+    if place is not None and is_directory(place) and not Path(place).is_dir():
+        raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
+    if as_json and scores:
+        raise click.UsageError("--json includes the scores; leave out --scores")
+    beside = {name: options[name] for name in ("write_system", "alignment")}
+    keep_texts(inputs, {"output": output, **beside})
+    shown = PrintedFields(scores=scores, confidence=options["confidence"])
+    flags = Flags(options["flag_below"])
+    uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
+    if options["calibration"] is not None and not any(uses):
+        raise click.UsageError(
+            "--calibration is read with --confidence, --flag-below or --json; add one of them"
+        )
+    options["confidence"] = shown.confidence or flags.wanted
+    places = {"--output": output, "--alignment": options["alignment"]}
+    lines, interactive = lines_of(inputs)
+    with open_translator(models, options, search, places) as translator:
+        at_once = 1 if interactive and not options["buffer_lines"] else None
+        wanted: Iterable[str] = lines
+        links = None
+        if (path := options["alignment"]) is not None:
+            wanted = linked = Remembered(wanted)
+            links = AlignmentOutput(path, translator, linked)
+        refused, sources = Refusals(), Remembered(wanted)
+        with shown_progress(output, interactive) as progress:
+            wanted = sources if as_json else wanted
+            found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
+            translated = warned_of_faults(flags.watch(refused.watch(found)))
+            if links is not None:
+                translated = links.watch(translated)
+            if as_json:
+                known = translator.has_confidence
+                written = objects(sources, translated, has_confidence=known, flags=flags)
+            else:
+                several = bool(options["nbest"]) or translator.search.nbest > 1
+                written = formatted(translated, numbered=several, shown=shown)
+            write_lines(output, written)
+    flags.conclude()
+    refused.complain()
+
+
+@click.command()
+@click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
+@click.option(
+    "--adapter",
+    metavar="FILE",
+    type=PATH,
+    help="Adapter of MODEL, or the run that it was trained in.",
+)
+@click.option(
+    "--filter",
+    "filters",
+    is_flag=True,
+    help="Drop the pairs that models of both directions score lowest, and write the others.",
+)
+@filter_options
+@json_option
+@device_option
+def score(
+    paths: tuple[Path, ...],
+    adapter: Path | None,
+    filters: bool,
+    as_json: bool,
+    device: str | None,
+    **options: Any,
+) -> None:
+    """Print how likely each line of TARGET is as the translation of the same line of SOURCE.
+
+    Prints the log-probability (natural logarithm) and the number of pieces, including the end
+    symbol, separated by a tab; the perplexity of all lines goes to standard error.  A language
+    model reads no SOURCE and scores TARGET by itself.
+
+    With --filter, the pairs are one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF)
+    or two plain files.  They are scored in both directions (dual conditional cross-entropy), shard
+    by shard; the same command resumes, and with another --keep or --above it reuses the scores.
+
+    \b
+    Examples:
+      dragoman score runs/demo test.en test.de
+      dragoman score runs/language-model test.de
+      dragoman score runs/en-de web.en web.de --reverse runs/de-en --filter --keep 0.7 \\
+        --output clean.en --output clean.de
+      dragoman score runs/many web.tsv --from en --to de --filter --above 0.05 --output clean.tsv
+    """
+    if filters:
+        if adapter is not None:
+            raise click.UsageError(
+                "--adapter does not go with --filter; make a model of both with 'dragoman merge'"
+            )
+        filter_pairs(paths, options, device=device, as_json=as_json)
+        return
+    refuse_filter_options(options)
+    from dragoman.evaluation.metrics import perplexity
+    from dragoman.text.corpora.corpus import read_pairs
+    from dragoman.text.corpora.corpus_part import CorpusPart
+    from dragoman.translation.outputs import total
+    from dragoman.translation.translator import Translator
+
+    models, source, target = _scored_paths(paths)
+    part = CorpusPart(source=None if source is None else str(source), target=str(target))
+    pairs = list(read_pairs(part))
+    sources = [pair.source for pair in pairs] if part.has_source else None
+    scored = Translator.load(*models, device=device, adapter=adapter).score(
+        sources, [pair.target for pair in pairs]
+    )
+    log_probability, tokens = total(scored)
+    summary = {
+        "log_probability": log_probability,
+        "tokens": tokens,
+        "log_probability_per_token": log_probability / tokens,
+        "perplexity": perplexity(log_probability, tokens),
+    }
+    if as_json:
+        lines = [line._asdict() for line in scored]
+        print_json({**summary, "lines": lines})
+        return
+    write_lines(None, (f"{line.log_probability:.4f}\t{line.tokens}" for line in scored))
+    click.echo(
+        f"{len(scored):,} lines, {tokens:,} tokens, "
+        f"{summary['log_probability_per_token']:.4f} nats per token, "
+        f"perplexity {summary['perplexity']:.3f}",
+        err=True,
+    )
+
+
+def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:
+    """Split into models, which are directories, then the source, if any, and the target."""
+    *before, target = paths
+    source = before.pop() if len(before) > 1 and not before[-1].is_dir() else None
+    if not before:
+        raise click.UsageError("name at least one MODEL and a TARGET")
+    return tuple(before), source, target
+
+
+def _search_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Command-line options as values of SearchConfig; None is left to the model."""
+    search = given_search(options)
+    search |= {name: options[name] for name in ("grammar", "nbest", "buffer_lines")}
+    draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "epsilon", "seed")}
+    given = {name: value for name, value in draws.items() if value is not None}
+    if options["sample"] and options["beam"]:
+        raise ConfigError("--beam and --sample exclude each other; leave one of them out")
+    if options["sample"] and options["mbr"]:
+        raise ConfigError(
+            "--sample prints samples, and --mbr chooses among them; leave one of them out"
+        )
+    search["sampling"] = given if given or options["sample"] else None
+    chosen = {"samples": "mbr", "utility": "utility", "candidates": "candidates"}
+    mbr = {name: options[option] for name, option in chosen.items()}
+    search["mbr"] = {name: value for name, value in mbr.items() if value is not None} or None
+    return search
+
+
+def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:
+    """Refuse to overwrite an input, or one output with another.
+
+    Args:
+        inputs: the files to translate; none: standard input.
+        written: by the name of its option, what is written where; the translations first.
+
+    Raises:
+        ConfigError: one would be overwritten.
+    """
+    read, output = _files(inputs, sys.stdin), written["output"]
+    beside: list[Path] = [] if output is None else [output]
+    taken = _files(tuple(beside), sys.stdout)
+    for name, path in written.items():
+        if path is None:
+            continue
+        option = f"--{name.replace('_', '-')} {path}"
+        if path.is_file() and _is_among(path, read):
+            raise ConfigError(
+                f"{option}: this is an input, which would be overwritten; name another file"
+            )
+        if name == "output" or (path.exists() and not path.is_file()):
+            continue  # a device keeps all
+        same = any(os.path.realpath(path) == os.path.realpath(other) for other in beside)
+        if same or (path.exists() and _is_among(path, taken)):
+            raise ConfigError(
+                f"{option}: this is the output, which would be overwritten; name another file"
+            )
+        beside.append(path)
+
+
+def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
+    """The files that are named, where they exist; of ``-``, and without any, the stream's."""
+    found = [path.stat() for path in named if path != STREAM and path.exists()]
+    if not named or STREAM in named:
+        with suppress(OSError, ValueError):  # the stream may not be a file
+            found.append(os.fstat(stream.fileno()))
+    return found
+
+
+def _is_among(path: Path, files: list[os.stat_result]) -> bool:
+    return any(os.path.samestat(path.stat(), one) for one in files)
+
+
+def lines_of(inputs: tuple[Path, ...]) -> tuple[Iterator[str], bool]:
+    """The lines to translate, and whether a person is typing them."""
+    typing = STREAM in (inputs or (STREAM,)) and sys.stdin.isatty()
+    return input_lines(inputs), typing
+
+
+def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
+    """The lines of files; of standard input for ``-``, and without any."""
+    from dragoman.text.lines import read_lines, stream_lines
+
+    for path in inputs or (STREAM,):
+        if path == STREAM:
+            yield from stream_lines(sys.stdin.buffer, STANDARD_INPUT)
+        else:
+            yield from read_lines(path)
+
+
+@contextmanager
+def shown_progress(
+    output: Path | None, interactive: bool, what: str = "translating"
+) -> Iterator[Callable[[int], None] | None]:
+    """A counter of the lines that are done, unless the user sees them appear."""
+    if interactive or (output is None and sys.stdout.isatty()):
+        yield None
+        return
+    with counting(what, "lines") as count:
+        yield count

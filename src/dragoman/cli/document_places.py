@@ -1,0 +1,161 @@
+"""Where the documents of a command come from, and where their translations go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from dragoman.cli.options import STREAM, check_no_input, is_directory
+from dragoman.core.errors import ConfigError, DataError, DragomanError
+
+_REMEDY = "replace it with --force, or name another --output"
+
+
+class DocumentPlaces:
+    """Where documents come from, and where their translations go.
+
+    Args:
+        documents: files, or ``-``.
+        output: as of :func:`translate_documents`.
+        form: of ``--format``.
+        read: other files, which stay as they are, too.
+        replaces: whether translations that exist are replaced.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+
+    def __init__(
+        self,
+        documents: tuple[Path, ...],
+        output: str | None,
+        form: str | None,
+        read: Sequence[Path] = (),
+        *,
+        replaces: bool,
+    ) -> None:
+        self.documents, self._read, self._replaces = documents, read, replaces
+        self._output = path = None if output is None else Path(output)
+        self._fills_directory = len(documents) > 1 or (output is not None and is_directory(output))
+        self._suffix = None if form is None else "." + form.lower().removeprefix(".")
+        if STREAM in documents and form is None:
+            raise click.UsageError("-: say by --format, such as md, what standard input is")
+        if len(documents) > 1 and (documents.count(STREAM) or path == STREAM):
+            raise click.UsageError("- is for one document at a time; name the others by themselves")
+        if self._fills_directory and path is not None and path.exists() and not path.is_dir():
+            raise click.UsageError(
+                f"--output {output}: there is a file of this name; name a directory"
+            )
+        self.writes_stream = path == STREAM or (path is None and STREAM in documents)
+
+    def name(self, document: Path) -> str:
+        """What a document is called, with the suffix of its format."""
+        if self._suffix is None:
+            return document.name
+        return f"{document.stem if document != STREAM else 'document'}{self._suffix}"
+
+    def read(self, document: Path) -> bytes:
+        """The content of a document.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        try:
+            if document == STREAM:
+                return sys.stdin.buffer.read()
+            return document.read_bytes()
+        except OSError as error:
+            raise DataError(
+                f"{named_document(document)}: cannot be read: {error.strerror}"
+            ) from error
+
+    def output(self, document: Path, target: str) -> Path:
+        """Where the translation of a document goes."""
+        if self.writes_stream:
+            return STREAM
+        path = Path(self.name(document))
+        name = f"{path.stem}.{target}{path.suffix}"
+        if self._output is None:
+            return document.with_name(name)
+        if self._fills_directory:
+            return self._output / name
+        return self._output
+
+    def check(self, target: str) -> dict[Path, DragomanError]:
+        """The documents that cannot be translated, as far as their names say it, and why.
+
+        Raises:
+            ConfigError: a translation would replace a document, or that of another one.
+        """
+        outputs = [self.output(document, target) for document in self.documents]
+        files = [one for one in self.documents if one != STREAM]
+        for at, output in enumerate(outputs):
+            if output == STREAM:
+                continue
+            check_no_input(output, [*files, *self._read])
+            if output in outputs[:at]:
+                raise ConfigError(
+                    f"{output}: two documents would be written there; translate them one by one"
+                )
+        refused: dict[Path, DragomanError] = {}
+        for document, output in zip(self.documents, outputs, strict=True):
+            try:
+                self._check_one(document, output)
+            except DragomanError as error:
+                refused[document] = error
+        return refused
+
+    def _check_one(self, document: Path, output: Path) -> None:
+        """Refuse a document that cannot be read, or whose translation cannot be written.
+
+        Raises:
+            ConfigError: its translation would replace whatever is there, unless it may; or it would
+                have the suffix of another format.
+            DataError: it is missing, or of an unknown format.
+        """
+        from dragoman.documents.filetypes import document_format
+
+        try:
+            form = document_format(self.name(document))
+        except DataError as error:
+            raise DataError(f"{named_document(document)}: {error}") from error
+        if document != STREAM and not document.exists():
+            raise DataError(f"{document}: no such file")
+        if output == STREAM:
+            return
+        if output.suffix.lower() not in form.suffixes and output.suffix:
+            raise ConfigError(
+                f"--output {output}: the translation of a {form.suffixes[0]} file is one, too; "
+                "change the suffix"
+            )
+        if output.is_file() and not self._replaces:
+            raise ConfigError(f"{output}: exists already; {_REMEDY}")
+
+    def write(self, output: Path, content: bytes) -> None:
+        """Write a translation, whole or not at all.
+
+        Raises:
+            ConfigError: another process has written it meanwhile, or is writing it.
+        """
+        from dragoman.core.files import atomic_write
+        from dragoman.core.new_outputs import new_output
+
+        if output == STREAM:
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+            return
+        is_new = not self._replaces and (output.is_file() or not output.exists())
+        with (
+            new_output(output, _REMEDY) if is_new else nullcontext(),
+            atomic_write(output, "wb") as stream,
+        ):
+            stream.write(content)
+
+
+def named_document(document: Path) -> str:
+    """What messages call a document."""
+    return "standard input" if document == STREAM else str(document)

@@ -1,0 +1,307 @@
+"""The options of ``dragoman score --filter``, and what it does: leave out the worst pairs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.options import FILE, PATH, FormatName, Number, check_no_input
+from dragoman.core.errors import ConfigError
+from dragoman.workflows.progress import counting, tell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus
+    from dragoman.techniques.corpus_filtering.selection import FilterReport
+    from dragoman.text.formats import AddPair, Format, Pair
+
+_SHOWN_CHARACTERS = 60
+
+_options = (
+    click.option(
+        "--reverse",
+        metavar="MODEL",
+        type=PATH,
+        multiple=True,
+        help="With --filter: model of the opposite direction; several form an ensemble.  [default: "
+        "MODEL, if it has learned both directions]",
+    ),
+    click.option(
+        "--keep",
+        metavar="SHARE",
+        type=Number(min=0, min_open=True, max=1),
+        help="With --filter: keep this share of all pairs, such as 0.7: those with the highest "
+        "scores.",
+    ),
+    click.option(
+        "--above",
+        metavar="SCORE",
+        type=Number(min=0, max=1, max_open=True),
+        help="With --filter: keep the pairs with a higher score than this, between 0 and 1.",
+    ),
+    click.option(
+        "--output",
+        metavar="FILE",
+        type=FILE,
+        multiple=True,
+        help="With --filter: write the kept pairs to FILE, in the format of its suffix; for two "
+        "plain files, give it twice, source first.",
+    ),
+    click.option(
+        "--scores",
+        metavar="DIRECTORY",
+        type=PATH,
+        help="With --filter: directory of all pairs with their scores, which another call with the "
+        "same models reuses.  [default: FILE.scores]",
+    ),
+    click.option("--source", help="With --filter: column, key or language of the source."),
+    click.option("--target", help="With --filter: column, key or language of the target."),
+    click.option(
+        "--format",
+        "file_format",
+        type=FormatName(),
+        help="With --filter: format of the pairs, if the suffix does not determine it.",
+    ),
+    click.option(
+        "--from",
+        "source_language",
+        metavar="LANGUAGE",
+        help="With --filter: language of the source, where models have learned several directions.",
+    ),
+    click.option(
+        "--to",
+        "target_language",
+        metavar="LANGUAGE",
+        help="With --filter: language of the target, where models have learned several directions.",
+    ),
+    click.option(
+        "--identify",
+        is_flag=True,
+        help="With --filter: drop pairs with a side that is clearly in another language.",
+    ),
+    click.option(
+        "--no-lengths",
+        is_flag=True,
+        help="With --filter: score by the models alone, however unusual the length of a side is.",
+    ),
+    click.option(
+        "--domain-lm",
+        metavar="MODEL",
+        type=PATH,
+        help="With --filter: language model of the wanted domain, for the target side.",
+    ),
+    click.option(
+        "--general-lm",
+        metavar="MODEL",
+        type=PATH,
+        help="With --filter: language model of general text, to compare with --domain-lm.",
+    ),
+    click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(1, 1024),
+        help="With --filter: processes that score, each on one core.  [default: this one, on all "
+        "cores]",
+    ),
+)
+
+
+def filter_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of ``--filter`` to a command, which hands them to :func:`filter_pairs`."""
+    for option in reversed(_options):
+        option(command)
+    return command
+
+
+def refuse_filter_options(given: dict[str, Any]) -> None:
+    """Refuse options that are read only with ``--filter``.
+
+    Raises:
+        click.UsageError: one is given.
+    """
+    names = {"file_format": "format", "source_language": "from", "target_language": "to"}
+    for name, value in given.items():
+        if value not in {None, False, ()}:
+            option = names.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{option} needs --filter; add it, or leave out --{option}")
+
+
+def filter_pairs(
+    paths: Sequence[Path], options: dict[str, Any], *, device: str | None, as_json: bool
+) -> None:
+    """Score the pairs of some files, and write the best.
+
+    Args:
+        paths: models, which are directories, then files.
+        options: those of :func:`filter_options`.
+        device: of the models.
+        as_json: whether to print the report as JSON.
+
+    Raises:
+        DragomanError: the models, the files or the options do not fit together.
+    """
+    from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+    from dragoman.techniques.corpus_filtering.scored_corpus import score_corpus
+    from dragoman.techniques.corpus_filtering.selection import Threshold, select
+    from dragoman.workflows.material import Choice, find_part
+
+    if (options["keep"] is None) == (options["above"] is None):
+        raise click.UsageError("--filter needs either --keep SHARE or --above SCORE; name one")
+    threshold = Threshold(options["keep"], options["above"])
+    models, files = _models_and_files(paths)
+    directory = _scores_directory(options)
+    _check_beside(options["output"], directory)
+    part, languages = find_part(
+        files, Choice(options["source"], options["target"], options["file_format"])
+    )
+    form = _output_format(options["output"], part.inputs())
+    scoring = scoring_models(
+        models,
+        options["reverse"],
+        languages=(options["source_language"], options["target_language"]),
+        sides=languages,
+        identify=options["identify"],
+        domain=options["domain_lm"],
+        general=options["general_lm"],
+        device=device,
+    )
+    corpus = score_corpus(
+        scoring,
+        part,
+        directory,
+        lengths=not options["no_lengths"],
+        workers=options["workers"] or 1,
+        progress=lambda done, total: counting("scoring", "pairs", total, done),
+    )
+    with _written(form, options["output"], languages) as add:
+        report = select(corpus, threshold, lambda row: add(_pair(row)))
+    if as_json:
+        print_json(_values(report, corpus, options["output"]))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _as_text(report))
+    if corpus.tokens_per_second is not None:
+        tell(f"scored {corpus.tokens_per_second:,.0f} target tokens/s; scores: {directory}")
+
+
+def _models_and_files(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Models are directories, and come first."""
+    models = []
+    for path in paths:
+        if not path.is_dir():
+            break
+        models.append(path)
+    files = list(paths[len(models) :])
+    if not models or not files:
+        raise click.UsageError(
+            "name a MODEL, which is a directory, and then the pairs: one file with both sides, or "
+            "two plain files, source first"
+        )
+    return models, files
+
+
+def _scores_directory(options: dict[str, Any]) -> Path:
+    if options["scores"] is not None:
+        return Path(options["scores"])
+    if not options["output"]:
+        raise click.UsageError(
+            "--filter needs --output FILE for the kept pairs, or --scores DIRECTORY for the scores "
+            "alone; name one"
+        )
+    first: Path = options["output"][0]
+    return first.with_name(f"{first.name}.scores")
+
+
+def _check_beside(outputs: Sequence[Path], directory: Path) -> None:
+    """Check that nothing is written over the scores, which take long to make.
+
+    Raises:
+        ConfigError: an output is in their directory, or has its name.
+    """
+    scores = directory.resolve()
+    for output in outputs:
+        if scores in (output.resolve(), *output.resolve().parents):
+            raise ConfigError(
+                f"--output {output}: in the directory of the scores; choose a file apart from it"
+            )
+
+
+def _output_format(outputs: Sequence[Path], inputs: Sequence[Path]) -> Format | None:
+    """The format of the kept pairs; None if nothing is written.
+
+    Raises:
+        ConfigError: the files do not fit a format, or one of them is read.
+    """
+    from dragoman.text.formats import FORMATS, format_of
+
+    if not outputs:
+        return None
+    for output in outputs:
+        check_no_input(output, inputs)
+    if len(outputs) == 2 and outputs[0] != outputs[1]:
+        return FORMATS["plain"]
+    if len(outputs) != 1:
+        raise ConfigError(
+            "--output: give one file with both sides, or two plain files, source first"
+        )
+    form = format_of(outputs[0])
+    if not form.one_file:
+        raise ConfigError(f"--output {outputs[0]}: a {form.name} file has one side; give two files")
+    return form
+
+
+@contextmanager
+def _written(
+    form: Format | None, outputs: Sequence[Path], sides: tuple[str, str]
+) -> Iterator[AddPair]:
+    """What writes a pair; the files appear when the block ends well."""
+    if form is None:
+        yield lambda pair: None
+        return
+    with form.write(outputs, sides) as add:
+        yield add
+
+
+def _pair(row: dict[str, Any]) -> Pair:
+    from dragoman.text.formats import Pair
+
+    return Pair(row["source"], row["target"], row["line"])
+
+
+def _values(report: FilterReport, corpus: ScoredCorpus, outputs: Sequence[Path]) -> dict[str, Any]:
+    return {
+        "output": [str(path) for path in outputs],
+        "scores": str(corpus.path),
+        "tokens_per_second": corpus.tokens_per_second,
+        **report.to_json(),
+    }
+
+
+def _as_text(report: FilterReport) -> Iterator[str]:
+    """The report for people: counts first, then examples."""
+    yield f"{report.kept:,} of {report.read:,} pairs are kept ({report.kept / report.read:.1%})"
+    for reason, count in report.dropped.items():
+        yield f"  {count:>9,}  dropped, {reason}"
+    yield (
+        f"cross-entropy per token: {report.forward:.3f} nats forward, {report.reverse:.3f} "
+        f"reverse; lowest score kept: {report.lowest_kept:.4g}"
+    )
+    titles = {
+        "worst": "the worst",
+        "last_dropped": "dropped, next to the threshold",
+        "first_kept": "kept, next to the threshold",
+    }
+    for name, rows in report.examples.items():
+        if rows:
+            yield f"\n{titles[name]}:"
+        for row in rows:
+            sides = (_cut(row["source"]), _cut(row["target"]))
+            yield f"  {row['score']:.4g}  line {row['line']}: {sides[0]}  |  {sides[1]}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"

@@ -1,0 +1,122 @@
+"""The options that run a command in several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from dragoman.workflows.progress import is_quiet
+
+
+def _process_count(value: str) -> int | str:
+    if value == "auto" or (value.isdecimal() and int(value)):
+        return value if value == "auto" else int(value)
+    raise click.BadParameter(f"{value!r} is neither auto nor a positive whole number")
+
+
+def _node_counts(value: str) -> tuple[int, int]:
+    numbers = value.split(":")
+    if len(numbers) <= 2 and all(number.isdecimal() for number in numbers):
+        fewest, most = int(numbers[0]), int(numbers[-1])
+        if 0 < fewest <= most:
+            return fewest, most
+    raise click.BadParameter(
+        f"{value!r} is neither a positive whole number nor MIN:MAX, such as 1:4"
+    )
+
+
+_launch_options = (
+    click.option(
+        "--processes",
+        metavar="N|auto",
+        type=_process_count,
+        default="1",
+        show_default=True,
+        help="Number of processes on this machine, each with its own GPU or share of the cores; "
+        "auto is one per GPU.",
+    ),
+    click.option(
+        "--nodes",
+        metavar="M|MIN:MAX",
+        type=_node_counts,
+        default="1",
+        show_default=True,
+        help="Number of machines to train on; run the same command on each.  With MIN:MAX, "
+        "training goes on without machines that are lost, and with those that come.",
+    ),
+    click.option(
+        "--rendezvous",
+        metavar="HOST:PORT",
+        help="Where the machines meet: the address of one of them, which must stay, and a free "
+        "port on it.",
+    ),
+    click.option(
+        "--restarts",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="How often to start again, from the last checkpoint, when processes of this machine "
+        "were killed or lost the others.  [default: 0; with --nodes MIN:MAX 10]",
+    ),
+    click.option(
+        "--lost-after",
+        metavar="SECONDS",
+        type=click.FloatRange(min=4, max=3600),
+        default=20.0,
+        show_default=True,
+        help="With --nodes, how long a machine may be silent before the others give it up.",
+    ),
+)
+
+
+def in_processes(command: Callable[..., None]) -> Callable[..., None]:
+    """Add options that run a command in several cooperating processes.
+
+    Each process gets the same command line without these options.
+    """
+
+    @wraps(command)
+    def carry_out(
+        *,
+        processes: int | str,
+        nodes: tuple[int, int],
+        rendezvous: str | None,
+        restarts: int | None,
+        lost_after: float,
+        **values: Any,
+    ) -> None:
+        if (processes, nodes, rendezvous, restarts or 0) == (1, (1, 1), None, 0):
+            command(**values)
+            return
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # before PyTorch reads it
+        from dragoman.cli.launch import Launch
+
+        launch = Launch.of(processes, nodes, rendezvous, restarts, lost_after)
+        if launch.alone:
+            command(**values)
+        else:
+            launch.carry_out(_spell(click.get_current_context(), values))
+
+    for option in reversed(_launch_options):
+        option(carry_out)
+    return carry_out
+
+
+def _spell(context: click.Context, values: dict[str, Any]) -> list[str]:
+    """The command line that passes these values to a command."""
+    words, arguments = ["--debug"] if context.obj.debug else [], []
+    words += ["--quiet"] if is_quiet() else []
+    words.append(str(context.command.name))
+    for parameter in context.command.params:
+        value = values.get(str(parameter.name))
+        if isinstance(parameter, click.Argument):
+            arguments.append(str(value))
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words += [parameter.opts[0]] if value else []
+        elif value is not None:
+            for one in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], str(one)]
+    return [*words, "--", *arguments]

@@ -1,0 +1,64 @@
+"""What became of the processes of this machine, and whether to start them again."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dragoman.cli.streams import BROKEN_PIPE
+from dragoman.core.errors import WorkerError
+from dragoman.core.files import read_json
+
+
+@dataclass(frozen=True)
+class Failures:
+    """How the processes of this machine ended that did not do so by themselves."""
+
+    errors: Sequence[Mapping[str, Any]] = ()
+    """What processes have said: ``message``, ``exit_code``, and ``echo`` if it is another's."""
+    codes: Mapping[int, int] = field(default_factory=dict)
+    """Exit code by rank; of a process that was killed, the negative number of the signal."""
+
+    @property
+    def in_short(self) -> str:
+        """What failed, for whoever looks on."""
+        # An agent sends the other processes SIGTERM when one has failed.
+        killed = (rank for rank, code in self.codes.items() if code < 0 and code != -signal.SIGTERM)
+        ranks = ", ".join(map(str, sorted(killed)))
+        return f"killed: process {ranks}" if ranks else "processes lost those of another machine"
+
+    @property
+    def are_final(self) -> bool:
+        """Whether starting again would fail again: a process has said what is wrong.
+
+        A process that was killed, or that only lost its connection to one that was, would not.
+        """
+        codes = (error["exit_code"] for error in self.errors)
+        said = any(code != WorkerError.exit_code and code <= 128 for code in codes)
+        return said or BROKEN_PIPE in self.codes.values()
+
+    @property
+    def are_a_pause(self) -> bool:
+        """Whether processes only saved and stopped, because a machine came or somebody asked."""
+        stopped = any(is_stop(error["exit_code"]) for error in self.errors)
+        killed = any(code < 0 and code != -signal.SIGTERM for code in self.codes.values())
+        return stopped and not killed and not self.are_final
+
+
+def is_stop(code: int) -> bool:
+    """Whether a process with this exit code had been told to stop."""
+    return code > 128 and code != BROKEN_PIPE
+
+
+def read_errors(folder: Path) -> list[dict[str, Any]]:
+    """The errors that processes have left below a folder."""
+    return [read_json(file) for file in sorted(folder.rglob("error.json"))]
+
+
+def forget_errors(folder: Path) -> None:
+    """Remove them: what the next processes say is another matter."""
+    for file in folder.rglob("error.json"):
+        file.unlink(missing_ok=True)

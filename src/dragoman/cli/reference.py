@@ -1,0 +1,307 @@
+"""The configuration reference, written from the configuration classes themselves.
+
+    python -m dragoman.cli.reference > docs/configuration.md
+    python -m dragoman.cli.reference server > docs/server-configuration.md
+
+Keys, types, ranges, defaults and meanings are defined beside the classes that they configure; this
+module only lays them out, so the page always agrees with the code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from dragoman.core.config import Config
+from dragoman.core.sections import choice_in, choice_of, keys_of, members
+from dragoman.core.text_tables import markdown_table
+from dragoman.recipe import ExperimentConfig
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.training.objectives import ObjectiveConfig
+
+_HEAD = """\
+# Configuration reference
+
+Generated from the code with `python -m dragoman.cli.reference > docs/configuration.md`; change
+the docstring beside a field, not this page.
+
+One YAML file describes a run completely: `dragoman train FILE` carries it out, `dragoman doctor
+FILE` checks it first. It only needs the keys that differ from their defaults. An unknown key or a
+value of the wrong type is an error that names the key, and all errors are reported at once;
+settings are checked against one another once each is valid by itself.
+Numbers must be finite, and whole numbers fit into 64 bits; a number may be written as text, as YAML
+reads `1e-4`, and `true` and `false` are not numbers. YAML's anchors and merge keys work, up to
+100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
+named by `--set`, such as `--set training.start_from=runs/parent`, is relative to the current
+directory.
+
+With `base: other.yaml` a file contains only the differences from another one; a section that names
+another `family`, `data.dev`, `data.test`, `training.objective`, `training.tasks` and lists replace
+those of the base, everything else is merged key by key. `--set training.max_steps=500` overrides a
+value for one command. The configuration that ran is written to `config.yaml` in the run directory,
+with all defaults filled in.
+"""
+
+_SERVER_HEAD = """\
+# Configuration of a server
+
+Generated from the code with `python -m dragoman.cli.reference server >
+docs/server-configuration.md`; change the docstring beside a field, not this page.
+
+`dragoman serve --config FILE` reads one YAML file, which only needs the keys that differ from their
+defaults; [running a server](server.md) has an example. An unknown key or a value of the wrong type
+is an error that names the key. Relative paths are relative to the file's own folder.
+"""
+
+EXAMPLE = """\
+seed: 1
+source_language: en
+target_language: de
+
+data:
+  train:
+    - {path: text/manuals.tsv, source: en, target: de}
+    - {source: text/news.en.gz, target: text/news.de.gz, weight: 0.5}
+  dev: {path: text/dev.tsv, source: en, target: de}
+  test:
+    manuals: {path: text/test.tsv, source: en, target: de}
+
+vocabulary:
+  size: 16000
+
+model:
+  family: transformer
+  encoder_layers: 6
+  decoder_layers: 6
+  d_model: 512
+  d_ff: 2048
+  heads: 8
+  dropout: 0.1
+
+training:
+  step_tokens: 24576
+  device_tokens: 8192
+  schedule: {warmup_steps: 4000}
+  max_steps: 50000
+  validation_steps: 1000
+  patience: 10
+
+search:
+  beam: 4
+
+evaluation:
+  metrics: [bleu, chrf]
+"""
+"""A configuration with every section."""
+
+
+_NAMES: dict[type[Config], str] = {CorpusPart: "Part of the corpus"}
+"""Names of sections whose keys do not end alike."""
+
+
+_TOLD: dict[Any, str] = {
+    TranslationSystem: "path of a model directory or of the YAML file of a system, or the keys of "
+    "such a file, as `dragoman translate --write-system` writes it"
+}
+"""What is described elsewhere, in words."""
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A configuration class, and the keys of the file that hold one."""
+
+    kind: type[Config]
+    keys: list[str]
+
+    @property
+    def title(self) -> str:
+        """The heading: its key or a name for all of them, and the family or kind."""
+        if not self.keys[0]:
+            return "Top level"
+        name = self.name if self.is_shared else f"`{self.keys[0]}`"
+        return name + _told_apart(self.kind)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several keys hold such a section."""
+        return len(self.keys) > 1
+
+    @property
+    def name(self) -> str:
+        """What a shared section is called: how its keys end, if all end alike."""
+        ends = {key.rpartition(".")[2] for key in self.keys}
+        return f"`{ends.pop()}`" if len(ends) == 1 else _NAMES[self.kind]
+
+    @property
+    def label(self) -> str:
+        """The text of links to it."""
+        if not self.is_shared:
+            return self.title.replace(", ", " ")
+        kind = self.kind.model_fields.get("kind")
+        return self.name.lower() if kind is None else str(kind.default)
+
+    @property
+    def place(self) -> str:
+        """The line below the heading that lists the keys of a shared section."""
+        return "Keys: " + ", ".join(f"`{key}`" for key in self.keys) + "."
+
+    @property
+    def level(self) -> int:
+        """Level of the heading: two for a part of the file, three inside one."""
+        return 3 if "." in self.keys[0] else 2
+
+
+def _told_apart(kind: type[Config]) -> str:
+    """What distinguishes a class from its alternatives, such as ", family recurrent"."""
+    for name in ("family", "kind"):
+        field = kind.model_fields.get(name)
+        if field is not None and len(get_args(field.annotation)) == 1:
+            return f", {name} {field.default}"
+    return ", other kinds" if kind is ObjectiveConfig else ""
+
+
+def reference() -> str:
+    """The page, as Markdown."""
+    example = f"## Example\n\n```yaml\n{EXAMPLE}```\n"
+    return "\n".join([_HEAD, *_body(ExperimentConfig, example)])
+
+
+def server_reference() -> str:
+    """The page of the configuration of a server, as Markdown."""
+    from dragoman.server.server_config import ServerConfig
+
+    return "\n".join([_SERVER_HEAD, *_body(ServerConfig)])
+
+
+def _body(root: type[Config], *between: str) -> list[str]:
+    """Contents and sections of a page, with something between them."""
+    sections = _sections(root)
+    contents = "\n".join(
+        f"{'  ' * (section.level - 2)}- [{section.title}](#{anchor(section.title)})"
+        for section in sections
+    )
+    return [contents + "\n", *between, *(_render(section, sections) for section in sections)]
+
+
+def anchor(title: str) -> str:
+    """The anchor that GitHub gives a heading: ``"`a.b`, c"`` becomes ``ab-c``."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _sections(root: type[Config]) -> list[_Section]:
+    """Every class once, in the order of the file, with all keys that hold it."""
+    found: dict[type[Config], _Section] = {}
+    for key, kind in _walk(root, ""):
+        section = found.setdefault(kind, _Section(kind, []))
+        if key not in section.keys:  # two model families may share a part
+            section.keys.append(key)
+    return list(found.values())
+
+
+def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
+    yield key, kind
+    for name, field in keys_of(kind).items():
+        choice = choice_of(field)
+        if choice is not None and choice.told:
+            continue
+        for part in members(field, Config):
+            if part in _TOLD:
+                continue
+            yield from _walk(part, f"{key}.{name}" if key else name)
+
+
+def _render(section: _Section, sections: list[_Section]) -> str:
+    links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
+    # The distinguishing key comes first; inherited fields would precede it.
+    fields = sorted(
+        keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
+    )
+    rows = [
+        [f"`{name}`", _words(field, links), _default(field), _text(field.description)]
+        for name, field in fields
+    ]
+    intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
+    table = markdown_table(["key", "value", "default", "meaning"], rows)
+    place = f"{section.place}\n\n" if section.is_shared else ""
+    return f"{'#' * section.level} {section.title}\n\n{place}{intro}\n\n{table}\n"
+
+
+def _text(docstring: str | None) -> str:
+    """A docstring as one line of Markdown."""
+    assert docstring, "every configuration class and field is documented"
+    return " ".join(docstring.split()).replace("``", "`")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return "" if isinstance(value, Config) else f"`{_yaml(value)}`"
+
+
+def _yaml(value: Any) -> str:
+    """A default as it would be written in the file."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    return json.dumps(value)
+
+
+_PLAIN = {int: "whole number", float: "number", bool: "true or false", str: "text"}
+_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+
+def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
+    """The possible values in plain words, with their range."""
+    if (choice := choice_of(field)) is not None:
+        if choice.told:
+            return choice.told
+        return " or ".join(links[kind] for kind in members(field, Config))
+    words = _type(field.annotation, links)
+    if field.examples:
+        words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)
+    for constraint in field.metadata:
+        for name, phrase in _BOUNDS.items():
+            if (bound := getattr(constraint, name, None)) is not None:
+                words += f", {phrase} {bound}"
+        if (fewest := getattr(constraint, "min_length", None)) is not None:
+            words += f" (at least {fewest})"
+    nullable = type(None) in get_args(field.annotation)
+    return words + (", or `null`" if nullable else "")
+
+
+def _type(annotation: Any, links: dict[type[Config], str]) -> str:
+    choice = choice_in(annotation)
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, type) and annotation in links:
+        return links[annotation]
+    if (told := _TOLD.get(annotation) or _PLAIN.get(annotation)) is not None:
+        return told
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in arguments)
+    if origin in {tuple, list}:
+        return f"list of: {_type(arguments[0], links)}"
+    if origin is dict:
+        return f"names, each with a {_type(arguments[1], links)}"
+    members = [argument for argument in arguments if argument is not type(None)]
+    if choice is not None:
+        members = list(choice.at_hand())
+    else:
+        assert origin in {Union, types.UnionType}, f"no words for {annotation}"
+    return " or ".join(_type(member, links) for member in members)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    sys.stdout.write(server_reference() if sys.argv[1:] == ["server"] else reference())

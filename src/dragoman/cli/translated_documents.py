@@ -1,0 +1,424 @@
+"""Whole documents on the command line: `dragoman translate MODEL FILE`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.document_places import DocumentPlaces, named_document
+from dragoman.cli.options import STREAM, check_description, check_no_input
+from dragoman.cli.search_checks import check_read
+from dragoman.cli.system_options import described
+from dragoman.cli.translated_lines import worded_faults
+from dragoman.core.errors import (
+    ConfigError,
+    DataError,
+    DragomanError,
+    MissingExtraError,
+    StorageError,
+)
+from dragoman.core.files import is_of_one_path
+from dragoman.core.wording import listed, shown
+from dragoman.workflows.progress import counting, tell
+from dragoman.workflows.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.documents.file_translation import Flaw, TranslatedFile
+    from dragoman.saved.system import TranslationSystem
+    from dragoman.translation.service.interface import Pairing, RefusedError
+    from dragoman.translation.service.model_service import ModelService
+
+log = logging.getLogger(__name__)
+
+_Refused = dict[Path, DragomanError]
+"""Documents that are not translated, and why."""
+_SECONDS = 24 * 3600.0
+"""For a part of a document, however slow the model is."""
+_SHOWN = 60
+"""Characters of a text that messages show."""
+_WARNED = 5
+"""Flawed translations of a document that are warned of one by one."""
+_LINES_ONLY = {
+    "inputs": "--input",
+    "prefix": "--prefix",
+    "nbest": "--nbest",
+    "scores": "--scores",
+    "confidence": "--confidence",
+    "calibration": "--calibration",
+    "flag_below": "--flag-below",
+    "alignment": "--alignment",
+    "buffer_lines": "--buffer-lines",
+    "grammar": "--grammar",
+    "routes": "--route",
+    "identifier": "--identify",
+}
+_DOCUMENTS_ONLY = {"document_format": "--format", "force": "--force"}
+
+
+def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The arguments MODEL... FILE...: a document is ``-``, or has the suffix of one.
+
+    Args:
+        paths: the arguments.
+        form: of ``--format``, with which any file is a document.
+
+    Returns:
+        Models and documents.
+
+    Raises:
+        DataError: a file has no suffix of a document, and none is a document.
+        UsageError: a model is behind a document.
+    """
+    models: list[Path] = []
+    documents: list[Path] = []
+    neither: dict[Path, str] = {}
+    for path in paths:
+        is_file = path.exists() and not path.is_dir()
+        problem = "a directory" if path.is_dir() else _no_document(path)
+        if path == STREAM or (is_file and form is not None) or not problem:
+            documents.append(path)
+        elif is_file:
+            neither[path] = problem
+            documents.append(path)
+        elif documents:
+            raise click.UsageError(f"{path}: name MODELs first, and FILEs behind them")
+        else:
+            models.append(path)
+    if neither and len(neither) == len(documents):
+        path, problem = next(iter(neither.items()))
+        raise DataError(
+            f"{path}: neither a model, which is a directory, nor a document: {problem}, or say "
+            "by --format which of them it is like"
+        )
+    return tuple(models), tuple(documents)
+
+
+def _no_document(path: Path) -> str:
+    """Why the name of a file is not that of a document; empty if it is."""
+    from dragoman.documents.filetypes import document_format
+
+    try:
+        document_format(path.name)
+    except DataError as error:
+        return str(error)
+    return ""
+
+
+def warn_of_documents(inputs: Sequence[Path]) -> None:
+    """Say which inputs are read line by line though their names are those of documents."""
+    for path in inputs:
+        if path.suffix.lower() != ".txt" and not _no_document(path):
+            log.warning(
+                "--input %s: each of its lines is translated as it stands; to translate it as a "
+                "document, name it without --input",
+                path,
+            )
+
+
+def refuse_document_options(options: dict[str, Any]) -> None:
+    """Refuse options of documents where lines are translated.
+
+    Raises:
+        UsageError: one was given.
+    """
+    for name, flag in _DOCUMENTS_ONLY.items():
+        if options[name]:
+            raise click.UsageError(f"{flag} is for documents; name a FILE to translate")
+
+
+def translate_documents(
+    models: tuple[Path, ...],
+    documents: tuple[Path, ...],
+    output: str | None,
+    options: dict[str, Any],
+    search: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Translate documents; nothing is written of one that is refused, which stops no other.
+
+    Args:
+        models: as given.
+        documents: files, or ``-``.
+        output: file or directory to write to, which ends in a slash or exists, or ``-``; None:
+            beside the documents.
+        options: those of the command.
+        search: settings of search; None where not given.
+        as_json: whether a summary is printed as JSON.
+
+    Raises:
+        DragomanError: options contradict one another; or, once all others are written, a document
+            cannot be read, its translation exists, or texts could not be translated.
+    """
+    from dragoman.saved.system import write_system
+
+    for name, flag in _LINES_ONLY.items():
+        if options[name]:
+            raise click.UsageError(f"{flag} is for lines, not for documents; leave it out")
+    detects, file = options["source_language"] == "auto", options["system_file"]
+    if detects:
+        options = {**options, "source_language": None}
+    system = described(models, options, search)
+    read = [*system.paths(), *([] if file is None else [file])]
+    form = options["document_format"]
+    places = DocumentPlaces(documents, output, form, read, replaces=options["force"])
+    if as_json and places.writes_stream:
+        raise click.UsageError("--json and the document would mix; name another --output")
+    if system.chooses_adapter or system.chooses_route:
+        raise ConfigError(
+            "a document is translated by one system; name its MODEL, and at most one --adapter "
+            "without DOMAIN"
+        )
+    check_read(options, system, str(file or "search options"))
+    _check_languages(system)
+    if options["write_system"] is not None:
+        check_no_input(options["write_system"], documents, "--write-system")
+        check_description(options["write_system"], "--write-system")
+        write_system(options["write_system"], system)
+    done, refused = asyncio.run(_translated(system, places, detects=detects))
+    if as_json:
+        print_json(
+            {
+                "documents": [one.summary() for one in done],
+                "refused": [
+                    {"document": str(path), "error": str(error)} for path, error in refused.items()
+                ],
+            }
+        )
+    _complain(done, refused)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A document that is written."""
+
+    path: Path
+    output: Path
+    file: TranslatedFile
+    target: str
+    seconds: float
+    untranslated: list[tuple[str, str]] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "document": str(self.path),
+            "output": str(self.output),
+            "source_language": self.file.source or None,
+            "target_language": self.target,
+            "texts": self.file.texts,
+            "characters": self.file.characters,
+            "seconds": round(self.seconds, 3),
+            "untranslated": [
+                {"text": text, "reason": reason} for text, reason in self.untranslated
+            ],
+            "missing": [
+                {"text": one.text, "terms": list(one.missing)}
+                for one in self.file.flaws
+                if one.missing
+            ],
+            "faults": [
+                {"text": one.text, "faults": list(one.faults)}
+                for one in self.file.flaws
+                if one.faults
+            ],
+        }
+
+
+def _check_languages(system: TranslationSystem) -> None:
+    """Check that the languages of a system have names, which decide how text is divided.
+
+    Raises:
+        ConfigError: neither its model nor an option says them.
+    """
+    from dragoman.saved.directions import language_pairs
+    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+
+    path = system.models[0]
+    pairs = language_pairs(read_config(home_of(model_directory(path)) / CONFIG_FILE))
+    named = ("source", "--from", system.source_language), ("target", "--to", system.target_language)
+    nameless = [
+        option
+        for place, (name, option, language) in enumerate(named)
+        if language is None and any(pair[place] == name for pair in pairs)
+    ]
+    if nameless:
+        raise ConfigError(
+            f"{path}: the model does not say which languages it translates; name them by "
+            f"{' and '.join(nameless)}"
+        )
+
+
+async def _translated(
+    system: TranslationSystem, places: DocumentPlaces, *, detects: bool
+) -> tuple[list[_Done], _Refused]:
+    """The documents that are written, and those that are not.
+
+    Raises:
+        DragomanError: what would stop every other document, too.
+    """
+    from dragoman.translation.service.model_service import ModelService
+
+    if system.target_language is not None:
+        # before the model is loaded, which takes a while
+        refused = places.check(system.target_language)
+        if len(refused) == len(places.documents):
+            return [], refused
+    async with await ModelService.open(
+        [system], pivots=(), seconds=_SECONDS, reload_seconds=0, confidence=False
+    ) as service:
+        target, sources = _direction(service.directions(), system)
+        refused = places.check(target)
+        likely = sources[0] if len(sources) == 1 and not detects else None
+        done: list[_Done] = []
+        for document in places.documents:
+            if document in refused:
+                continue
+            try:
+                done.append(
+                    await _translate_one(service, places, document, system, (target, likely))
+                )
+            except (ConfigError, DataError, MissingExtraError, StorageError) as error:
+                if isinstance(error, StorageError) and not is_of_one_path(error):
+                    _warn_of_refused(refused)
+                    raise
+                refused[document] = error
+            except BaseException:
+                _warn_of_refused(refused)
+                raise
+    return done, refused
+
+
+def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tuple[str, list[str]]:
+    """The language to translate into, and those that it can be from.
+
+    Raises:
+        ConfigError: there are several.
+    """
+    targets = sorted({one.target for one in directions})
+    if len(targets) > 1:
+        raise ConfigError(
+            f"{system.models[0]}: translates into {', '.join(targets)}; choose one by --to"
+        )
+    return targets[0], sorted({one.source for one in directions})
+
+
+async def _translate_one(
+    service: ModelService,
+    places: DocumentPlaces,
+    document: Path,
+    system: TranslationSystem,
+    languages: tuple[str, str | None],
+) -> _Done:
+    from dragoman.documents.file_translation import translate_file
+    from dragoman.translation.service.interface import RefusedError, TextRequest
+
+    begin = time.monotonic()
+    target, likely = languages
+    untranslated: list[tuple[str, str]] = []
+
+    def report(text: str, reason: str) -> None:
+        untranslated.append((text, reason))
+        log.warning(
+            "%s: %r: %s; it is left as it is", named_document(document), text[:_SHOWN], reason
+        )
+
+    with ExitStack() as stack:
+        shown: list[Callable[[int], None]] = []
+
+        def progress(count: int, total: int) -> None:
+            if not shown:
+                shown.append(stack.enter_context(counting("translating", "texts", total)))
+            shown[0](count)
+
+        try:
+            file = await translate_file(
+                service,
+                places.name(document),
+                places.read(document),
+                TextRequest("", target=target, source=system.source_language),
+                progress=progress,
+                likely_source=likely,
+                untranslatable=report,
+            )
+        except RefusedError as error:
+            raise _explained(document, error) from error
+    _warn_of_flaws(document, file.flaws)
+    output = places.output(document, target)
+    places.write(output, file.content)
+    seconds = time.monotonic() - begin
+    if output != STREAM:
+        speed = f", {file.texts / seconds:,.1f} texts/s" if file.texts else ""
+        tell(
+            f"{named_document(document)}: {_texts(file.texts)} in {seconds:,.1f} s{speed}: {output}"
+        )
+    return _Done(document, output, file, target, seconds, untranslated)
+
+
+def _warn_of_flaws(document: Path, flaws: Sequence[Flaw]) -> None:
+    """Say which translations someone should look at: the first ones, and how many more."""
+    for one in flaws[:_WARNED]:
+        found = []
+        if one.missing:
+            found.append(f"lacks {', '.join(map(shown, one.missing))}")
+        if one.faults:
+            found.append(worded_faults(one.faults))
+        log.warning(
+            "%s: %r: the translation %s; check it",
+            named_document(document),
+            one.text[:_SHOWN],
+            " and ".join(found),
+        )
+    if len(flaws) > _WARNED:
+        log.warning(
+            "%s: %s more like these; --json lists all of them",
+            named_document(document),
+            f"{len(flaws) - _WARNED:,}",
+        )
+
+
+def _explained(document: Path, error: RefusedError) -> ConfigError | DataError:
+    """What a service refuses, as the error of a command."""
+    kind = ConfigError if error.kind == "unsupported" else DataError
+    return kind(f"{named_document(document)}: {error}")
+
+
+def _warn_of_refused(refused: _Refused) -> None:
+    """Name the documents that were refused before something ended the command."""
+    for error in refused.values():
+        log.warning("%s", error)
+
+
+def _complain(done: Sequence[_Done], refused: _Refused) -> None:
+    """Fail the command if a document or a text could not be translated.
+
+    Raises:
+        DragomanError: of the kind of the first one.
+    """
+    problems = [str(error) for error in refused.values()]
+    left = [(one.path, *text) for one in done for text in one.untranslated]
+    if left:
+        path, text, reason = left[0]
+        problems.append(
+            f"{_texts(len(left))} could not be translated and stayed in the source language; the "
+            f"first is {named_document(path)}: {text[:_SHOWN]!r}: {reason}"
+        )
+    if not problems:
+        return
+    others = ""
+    if refused and done:
+        what = "document is" if len(done) == 1 else f"{len(done):,} documents are"
+        others = f"; the other {what} translated"
+    kind = type(next(iter(refused.values()), DataError()))
+    raise kind(f"{listed(problems)}{others}")
+
+
+def _texts(number: int) -> str:
+    return "1 text" if number == 1 else f"{number:,} texts"

@@ -1,0 +1,300 @@
+"""Calls about texts: translate, stream, detect, languages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
+
+from dragoman.client.calls import Calls
+from dragoman.client.connection import Connection, Sending, cut_off
+from dragoman.client.values import (
+    LanguageOffer,
+    detection_of,
+    language_of,
+    sentence_of,
+    text_of,
+)
+from dragoman.core.arguments import check_lines, check_text
+from dragoman.core.errors import ServiceError
+from dragoman.translation.service.interface import Detection, TranslatedSentence, TranslatedText
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# Parts in which a list is sent, and how many at a time: below the bounds of servers, and enough
+# for full batches there.
+_ITEMS, _CHARACTERS = 64, 20_000
+_AT_ONCE = 4
+
+# Proxies that know server-sent events do not hold them back; an older server sends lines.
+_EVENTS = {"Accept": "text/event-stream, application/x-ndjson;q=0.9"}
+
+
+_Found = TypeVar("_Found")
+Several = list[str] | tuple[str, ...]
+
+
+class TranslateOptions(TypedDict, total=False):
+    """How texts are translated; each is described on the page ``/v1/docs`` of a server."""
+
+    prefix: str
+    split: Literal["sentences", "flowing", "paragraphs", "none"]
+    tags: Sequence[str]
+    glossary: Mapping[str, str | Sequence[str]] | str
+    context: str
+    links: bool
+    memory: bool
+    format: Literal["text", "html", "xml"]
+
+
+class TextCalls(Calls):
+    """Calls about texts."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    @overload
+    async def translate(
+        self,
+        text: str,
+        *,
+        target: str,
+        source: str | None = None,
+        **options: Unpack[TranslateOptions],
+    ) -> str: ...
+
+    @overload
+    async def translate(
+        self,
+        text: Several,
+        *,
+        target: str,
+        source: str | None = None,
+        **options: Unpack[TranslateOptions],
+    ) -> list[str]: ...
+
+    async def translate(
+        self,
+        text: str | Several,
+        *,
+        target: str,
+        source: str | None = None,
+        **options: Unpack[TranslateOptions],
+    ) -> str | list[str]:
+        """The translation of a text, or a list of those of several.
+
+        Args:
+            text: a text of any length, or a list of texts.
+            target: language code, such as ``de``.
+            source: language code; None: detected.
+            options: see :class:`TranslateOptions`.
+
+        Raises:
+            DataError: a text has half of a surrogate pair.
+            ServiceError: the server refuses, or cannot be reached.
+            UsageError: the text is no string and no list of strings, or an option is nothing that
+                JSON has.
+        """
+        found = await self.translate_details(text, target=target, source=source, **options)
+        return found.text if isinstance(found, TranslatedText) else [one.text for one in found]
+
+    @overload
+    async def translate_details(
+        self,
+        text: str,
+        *,
+        target: str,
+        source: str | None = None,
+        nbest: int = 1,
+        **options: Unpack[TranslateOptions],
+    ) -> TranslatedText: ...
+
+    @overload
+    async def translate_details(
+        self,
+        text: Several,
+        *,
+        target: str,
+        source: str | None = None,
+        nbest: int = 1,
+        **options: Unpack[TranslateOptions],
+    ) -> list[TranslatedText]: ...
+
+    async def translate_details(
+        self,
+        text: str | Several,
+        *,
+        target: str,
+        source: str | None = None,
+        nbest: int = 1,
+        **options: Unpack[TranslateOptions],
+    ) -> TranslatedText | list[TranslatedText]:
+        """Everything about the translation of a text, or of each of several.
+
+        Args:
+            text: as for :meth:`translate`.
+            target: as there.
+            source: as there.
+            nbest: how many translations of each sentence are wanted.
+            options: as there.
+
+        Raises:
+            DataError: as there.
+            ServiceError: as there.
+            UsageError: as there.
+        """
+        single = isinstance(text, str)
+        texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
+        common = {"target": target, "source": source, "nbest": nbest, **_sendable(options)}
+        found = await self._in_parts(texts, lambda part: self._translated(part, common))
+        return found[0] if single else found
+
+    async def stream(
+        self,
+        text: str,
+        *,
+        target: str,
+        source: str | None = None,
+        nbest: int = 1,
+        **options: Unpack[TranslateOptions],
+    ) -> AsyncIterator[TranslatedSentence]:
+        """The sentences of a text, each as soon as it is translated.
+
+        Args:
+            text: a text of any length.
+            target: as for :meth:`translate`.
+            source: as there.
+            nbest: how many translations of each sentence are wanted.
+            options: as there, except ``format``.
+
+        Raises:
+            ServiceError: as there; also in the middle: ``cut_off``, if the connection ends early.
+        """
+        body = {"target": target, "source": source, "nbest": nbest, **_sendable(options)}
+        sending = Sending(
+            "POST",
+            "/v1/stream",
+            {"json": {**body, "text": check_text(text, "text")}, "headers": _EVENTS},
+        )
+        async with self._connection.lines(sending) as lines:
+            async for line in lines:
+                if not line:
+                    continue  # the end of an event
+                kind, found = self._read(_event, line)
+                if kind == "end":
+                    return
+                if isinstance(found, TranslatedSentence):
+                    yield found
+                elif found is not None:
+                    raise found
+        raise cut_off(self._connection.url)
+
+    @overload
+    async def detect(self, text: str) -> list[Detection]: ...
+
+    @overload
+    async def detect(self, text: Several) -> list[list[Detection]]: ...
+
+    async def detect(self, text: str | Sequence[str]) -> list[Detection] | list[list[Detection]]:
+        """The languages that a text may be in, the most probable first; or lists of these.
+
+        Raises:
+            ServiceError: the server refuses, or cannot be reached.
+        """
+        texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
+        found = await self._in_parts(texts, self._detected)
+        return found[0] if isinstance(text, str) else found
+
+    async def languages(self) -> list[LanguageOffer]:
+        """The languages that the server translates from, and what into.
+
+        Raises:
+            ServiceError: the server refuses, or cannot be reached.
+        """
+        return await self._asked(
+            Sending("GET", "/v1/languages"),
+            lambda answer: list(map(language_of, answer["languages"])),
+        )
+
+    async def _in_parts(
+        self, texts: Sequence[str], ask: Callable[[list[str]], Coroutine[Any, Any, list[_Found]]]
+    ) -> list[_Found]:
+        """What is found for each text of a list of any length."""
+        parts = [asyncio.ensure_future(ask(part)) for part in _parts(texts)]
+        try:
+            return [one for part in await asyncio.gather(*parts) for one in part]
+        finally:
+            for part in parts:
+                part.cancel()  # the others, if one failed
+
+    async def _detected(self, texts: list[str]) -> list[list[Detection]]:
+        """Languages of some texts, when it is their turn."""
+        async with self._slots:
+            return await self._asked(
+                Sending("POST", "/v1/detect", {"json": {"text": texts}}),
+                lambda answer: [
+                    [one for one in map(detection_of, each) if one is not None]
+                    for each in _one_each(answer["detections"], texts)
+                ],
+            )
+
+    async def _translated(
+        self, texts: list[str], common: Mapping[str, Any]
+    ) -> list[TranslatedText]:
+        """Translations of some texts, when it is their turn."""
+        async with self._slots:
+            return await self._asked(
+                Sending("POST", "/v1/translate", {"json": {**common, "text": texts}}),
+                lambda answer: list(map(text_of, _one_each(answer["translations"], texts))),
+            )
+
+
+def _one_each(found: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
+    """What is found for some texts, if it is one thing for each.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if len(found) != len(texts):
+        raise ValueError(f"{len(found)} answers to {len(texts)} texts")
+    return found
+
+
+def _sendable(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON can have them: a mapping need not be a dictionary."""
+    plain = dict(options)
+    if isinstance(glossary := plain.get("glossary"), Mapping):
+        plain["glossary"] = dict(glossary)
+    return plain
+
+
+def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:
+    """The kind of a line of a stream, and what it tells."""
+    event = json.loads(line.removeprefix("data:"))
+    kind = event["kind"]
+    if kind == "sentence":
+        return kind, sentence_of(event["sentence"])
+    if kind == "error":
+        problem = event["error"]
+        retry_after = problem.get("retry_after")
+        return kind, ServiceError(
+            problem["message"], problem["kind"], status=200, retry_after=retry_after
+        )
+    return kind, None
+
+
+def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts in parts that servers take; a longer text is a part by itself."""
+    part: list[str] = []
+    size = 0
+    for text in texts:
+        if part and (len(part) == _ITEMS or size + len(text) > _CHARACTERS):
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += len(text)
+    if part:
+        yield part

@@ -1,0 +1,1 @@
+"""Markdown and its dialects: blocks, inline markup, and what is written again."""

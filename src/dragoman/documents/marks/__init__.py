@@ -1,0 +1,1 @@
+"""Marks, the markup within a sentence: how they are read, placed and written."""

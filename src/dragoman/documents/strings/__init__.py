@@ -1,0 +1,1 @@
+"""Strings of programs: placeholders, plural forms, messages of ICU."""

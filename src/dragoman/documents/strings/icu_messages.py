@@ -1,0 +1,392 @@
+"""Messages of ICU: sentences with arguments, some of which choose a branch (``plural``).
+
+Each branch is translated within the whole sentence that it is in, and a target language gets the
+branches that its grammar has.  Syntax: ICU User Guide, Formatting Messages.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from dragoman.core.errors import DataError
+from dragoman.documents.marks.marked_document import MarkedDocument
+from dragoman.documents.marks.marked_text import MarkedText, escaped
+from dragoman.documents.strings.plural_alternatives import read_alternatives
+from dragoman.documents.strings.plural_rules import choose_source, plural_forms
+from dragoman.documents.strings.string_placeholders import filled_in, same_tags
+from dragoman.documents.strings.string_syntax import ANY, StringSyntax
+from dragoman.documents.strings.string_values import (
+    KeptValue,
+    PlainValue,
+    StringValue,
+    are_unchanged,
+    mark_string,
+)
+
+_CHOOSES = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,")
+_ARGUMENT = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*\w+\s*)?")
+_OFFSET = re.compile(r"(?:\s*offset:\s*\d+)?")
+_SELECTOR = re.compile(r"\s*(=\d{1,18}|[\w-]+)\s*\{")
+_QUOTED = re.compile(r"''|'[{}#|](?:[^']|'')*(?:'|$)")
+_MUST_BE_DOUBLED = re.compile(r"(?<=[{}#|])'|'(?=['{}#|]|$)")
+_DEEPEST = 10
+_PLAIN = 5
+"""What most ordinals are like."""
+_MOST_BRANCHES = 60
+"""Of a message with all its combinations; one with more stays as it is."""
+
+
+def has_choice(text: str) -> bool:
+    """Whether a string looks like a message with branches."""
+    return _CHOOSES.search(text) is not None
+
+
+def read_message(
+    source: str, language: str, *, is_markup: bool = False, syntax: StringSyntax = ANY
+) -> StringValue:
+    """A string, as a message or alternatives; one that is no valid message stays as it is.
+
+    Args:
+        source: the string.
+        language: what it is translated into.
+        is_markup: whether it is written as in XML.
+        syntax: of its placeholders, if it has no branches.
+
+    Raises:
+        DataError: the plural forms of the language are unknown, and needed.
+        MissingExtraError: they are needed, and Babel is missing.
+    """
+    if not has_choice(source):
+        alternatives = None if is_markup else read_alternatives(source, language, syntax)
+        return PlainValue(source, None, syntax) if alternatives is None else alternatives
+    try:
+        return MessageValue(source, language, is_markup=is_markup)
+    except _NoMessageError:
+        return KeptValue(source)
+
+
+class _NoMessageError(DataError):
+    """A string is no message of ICU."""
+
+
+@dataclass(frozen=True)
+class _Branch:
+    selector: str
+    """As it is written, with what is in front of it, up to the brace."""
+    name: str
+    message: _Message
+
+
+@dataclass(frozen=True)
+class _Choice:
+    head: str
+    """As ``{count, plural,``, with an offset."""
+    argument: str
+    """Its number, which is written as ``#``, too; empty if an offset makes them differ."""
+    kind: Literal["plural", "select", "selectordinal"]
+    branches: tuple[_Branch, ...]
+    tail: str
+    """The closing brace, with white space."""
+
+
+_Message = tuple["str | _Choice", ...]
+"""Text as it is written, and choices within."""
+
+
+class MessageValue(StringValue):
+    """A message with branches.
+
+    Args:
+        source: the string.
+        language: what it is translated into.
+        is_markup: whether it is written as in XML.
+    """
+
+    def __init__(self, source: str, language: str, *, is_markup: bool = False) -> None:
+        self.source = source
+        message, end = _read(source, 0, 0)
+        if end != len(source):
+            raise _NoMessageError("a brace too many")
+        if _size(message) > _MOST_BRANCHES:
+            raise _NoMessageError("too many branches")
+        self._parts = list(_prepared(_whole(message), language, None, is_markup=is_markup))
+        self.texts = [
+            text for part in self._parts if isinstance(part, _Leaf) for text in part.texts
+        ]
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """See :meth:`StringValue.joined`."""
+        waiting = iter(translations)
+        written, same = [], True
+        for part in self._parts:
+            if isinstance(part, str):
+                written.append(part)
+                continue
+            found = [next(waiting) for _ in part.texts]
+            same = same and are_unchanged(part.texts, found)
+            written.append(part.joined(found))
+        return self.source if same and not self._has_more_forms() else "".join(written)
+
+    def _has_more_forms(self) -> bool:
+        names = [one.name for one in _all_branches(_read(self.source, 0, 0)[0])]
+        raw = "".join(part if isinstance(part, str) else part.source for part in self._parts)
+        found = [one.name for one in _all_branches(_read(raw, 0, 0)[0])]
+        return set(found) != set(names)
+
+
+class _Sample(NamedTuple):
+    """A number that a branch is for."""
+
+    number: int
+    argument: str
+    """See :class:`_Choice`."""
+
+
+class _Leaf:
+    """A sentence of a message, for one choice of all its branches."""
+
+    def __init__(self, source: str, sample: _Sample | None, *, is_markup: bool) -> None:
+        self.source = source
+        quoted = [(one.start(), one.end()) for one in _QUOTED.finditer(source)]
+        arguments = _arguments(source)
+        spans = dict.fromkeys(arguments, "")
+        for one in filled_in(source):
+            if not any(one[0] < stop and start < one[1] for start, stop in (*spans, *quoted)):
+                spans[one] = ""
+        hashes = [] if sample is None else [one.span() for one in re.finditer("#", source)]
+        hashes = [one for one in hashes if not _is_within(one, [*spans, *quoted])]
+        atoms = {one: source[slice(*one)] for one in [*spans, *hashes]}
+        if sample is not None:
+            counts = [one for one in arguments if _is_count(source[slice(*one)], sample.argument)]
+            atoms |= dict.fromkeys(sorted([*hashes, *counts])[:1], str(sample.number))
+        ordered = dict(sorted(atoms.items()))
+        doubles = "''" in source
+        signs = "{}" if sample is None else "{}#"
+
+        def reading(raw: str) -> str:
+            return _unquoted(html.unescape(raw) if is_markup else raw)
+
+        def writing(text: str) -> str:
+            written = _quoted(text, signs, doubles=doubles)
+            return escaped(written) if is_markup else written
+
+        parts = mark_string(source, ordered, reading, writing, finds_entities=not is_markup)
+        self._document = MarkedDocument(list(parts))
+        self.texts: list[MarkedText] = self._document.texts
+
+    def joined(self, translations: Sequence[str]) -> str:
+        text = self._document.joined(translations)
+        try:
+            found = sorted(text[slice(*one)] for one in _arguments(text))
+        except _NoMessageError:
+            return self.source
+        wanted = sorted(self.source[slice(*one)] for one in _arguments(self.source))
+        return text if found == wanted and same_tags(self.source, text) else self.source
+
+
+def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= span[0] and span[1] <= stop for start, stop in others)
+
+
+def _is_count(argument: str, name: str) -> bool:
+    """Whether an argument is the number of a name and nothing but that, as ``{n}``."""
+    found, *kind = (one.strip() for one in argument[1:-1].split(","))
+    return bool(name) and found == name and kind in ([], ["number"])
+
+
+def _prepared(
+    message: _Message, language: str, sample: _Sample | None, *, is_markup: bool
+) -> Iterator[str | _Leaf]:
+    """What stays of a message, and its sentences."""
+    for part in message:
+        if isinstance(part, str):
+            yield _Leaf(part, sample, is_markup=is_markup)
+            continue
+        yield part.head
+        for branch, number in _branches(part, language):
+            yield branch.selector
+            inner = sample if number is None else _Sample(number, part.argument)
+            yield from _prepared(branch.message, language, inner, is_markup=is_markup)
+            yield "}"
+        yield part.tail
+
+
+def _branches(choice: _Choice, language: str) -> Iterator[tuple[_Branch, int | None]]:
+    """The branches that the target language needs, each with a number that it is for."""
+    if choice.kind == "select":
+        yield from ((one, None) for one in choice.branches)
+        return
+    given = {one.name: one for one in choice.branches}
+    for one in choice.branches:
+        if one.name.startswith("="):
+            yield one, int(one.name[1:])
+    forms = plural_forms(language, "cardinal" if choice.kind == "plural" else "ordinal")
+    pattern = given["other"].selector
+    for name, form in forms.items():
+        has_number = name in given and _writes_number(given[name], choice.argument)
+        chosen = choose_source(form, name, given, has_number=has_number)
+        selector = given[name].selector if name in given else pattern.replace("other", name)
+        branch = replace(given[chosen], selector=selector, name=name)
+        number = form.sample(writes_number=chosen == name or form.is_singular)
+        # "5th" for any number, as "3th" is none.
+        is_plain = choice.kind == "selectordinal" and chosen == "other" and _PLAIN in form.numbers
+        yield branch, _PLAIN if is_plain else number
+
+
+def _writes_number(branch: _Branch, name: str) -> bool:
+    raw = "".join(one if isinstance(one, str) else "#" for one in branch.message)
+    return "#" in raw or any(_is_count(raw[slice(*one)], name) for one in _arguments(raw))
+
+
+def _whole(message: _Message) -> _Message:
+    """The same with the text around a choice in each of its branches."""
+    at = next((i for i, part in enumerate(message) if not isinstance(part, str)), None)
+    if at is None:
+        return message
+    choice = message[at]
+    assert isinstance(choice, _Choice)
+    before, after = message[:at], message[at + 1 :]
+    around = "".join(one for one in (*before, *after) if isinstance(one, str))
+    has_choice_behind = any(not isinstance(one, str) for one in after)
+    spreads = (has_choice_behind or _has_words(around)) and not (
+        choice.kind != "select" and "#" in around
+    )
+    branches = tuple(
+        replace(
+            one,
+            message=_whole(_joined((*before, *one.message, *after) if spreads else one.message)),
+        )
+        for one in choice.branches
+    )
+    changed = replace(choice, branches=branches)
+    return (changed,) if spreads else _joined((*before, changed, *_whole(after)))
+
+
+def _joined(message: _Message) -> _Message:
+    """The same with neighbouring texts as one."""
+    found: list[str | _Choice] = []
+    for part in message:
+        if isinstance(part, str) and found and isinstance(found[-1], str):
+            found[-1] += part
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def _has_words(raw: str) -> bool:
+    end, rest = 0, []
+    for start, stop in _arguments(raw):
+        rest.append(raw[end:start])
+        end = stop
+    return any(map(str.isalpha, "".join([*rest, raw[end:]])))
+
+
+def _size(message: _Message) -> int:
+    """Sentences of a message, if the choices in it are combined."""
+    product = 1
+    for part in message:
+        if not isinstance(part, str):
+            product *= sum(_size(one.message) for one in part.branches)
+    return product
+
+
+def _all_branches(message: _Message) -> Iterator[_Branch]:
+    for part in message:
+        if not isinstance(part, str):
+            for branch in part.branches:
+                yield branch
+                yield from _all_branches(branch.message)
+
+
+def _read(source: str, place: int, depth: int) -> tuple[_Message, int]:
+    """A message up to the brace that closes it, and where that is."""
+    if depth > _DEEPEST:
+        raise _NoMessageError("too deep")
+    parts: list[str | _Choice] = []
+    start = place
+    while place < len(source) and source[place] != "}":
+        if found := _QUOTED.match(source, place):
+            place = found.end()
+        elif source[place] != "{":
+            place += 1
+        elif found := _CHOOSES.match(source, place):
+            if start < place:
+                parts.append(source[start:place])
+            choice, place = _read_choice(source, found, depth)
+            parts.append(choice)
+            start = place
+        else:
+            place = _argument_end(source, place)
+    if start < place:
+        parts.append(source[start:place])
+    return _joined(tuple(parts)), place
+
+
+def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice, int]:
+    branches: list[_Branch] = []
+    offset = _OFFSET.match(source, head.end())
+    place = start = offset.end() if offset else head.end()
+    while found := _SELECTOR.match(source, place):
+        message, end = _read(source, found.end(), depth + 1)
+        if source[end : end + 1] != "}":
+            raise _NoMessageError("a branch without an end")
+        branches.append(_Branch(found[0], found[1], message))
+        place = end + 1
+    tail = re.compile(r"\s*\}").match(source, place)
+    if tail is None or "other" not in [one.name for one in branches]:
+        raise _NoMessageError("no branch 'other'")
+    kind: Literal["plural", "select", "selectordinal"] = (
+        "plural" if head[2] == "plural" else "select" if head[2] == "select" else "selectordinal"
+    )
+    begin, argument = source[head.start() : start], head[1] if start == head.end() else ""
+    return _Choice(begin, argument, kind, tuple(branches), tail[0]), tail.end()
+
+
+def _argument_end(source: str, place: int) -> int:
+    """Where an argument without branches ends, such as ``{0, number, #.##}`` and ``{{name}}``."""
+    if _ARGUMENT.match(source, place) is None and not source.startswith("{{", place):
+        raise _NoMessageError("a brace that begins nothing")
+    depth = 0
+    for at in range(place, len(source)):
+        depth += (source[at] == "{") - (source[at] == "}")
+        if not depth:
+            return at + 1
+    raise _NoMessageError("an argument without an end")
+
+
+def _arguments(source: str) -> list[tuple[int, int]]:
+    """Where a sentence has arguments."""
+    found, place = [], 0
+    while place < len(source):
+        if quoted := _QUOTED.match(source, place):
+            place = quoted.end()
+        elif source[place] == "{":
+            end = _argument_end(source, place)
+            found.append((place, end))
+            place = end
+        elif source[place] == "}":
+            raise _NoMessageError("a brace too many")
+        else:
+            place += 1
+    return found
+
+
+def _unquoted(raw: str) -> str:
+    def plain(found: re.Match[str]) -> str:
+        if found[0] == "''":
+            return "'"
+        within = found[0][1:]
+        is_closed = (len(within) - len(within.rstrip("'"))) % 2  # two of them are one of the text
+        return within[: len(within) - is_closed].replace("''", "'")
+
+    return _QUOTED.sub(plain, raw)
+
+
+def _quoted(text: str, signs: str, *, doubles: bool) -> str:
+    """Text as a message writes it; an apostrophe is doubled only where it must, or all are."""
+    text = text.replace("'", "''") if doubles else _MUST_BE_DOUBLED.sub("''", text)
+    return re.sub(f"[{signs}]+", lambda found: f"'{found[0]}'", text)

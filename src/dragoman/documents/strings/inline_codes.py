@@ -1,0 +1,355 @@
+"""Text with the inline codes of XLIFF and TMX, as texts to translate."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from dragoman.core.unseen import is_unseen
+from dragoman.documents.marks.marked_document import (
+    MOST_MARKS,
+    Elements,
+    MarkedDocument,
+    find_elements,
+)
+from dragoman.documents.marks.marked_text import MarkedText, escaped, walk
+from dragoman.documents.marks.marking import MarkupPiece, mark_pieces, parted
+from dragoman.documents.marks.markup_tokens import MarkupToken
+from dragoman.documents.strings.string_placeholders import (
+    apart,
+    filled_in,
+    in_order,
+    same_placeholders,
+    without_stray,
+)
+from dragoman.documents.strings.string_syntax import ANY, StringSyntax
+from dragoman.documents.strings.string_values import (
+    StringValue,
+    WrittenText,
+    are_unchanged,
+    string_pieces,
+)
+from dragoman.text.break_codes import is_breaking_code
+from dragoman.text.formats.xliff import CODES, SHOWN_AS
+
+_BEGINS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em", "START": "CLOSE"}
+_PARTNERS = ("rid", "i", "id", "startRef")
+_TAG_OF_ANGULAR = re.compile(r"(START|CLOSE)_(.+?)(?:_\d+)?")
+"""The name of an ``x``: ``START_LINK_1`` is closed by ``CLOSE_LINK``, as all links are."""
+_FLOW = re.compile("\x01([0-9]+)\x02")
+"""Stands for a sub-flow; no document of XML has these characters."""
+_SECTION, _SECTION_END = "<![CDATA[", "]]>"
+_SECTIONS = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos);")
+_LINE_END = re.compile(r"((?<!\s)\s*\n\s*)")
+
+
+class CodedValue(StringValue):
+    """The content of a segment.
+
+    Args:
+        tokens: of it.
+        collapses: whether white space of any length is a space.
+        syntax: of its placeholders.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[MarkupToken],
+        *,
+        collapses: bool = False,
+        syntax: StringSyntax = ANY,
+    ) -> None:
+        self._syntax = syntax
+        self.source = "".join(token.raw for token in tokens)
+        self._without_sections = "".join(_section_as_text(token) for token in tokens)
+        tokens, flows = _without_flows(tokens)
+        self._flows = [CodedValue(one, collapses=collapses, syntax=syntax) for one in flows]
+        self._document = MarkedDocument(list(_parts(tokens, syntax, collapses=collapses)))
+        self._own = len(self._document.texts)
+        self.texts = [
+            *self._document.texts,
+            *(text for flow in self._flows for text in flow.texts),
+        ]
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """See :meth:`StringValue.joined`."""
+        if are_unchanged(self.texts, translations):
+            return self.source
+        with_flows = self._with_flows(
+            self._document.joined(translations[: self._own]), translations[self._own :]
+        )
+        if with_flows is None:
+            return self.source
+        joined = apart(self._without_sections, with_flows, self._syntax)
+        bare = joined.replace(_SECTION, "").replace(_SECTION_END, "")
+        source, written = html.unescape(self._without_sections), html.unescape(bare)
+        if not same_placeholders(source, written, self._syntax):
+            return self.source
+        return _with_sections(in_order(self._without_sections, joined, self._syntax))
+
+    def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
+        """A translation with what is in its codes; None if that cannot be written."""
+        waiting, found = iter(translations), []
+        for flow in self._flows:
+            mine = [next(waiting) for _ in flow.texts]
+            found.append(flow.joined(mine))
+            if found[-1] == flow.source and not are_unchanged(flow.texts, mine):
+                return None
+        return _FLOW.sub(lambda place: found[int(place[1])], joined)
+
+
+def _without_flows(
+    tokens: Sequence[MarkupToken],
+) -> tuple[list[MarkupToken], list[Sequence[MarkupToken]]]:
+    """Tokens with the number of each sub-flow in its place, and the tokens of the sub-flows.
+
+    A sub-flow (``sub``) is text within a code, such as the description of a picture, and is
+    translated by itself.
+    """
+    ends = find_elements(tokens).ends
+    others: list[MarkupToken] = []
+    flows: list[Sequence[MarkupToken]] = []
+    index = 0
+    while index < len(tokens):
+        token, end = tokens[index], ends.get(index, index)
+        others.append(token)
+        if end > index and _is_kept(token):
+            others += tokens[index + 1 : end + 1]
+            index = end
+        elif end > index and token.name.rpartition(":")[2] == "sub":
+            others.append(MarkupToken("opaque", f"\x01{len(flows)}\x02"))
+            flows.append(tokens[index + 1 : end])
+            index = end - 1
+        index += 1
+    return others, flows
+
+
+def section_text(token: MarkupToken) -> str | None:
+    """The text of a section of CDATA; None if a token is none."""
+    if token.kind != "opaque" or not token.raw.startswith(_SECTION):
+        return None
+    return token.raw[len(_SECTION) : -len(_SECTION_END)]
+
+
+def as_section(text: str) -> str:
+    """A text as a section of CDATA; as two, if it has the end of one."""
+    return f"{_SECTION}{text.replace(_SECTION_END, ']]]]><![CDATA[>')}{_SECTION_END}"
+
+
+def _with_sections(joined: str) -> str:
+    """A translation whose sections have what is escaped in them as it is written there."""
+    return _SECTIONS.sub(lambda one: as_section(unescaped(one[1])), joined)
+
+
+def _section_as_text(token: MarkupToken) -> str:
+    """A token as it is written, but a section of CDATA as text with escapes."""
+    text = section_text(token)
+    return token.raw if text is None else escaped(text)
+
+
+def text_pieces(
+    raw: str,
+    reading: Callable[[str], str] = html.unescape,
+    writing: Callable[[str], str] = escaped,
+    syntax: StringSyntax = ANY,
+) -> Iterator[MarkupPiece]:
+    """Text as it is written in markup, in pieces: placeholders and escaped tags are apart.
+
+    Args:
+        raw: as it is written.
+        reading: from that to text.
+        writing: the reverse.
+        syntax: of its placeholders.
+    """
+    text = reading(raw)
+    atoms = {span: text[slice(*span)] for span in filled_in(text, syntax)}
+    entities = [one.span() for one in _ENTITY.finditer(text)]
+    if entities:  # of HTML, as the whole text is then
+        atoms |= {span: html.unescape(text[slice(*span)]) for span in entities}
+        atoms = dict(sorted(atoms.items()))
+    for piece in string_pieces(text, atoms, finds_escapes=reading is html.unescape):
+        yield replace(piece, raw=(escaped if piece.kind == "text" else writing)(piece.raw))
+
+
+def line_pieces(piece: MarkupPiece, writing: Callable[[str], str] = escaped) -> list[MarkupPiece]:
+    """A piece of text with its line ends as breaks; any other piece alone.
+
+    Args:
+        piece: the piece.
+        writing: how text is written.
+    """
+    if piece.kind != "text":
+        return [piece]
+    parts = enumerate(_LINE_END.split(piece.raw))
+    return [
+        MarkupPiece("break", writing(html.unescape(part)))
+        if number % 2
+        else MarkupPiece("text", part)
+        for number, part in parts
+    ]
+
+
+def unescaped(section: str) -> str:
+    """The reverse of :func:`~dragoman.documents.marks.marked_text.escaped`, and nothing more."""
+    return section.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def written_parts(
+    pieces: Sequence[MarkupPiece],
+    writing: Callable[[str], str] = escaped,
+    syntax: StringSyntax = ANY,
+    *,
+    collapses: bool,
+) -> Iterator[str | MarkedText]:
+    """Texts with marks, and what is between them; text with too much markup stays as it is.
+
+    Args:
+        pieces: of the texts.
+        writing: how text is written.
+        syntax: of its placeholders.
+        collapses: whether white space of any length is a space.
+    """
+    for part in parted(pieces):
+        if isinstance(part, str):
+            yield part
+        elif (text := _written_text(part, writing, syntax, collapses=collapses)) is not None:
+            yield text
+        else:
+            yield "".join(
+                writing(html.unescape(one.raw)) if one.kind == "text" else one.raw for one in part
+            )
+
+
+def _written_text(
+    pieces: Sequence[MarkupPiece],
+    writing: Callable[[str], str],
+    syntax: StringSyntax,
+    *,
+    collapses: bool,
+) -> MarkedText | None:
+    """A text with marks; None if there is nothing to translate, or too much markup."""
+    marked = mark_pieces(pieces, collapses=collapses)
+    if marked is None or sum(1 for _ in walk(marked.marks)) > MOST_MARKS:
+        return None
+    marked.lead, marked.tail = writing(marked.lead), writing(marked.tail)
+    plain = "".join(html.unescape(one.raw) for one in pieces if one.kind == "text")
+    atoms = [one for one in pieces if one.kind == "atom"]
+    placeholders = {text for one in atoms for text in (one.content, html.unescape(one.raw))}
+
+    def write(text: str) -> str:
+        return writing(without_stray(text, plain, placeholders, syntax))
+
+    return WrittenText(**vars(marked), writing=write)
+
+
+def _parts(
+    tokens: Sequence[MarkupToken], syntax: StringSyntax, *, collapses: bool
+) -> Iterator[str | MarkedText]:
+    pieces: Iterable[MarkupPiece] = coded_pieces(tokens, syntax)
+    if not collapses:
+        pieces = (part for piece in pieces for part in line_pieces(piece))
+    yield from written_parts(list(pieces), escaped, syntax, collapses=collapses)
+
+
+def coded_pieces(
+    tokens: Sequence[MarkupToken], syntax: StringSyntax = ANY
+) -> Iterator[MarkupPiece]:
+    """Tokens with inline codes as pieces; codes that begin and end something are pairs."""
+    elements = find_elements(tokens)
+    pairs = _pairs(tokens)
+    breaks = _breaks(tokens, elements)
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        name = token.name.rpartition(":")[2]
+        if token.kind in ("open", "empty") and (name in CODES or _is_kept(token)):
+            end = elements.ends.get(index, index)
+            raw = "".join(one.raw for one in tokens[index : end + 1])
+            if index in breaks:
+                yield MarkupPiece("break", raw, token.name)
+            elif index in pairs:
+                kind, pair = pairs[index]
+                yield MarkupPiece("open" if kind else "close", raw, pair)
+            else:
+                yield _code(token, tokens[index + 1 : end], raw)
+            index = end + 1
+            continue
+        if token.kind == "text":
+            yield from text_pieces(token.raw, syntax=syntax)
+        elif token.kind == "opaque" and token.raw.startswith(_SECTION):
+            yield MarkupPiece("open", _SECTION, _SECTION)
+            yield from text_pieces(_section_as_text(token), syntax=syntax)
+            yield MarkupPiece("close", _SECTION_END, _SECTION)
+        elif index in breaks:
+            yield MarkupPiece("break", token.raw, token.name)
+        elif token.kind in ("open", "close"):
+            yield MarkupPiece("open" if token.kind == "open" else "close", token.raw, token.name)
+        else:
+            yield MarkupPiece("point", token.raw, token.name)
+        index += 1
+
+
+def _breaks(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:
+    """Indices of tags at which a text ends; of an element with text, both."""
+    found: set[int] = set()
+    for index, token in enumerate(tokens):
+        if token.kind not in ("open", "empty") or _is_kept(token):
+            continue
+        end = elements.ends.get(index, index)
+        content = ""
+        if token.name.rpartition(":")[2] in CODES:
+            content = _content(tokens[index + 1 : end])
+        if is_breaking_code(token.attributes, content):
+            found |= {index, end}
+    return found
+
+
+def _code(token: MarkupToken, content: Sequence[MarkupToken], raw: str) -> MarkupPiece:
+    """A code: a word of the sentence if it stands for one, or else between words."""
+    inner = _content(content)
+    if _is_kept(token):
+        return MarkupPiece("atom", raw, token.name, " ".join(inner.split()))
+    shown = [html.unescape(token.attributes.get(name, "")) for name in (*SHOWN_AS, "ctype")]
+    if any(map(is_unseen, (*shown, inner))):
+        return MarkupPiece("point", raw, token.name, is_shown=False)
+    for text in (*shown, inner):
+        if filled_in(text) == [(0, len(text))] and not text.startswith("&"):
+            return MarkupPiece("atom", raw, token.name, text)
+    return MarkupPiece("point", raw, token.name)
+
+
+def _content(tokens: Sequence[MarkupToken]) -> str:
+    return "".join(html.unescape(one.raw) for one in tokens if one.kind == "text")
+
+
+def _is_kept(token: MarkupToken) -> bool:
+    """Whether an element is marked as not to be translated."""
+    attributes: Mapping[str, str] = token.attributes
+    return attributes.get("translate") == "no" or attributes.get("mtype") == "protected"
+
+
+def _pairs(tokens: Sequence[MarkupToken]) -> dict[int, tuple[bool, str]]:
+    """Indices of codes that are the begin or end of something, with a name for both."""
+    begun: dict[tuple[str, str], int] = {}
+    found: dict[int, tuple[bool, str]] = {}
+    for index, token in enumerate(tokens):
+        name = token.name.rpartition(":")[2]
+        if token.kind not in ("open", "empty"):
+            continue
+        key = next((token.attributes[one] for one in _PARTNERS if one in token.attributes), "")
+        if name in ("ec", "em"):
+            key = token.attributes.get("startRef", "")
+        if name in ("sc", "sm"):
+            key = token.attributes.get("id", "")
+        if name == "x" and (tag := _TAG_OF_ANGULAR.fullmatch(key)):
+            name, key = tag.groups()
+        if name in _BEGINS:
+            begun[_BEGINS[name], key] = index
+        elif (name, key) in begun:
+            begin = begun.pop((name, key))
+            label = f"{name} {key}"
+            found[begin], found[index] = (True, label), (False, label)
+    return found

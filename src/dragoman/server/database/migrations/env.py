@@ -1,0 +1,18 @@
+"""Run by Alembic: applies the steps in the transaction that it is handed."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from dragoman.server.database.tables import metadata
+from dragoman.server.database.upgrading import VERSION_TABLE
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+    transactional_ddl=True,  # in SQLite too, as we begin the transactions ourselves
+    render_as_batch=True,  # SQLite can alter a table only by copying it
+)
+with context.begin_transaction():
+    context.run_migrations()

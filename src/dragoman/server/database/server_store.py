@@ -1,0 +1,68 @@
+"""The database behind a server."""
+
+from __future__ import annotations
+
+from dragoman.server.database.corrections_store import CorrectionShelf
+from dragoman.server.database.database_engine import BUSY_SECONDS, Database
+from dragoman.server.database.glossaries_store import GlossaryShelf
+from dragoman.server.database.jobs_store import JobShelf
+from dragoman.server.database.keys_store import KeyShelf, UsageShelf
+from dragoman.server.database.store_limits import StoreLimits
+from dragoman.server.database.upgrading import upgrade
+
+
+class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
+    """Keys, usage, corrections, glossaries and document jobs.
+
+    Methods block; they may be called from any thread.  Doors call them with
+    :func:`~dragoman.server.threads.in_thread`.  Several processes may use one database.
+
+    Each method may raise an :class:`~dragoman.server.database.failures.UnansweredError` (the
+    database is full, locked, read-only or cannot be reached) or a
+    :class:`~dragoman.server.database.failures.DamagedError`, which name the database and the
+    remedy.
+
+    Args:
+        database: a URL as SQLAlchemy writes it, of SQLite or PostgreSQL; or the path of an SQLite
+            file; None: ``server.sqlite`` in the user's data directory.
+        limits: how much is kept for clients.
+        busy_seconds: how long to wait for another process that is writing.
+        create: whether to make an SQLite file that does not exist.
+
+    Raises:
+        ConfigError: ``database`` names none that is supported.
+        MissingExtraError: psycopg is needed and not installed.
+        SavedError: the database does not exist, is damaged, foreign, or of a newer version.
+        StorageError: it cannot be opened, reached or written.
+    """
+
+    def __init__(
+        self,
+        database: str | None = None,
+        limits: StoreLimits | None = None,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        create: bool = True,
+    ) -> None:
+        opened = Database(database, busy_seconds=busy_seconds, create=create)
+        super().__init__(opened, limits or StoreLimits())
+        try:
+            upgrade(opened)
+        except BaseException:
+            opened.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The file of the database, or its URL without the password."""
+        return self._database.name
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._database.close()
+
+    def __enter__(self) -> ServerStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,71 @@
+"""What the parts of a store have in common."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+
+from sqlalchemy import Column, ColumnElement
+
+from dragoman.server.database.database_engine import Database
+from dragoman.server.database.store_limits import StoreLimits
+from dragoman.text.language_codes import spelling
+from dragoman.text.normalization import CONTROLS
+from dragoman.translation.service.interface import RefusedError
+
+_LANGUAGE = re.compile(r"[A-Za-z0-9_-]{1,35}", re.ASCII)
+_IDENTIFIER = re.compile(r"[0-9a-f-]{32,36}")
+
+
+class Shelf:
+    """A part of a store.
+
+    Args:
+        database: where it is.
+        limits: how much it keeps.
+    """
+
+    def __init__(self, database: Database, limits: StoreLimits) -> None:
+        self._database, self._limits = database, limits
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+def storable(text: str, what: str, limit: int) -> str:
+    """A text without characters that a database cannot hold, nor white space around it.
+
+    Raises:
+        RefusedError: nothing is left, or more than ``limit`` characters.
+    """
+    kept = CONTROLS.sub("", text).strip()
+    if not kept:
+        raise RefusedError("invalid", f"{what} is empty")
+    if len(kept) > limit:
+        raise RefusedError(
+            "too_large", f"{what} has {len(kept):,} characters; the maximum is {limit:,}"
+        )
+    return kept
+
+
+def language(code: str) -> str:
+    """The one way in which a language is written here.
+
+    Raises:
+        RefusedError: it is no language code.
+    """
+    if not _LANGUAGE.fullmatch(code):
+        raise RefusedError("invalid", f"{code[:40]!r} is not a language code")
+    return spelling(code)
+
+
+def is_identifier(text: str) -> bool:
+    """Whether a client may mean something by it: identifiers are made here, and look alike."""
+    return _IDENTIFIER.fullmatch(text) is not None
+
+
+def owned_by(column: Column[int], key: int | None) -> ColumnElement[bool]:
+    """Rows of a key; None: those of everybody without one."""
+    return column.is_(None) if key is None else column == key

@@ -1,0 +1,86 @@
+"""Languages as DeepL writes them: in capitals, and with a region where they are translated into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.server.language_names import language_name
+from dragoman.text.language_codes import base_language, spelling
+from dragoman.translation.service.codes import fitting
+from dragoman.translation.service.interface import Pairing, TranslationService
+
+_VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}
+"""Targets that DeepL has only with a region; its client refuses the codes without one."""
+
+FORMALITY_TAGS = {"more": "<formal>", "less": "<informal>"}
+"""What a model is asked for that was trained with these tags."""
+
+
+def deepl_code(language: str) -> str:
+    """``EN`` for ``en``, ``PT-BR`` for ``pt_BR``."""
+    return spelling(language).upper()
+
+
+def same_language(one: str, other: str) -> bool:
+    """Whether two codes are those of one language, perhaps of several regions."""
+    return bool(fitting(one, [other]))
+
+
+def glossary_direction(service: TranslationService, source: str, target: str) -> tuple[str, str]:
+    """The pair of :func:`glossary_pairs` that two codes mean, or their base codes if none."""
+    pairs = glossary_pairs(service)
+    found = fitting(source, {one["source_lang"] for one in pairs})
+    into = fitting(target, {one["target_lang"] for one in pairs})
+    return (
+        found[0] if found else base_language(source),
+        into[0] if into else base_language(target),
+    )
+
+
+def sources(service: TranslationService) -> list[str]:
+    """Languages that a service reads, sorted."""
+    return sorted({one.source for one in service.directions()})
+
+
+def targets(service: TranslationService) -> list[str]:
+    """Languages that a service translates into, sorted."""
+    return sorted({one.target for one in service.directions()})
+
+
+def target_codes(language: str) -> Sequence[str]:
+    """Under which codes DeepL lists a language as a target."""
+    return _VARIANTS.get(spelling(language), (deepl_code(language),))
+
+
+def listed_sources(service: TranslationService) -> list[dict[str, str]]:
+    """What ``/v2/languages`` answers."""
+    return [{"language": deepl_code(one), "name": language_name(one)} for one in sources(service)]
+
+
+def listed_targets(service: TranslationService) -> list[dict[str, object]]:
+    """What ``/v2/languages?type=target`` answers; with many languages, it takes a while."""
+    into: dict[str, list[Pairing]] = {}
+    for one in service.directions():
+        into.setdefault(one.target, []).append(one)
+    # A variant that is trained by itself may be listed for its language too.
+    # Text may come without its source, so formality is offered where every direction has it.
+    listed = {
+        code: all(has_formality(service, one) for one in directions)
+        for language, directions in sorted(into.items())
+        for code in target_codes(language)
+    }
+    return [
+        {"language": code, "name": language_name(code), "supports_formality": is_supported}
+        for code, is_supported in sorted(listed.items())
+    ]
+
+
+def has_formality(service: TranslationService, direction: Pairing) -> bool:
+    """Whether translations of a direction can be formal or informal."""
+    return set(FORMALITY_TAGS.values()) <= set(service.tags(direction))
+
+
+def glossary_pairs(service: TranslationService) -> list[dict[str, str]]:
+    """What ``/v2/glossary-language-pairs`` answers: languages without regions."""
+    pairs = {(base_language(one.source), base_language(one.target)) for one in service.directions()}
+    return [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]

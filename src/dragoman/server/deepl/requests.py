@@ -1,0 +1,150 @@
+"""What texts and documents have in common: languages, formality and glossaries."""
+
+from __future__ import annotations
+
+from dragoman.core.wording import shown
+from dragoman.server.database.glossaries_store import one_of_each
+from dragoman.server.database.records import KeptDictionary
+from dragoman.server.deepl.languages import (
+    FORMALITY_TAGS,
+    deepl_code,
+    glossary_direction,
+    has_formality,
+    same_language,
+    sources,
+    targets,
+)
+from dragoman.server.deepl.parameters import (
+    DeepLParameters,
+    invalid,
+    unsupported_value,
+)
+from dragoman.server.dependencies import Premises
+from dragoman.server.language_names import known_direction
+from dragoman.server.threads import in_thread
+from dragoman.text.terms.glossary import Glossary
+from dragoman.translation.service.codes import fitting
+from dragoman.translation.service.interface import (
+    Pairing,
+    RefusedError,
+    TextRequest,
+    TranslationService,
+)
+
+_FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
+_MOST_GLOSSARIES = 5
+
+_UNSUPPORTED = {
+    "style_id": "style rules",
+    "translation_memory_id": "translation memories",
+    "custom_instructions": "custom instructions",
+}
+
+
+async def common_request(
+    premises: Premises, parameters: DeepLParameters, key: int | None
+) -> TextRequest:
+    """A request without text: languages, tags and glossary as the parameters say.
+
+    Raises:
+        RefusedError: ``invalid``, or ``not_found`` if there is no such glossary.
+    """
+    service = premises.service
+    target, source = parameters.required("target_lang"), parameters.text("source_lang")
+    known = {*sources(service), *targets(service)}
+    # A text that is in its target language already is left as it is, as long as it is known here.
+    is_same = source is not None and same_language(source, target) and fitting(target, known)
+    if not is_same and not fitting(target, targets(service)):
+        raise unsupported_value("target_lang", _listed(targets(service)))
+    if not is_same and source is not None and not fitting(source, sources(service)):
+        raise unsupported_value("source_lang", _listed(sources(service)))
+    for name, what in _UNSUPPORTED.items():
+        if parameters.has(name):
+            raise invalid(f"'{name}' is not supported: this server has no {what}.")
+    tags = _formality_tags(service, parameters, source, target)
+    glossary = await _glossary(premises, parameters, source, target, key)
+    return TextRequest("", target=target, source=source, tags=tags, glossary=glossary)
+
+
+def _listed(languages: list[str]) -> str:
+    return f"It is one of {', '.join(map(deepl_code, languages))}."
+
+
+def _formality_tags(
+    service: TranslationService, parameters: DeepLParameters, source: str | None, target: str
+) -> tuple[str, ...]:
+    formality = parameters.choice("formality", _FORMALITIES)
+    if formality in (None, "default"):
+        return ()
+    into = set(fitting(target, targets(service)))
+    origins = set(fitting(source, sources(service)) if source else sources(service))
+    meant = [one for one in service.directions() if one.target in into and one.source in origins]
+    # Whatever the source turns out to be: a model without the tag would refuse it.
+    if meant and all(has_formality(service, one) for one in meant):
+        return (FORMALITY_TAGS[formality.removeprefix("prefer_")],)
+    if formality.startswith("prefer_"):
+        return ()
+    raise invalid(
+        "'formality' is not supported for given 'target_lang'. Use prefer_more or prefer_less, "
+        "which ask for it where it is."
+    )
+
+
+async def _glossary(
+    premises: Premises,
+    parameters: DeepLParameters,
+    source: str | None,
+    target: str,
+    key: int | None,
+) -> Glossary | None:
+    identifiers = parameters.names("glossary_ids")
+    if single := parameters.text("glossary_id"):
+        if identifiers:
+            raise invalid("Either 'glossary_id' or 'glossary_ids', not both.")
+        identifiers = (single,)
+    if not identifiers:
+        return None
+    if source is None:
+        raise invalid("Use of a glossary requires the source_lang parameter to be specified.")
+    if len(identifiers) > _MOST_GLOSSARIES:
+        raise unsupported_value("glossary_ids", f"It has at most {_MOST_GLOSSARIES} glossaries.")
+    found = [await _dictionary(premises, one, source, target, key) for one in identifiers]
+
+    def entries() -> list[tuple[str, str]]:
+        terms: list[tuple[str, str]] = []
+        for identifier, dictionary in zip(identifiers, found, strict=True):
+            kept = premises.store.glossary_entries(
+                identifier, dictionary.source_language, dictionary.target_language, key
+            )
+            terms += kept or ()
+        # The first glossary that has a term counts.
+        return one_of_each(reversed(terms))
+
+    revisions = tuple(one.revision for one in found)
+    return await in_thread(premises.glossaries.get, revisions, entries)
+
+
+async def _dictionary(
+    premises: Premises, identifier: str, source: str, target: str, key: int | None
+) -> KeptDictionary:
+    glossary = await in_thread(premises.store.glossary, identifier, key)
+    if glossary is None:
+        raise RefusedError("not_found", f"Glossary not found: {shown(identifier)}.")
+    dictionary = glossary.dictionary(*glossary_direction(premises.service, source, target))
+    # One that was kept through our own door is of a region where the service is.
+    if dictionary is None and (of_region := _known(premises.service, source, target)) is not None:
+        dictionary = glossary.dictionary(*of_region)
+    if dictionary is None:
+        raise invalid(
+            f"The glossary {identifier} has no dictionary for {deepl_code(source)} to "
+            f"{deepl_code(target)}."
+        )
+    return dictionary
+
+
+def _known(service: TranslationService, source: str, target: str) -> Pairing | None:
+    """The direction of a service that is meant, if there is one."""
+    try:
+        return known_direction(service, source, target)
+    except RefusedError:
+        return None

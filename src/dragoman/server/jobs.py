@@ -1,0 +1,435 @@
+"""Files that are translated in the background, for every door that takes files.
+
+The jobs are in the store, so a server that ends gives them back, and one that was killed is
+succeeded by whichever server first finds that it has fallen silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from anyio import to_thread
+
+from dragoman.core.errors import DataError, DragomanError
+from dragoman.documents.file_translation import TranslatedFile, translate_file
+from dragoman.documents.filetypes import document_format
+from dragoman.server.database.records import DocumentJob
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.fair_turns import FairTurns, TurnTakingService
+from dragoman.server.outage import AWAY, Outage
+from dragoman.server.server_config import LimitsConfig
+from dragoman.server.threads import in_thread
+from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.translation.service.codes import fitting
+from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+_LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
+_SILENT_SECONDS = 60.0  # after which a server has died
+_REPORT_SECONDS = 1.0
+_MOST_DEATHS = 3  # of servers while they translated a file, which may be what killed them
+_FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job somebody waits for
+_FORGET_SECONDS = 600.0
+_LONGEST_NAME = 200  # characters
+_SMALL_BYTES = 100_000
+"""Size up to which a file has more places."""
+
+UNEXPECTED = "the server could not translate the file; its log says why"
+"""The message of a job that failed for no fault of its client."""
+
+
+class JobRunner:
+    """Translates files, several at once, while :meth:`running`.
+
+    Args:
+        service: translates.
+        store: keeps the jobs.
+        limits: how many, and for how long.
+        count: told of the characters of each file that is translated.
+    """
+
+    def __init__(
+        self,
+        service: TranslationService,
+        store: ServerStore,
+        limits: LimitsConfig,
+        count: Callable[[int], object] = lambda characters: None,
+    ) -> None:
+        self._service, self._store, self._limits = service, store, limits
+        self._count = count
+        self._turns = FairTurns(limits.documents_at_once)
+        self._users = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
+        self._owed: set[str] = set()  # jobs that the database would not take back
+        # Apart, as on a full disk a small write may succeed and a large one not.
+        self._away = Outage(_log, "a file cannot be read from the database, or written to it")
+        self._reports_away = Outage(_log, "how far a file is cannot be written")
+        self._queue_away = Outage(_log, "files that wait cannot be looked for")
+        self._old_away = Outage(_log, "old files cannot be deleted")
+        self._news: asyncio.Event | None = None
+
+    async def submit(
+        self,
+        file_name: str,
+        content: bytes,
+        request: TextRequest,
+        key: int | None = None,
+        *,
+        if_translated_already: str | None = None,
+    ) -> DocumentJob:
+        """Keep a file that is to be translated, and begin as soon as it is its turn.
+
+        Args:
+            file_name: as the client calls it; only its suffix counts.
+            content: the file.
+            request: languages, tags and glossary; its text is not read.
+            key: of the client.
+            if_translated_already: the message with which a file fails that turns out to be in the
+                language it is to be translated into; None: it stays as it is.
+
+        Raises:
+            RefusedError: ``invalid``, if the format is unknown or the file is empty; ``busy``, if
+                too many files wait.
+        """
+        name = _base_name(file_name)
+        try:
+            form = document_format(name)
+        except DataError as error:
+            raise RefusedError("invalid", str(error)) from error
+        if not form.is_installed:
+            raise RefusedError(
+                "invalid", f"this server does not read {form.name}; ask who runs it to add that"
+            )
+        if not content:
+            raise RefusedError("invalid", "the file is empty")
+        job = await in_thread(
+            self._store.create_job,
+            name,
+            content,
+            request.source,
+            request.target,
+            key,
+            options={**_options(request), "if_translated_already": if_translated_already},
+            most=self._limits.documents,
+        )
+        if self._news is not None:
+            self._news.set()
+        return job
+
+    async def settled(self, job: DocumentJob, seconds: float) -> DocumentJob | None:
+        """The job once it is done or has failed, or as it is after some time; None if forgotten.
+
+        Args:
+            job: as it was.
+            seconds: how long to wait at most.
+        """
+        end, pause = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
+        found: DocumentJob | None = job
+        while found is not None and found.state in ("queued", "translating"):
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            found = await in_thread(self._store.job, job.id)
+        return found
+
+    @asynccontextmanager
+    async def running(self, app: object = None) -> AsyncIterator[None]:
+        """Translate what waits; at the end, give back what is at work.
+
+        It is the lifespan of the routers of all doors that take files; the first one begins.
+
+        Args:
+            app: not read.
+        """
+        self._users += 1
+        if self._users == 1:
+            self._start()
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                await self._stop()
+
+    def _start(self) -> None:
+        self._news = asyncio.Event()
+        loops = [self._translate_all() for _ in range(self._limits.documents_at_once)]
+        for _ in range(self._limits.small_documents_at_once):
+            loops.append(self._translate_all(_SMALL_BYTES))
+        self._tasks = [asyncio.create_task(one) for one in (*loops, self._forget_all())]
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks, self._news = [], None
+        for identifier in [*self._at_work, *self._owed]:
+            await self._give_back(identifier)
+
+    async def _give_back(self, identifier: str) -> None:
+        """Let a job wait again; if the database refuses, later.
+
+        If this server ends before that, the job is found when it has been silent.
+        """
+        try:
+            await to_thread.run_sync(self._store.finish_job, identifier, "queued")
+        except DragomanError:
+            self._owed.add(identifier)
+        self._at_work.discard(identifier)
+
+    async def _translate_all(self, most_bytes: int | None = None) -> None:
+        """Translate one file after another, of at most so many bytes."""
+        assert self._news is not None
+        while True:
+            self._news.clear()
+            job = None
+            try:
+                job = await _to_the_end(self._claimed(most_bytes))
+                if job is not None:
+                    await self._finish(job)
+            except Exception as error:
+                if isinstance(error, AWAY):
+                    self._away.begin(error)
+                else:
+                    _log.exception("a file could not be begun or finished")
+                await asyncio.sleep(_LOOK_SECONDS)
+                if job is not None:
+                    await self._give_back(job.id)
+            if job is None:
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
+
+    async def _claimed(self, most_bytes: int | None) -> DocumentJob | None:
+        """The next job, noted as at work, so that it is given back if this server ends."""
+        for identifier in list(self._owed):
+            if identifier in self._owed:  # and not taken up by another loop
+                self._owed.remove(identifier)
+                self._at_work.add(identifier)
+                await self._give_back(identifier)
+        silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
+        mine = self._at_work | self._owed  # whose silence is that of the database
+        try:
+            claim = partial(self._store.claim_job, silent_since, mine, most_bytes=most_bytes)
+            job = await to_thread.run_sync(claim)
+        except AWAY as error:
+            self._queue_away.begin(error)
+            return None
+        self._queue_away.end(written=job is not None)
+        if job is not None:
+            self._at_work.add(job.id)
+        return job
+
+    async def _finish(self, job: DocumentJob) -> None:
+        """Translate a job; it is no longer at work as soon as the database knows its end.
+
+        Later would be too late, as another loop may have taken it up again by then.
+        """
+        if job.abandoned >= _MOST_DEATHS:
+            message = "the server ended several times while it translated the file"
+            await self._kept(partial(self._fail, job, message))
+            return
+        try:
+            file = await self._translated(job)
+            if file is None:
+                self._at_work.discard(job.id)
+            else:
+                await self._kept(partial(self._keep, job, file))
+            return
+        except AWAY:  # of the database, whose path is nobody's business
+            raise
+        except (RefusedError, DataError) as error:
+            if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
+                # Other work goes first, but a file is never lost to it.
+                await to_thread.run_sync(self._store.finish_job, job.id, "queued")
+                self._at_work.discard(job.id)  # another server may take it meanwhile
+                await asyncio.sleep(error.retry_after or 1)
+                return
+            message = str(error)
+        except Exception:
+            _log.exception("a file could not be translated")
+            message = UNEXPECTED
+        await self._kept(partial(self._fail, job, message))
+
+    async def _kept(self, keep: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        """Keep what has become of a job, however long the database refuses it: it was expensive.
+
+        Args:
+            keep: tells whether anything was written.
+        """
+        while True:
+            try:
+                self._away.end(written=await _to_the_end(keep()))
+                return
+            except AWAY as error:
+                self._away.begin(error)
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _fail(self, job: DocumentJob, message: str) -> bool:
+        failed = partial(self._store.finish_job, job.id, "error", message=message)
+        is_kept = await to_thread.run_sync(failed)
+        self._at_work.discard(job.id)
+        return is_kept
+
+    async def _keep(self, job: DocumentJob, file: TranslatedFile) -> bool:
+        kept = partial(
+            self._store.finish_job,
+            job.id,
+            "done",
+            result=file.content,
+            result_name=file.name,
+            characters=file.characters,
+        )
+        # Another server may have finished it if this one was taken for dead.
+        if is_kept := await to_thread.run_sync(kept):
+            self._count(file.characters)
+        self._at_work.discard(job.id)
+        return is_kept
+
+    async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
+        """The file; None if nobody wants it any more."""
+        content = await to_thread.run_sync(self._store.job_content, job.id)
+        request = await to_thread.run_sync(_request, job)  # thousands of terms take seconds
+        place = (0, 0)
+
+        def progress(done: int, texts: int) -> None:
+            nonlocal place
+            place = done, texts
+
+        service = TurnTakingService(self._service, self._turns)
+        work = asyncio.create_task(
+            translate_file(service, job.file_name, content, request, progress=progress)
+        )
+        try:
+            while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
+                if not await self._is_wanted(job, *place):
+                    return None
+            return _checked(job, await work)
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def _is_wanted(self, job: DocumentJob, done: int, texts: int) -> bool:
+        """Report how far a job is; whether somebody wants it, as long as nothing says otherwise."""
+        try:
+            report = partial(self._store.report_job, job.id, done, texts)
+            is_wanted = await to_thread.run_sync(report)
+        except AWAY as error:
+            self._reports_away.begin(error)
+            return True
+        self._reports_away.end(written=is_wanted)
+        return is_wanted
+
+    async def _forget_all(self) -> None:
+        while True:
+            before = _now() - timedelta(hours=self._limits.document_hours)
+            try:
+                forgotten = await to_thread.run_sync(self._store.forget_jobs, before)
+                self._old_away.end(written=forgotten > 0)
+            except AWAY as error:
+                self._old_away.begin(error)
+            except Exception:
+                _log.exception("old files could not be deleted")
+            await asyncio.sleep(_FORGET_SECONDS)
+
+
+def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | None:
+    """After how many seconds a job will be done, by its speed so far; None if it has none."""
+    if job.state != "translating" or job.started is None or not job.texts_done:
+        return None
+    elapsed = ((now or _now()) - job.started).total_seconds()
+    return max(0, round(elapsed * (job.texts - job.texts_done) / job.texts_done))
+
+
+def attachment_headers(job: DocumentJob) -> dict[str, str]:
+    """Headers of a translated file: to be saved under its name, and neither shown nor kept."""
+    name = job.result_name or job.file_name
+    exact = quote(name, safe="")
+    plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)  # for programs such as curl
+    return {
+        "Content-Disposition": f"attachment; filename={plain}; filename*=UTF-8''{exact}",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+    }
+
+
+def _checked(job: DocumentJob, file: TranslatedFile) -> TranslatedFile:
+    """A translated file, unless it had been in the target language and its door refuses such.
+
+    Raises:
+        DataError: it had been.
+    """
+    message = job.options.get("if_translated_already")
+    if message and file.texts and fitting(job.target_language, [file.source]):
+        raise DataError(message)
+    return file
+
+
+async def _to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Work that is completed even if whoever waits for it is cancelled."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)  # its error must not hide this one
+        raise
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _base_name(name: str) -> str:
+    """The last part of a name, whatever separates folders where it is from, without controls."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    printable = "".join(one for one in last if one.isprintable())
+    path = PurePosixPath(printable)
+    return path.stem[: _LONGEST_NAME - len(path.suffix)] + path.suffix
+
+
+def _options(request: TextRequest) -> Mapping[str, Any]:
+    """How a request is to be translated, as plain values."""
+    terms = request.glossary.terms if request.glossary else ()
+    return {
+        "split": request.split,
+        "tags": list(request.tags),
+        "context": request.context,
+        "memory": request.memory,
+        "terms": [
+            [one.source, list(one.targets), one.case_sensitive, one.do_not_translate]
+            for one in terms
+        ],
+    }
+
+
+def _request(job: DocumentJob) -> TextRequest:
+    """The request whose options a job has."""
+    options = job.options
+    terms = [
+        Term(source, tuple(targets), case_sensitive, do_not_translate)
+        for source, targets, case_sensitive, do_not_translate in options.get("terms", ())
+    ]
+    return TextRequest(
+        "",
+        target=job.target_language,
+        source=job.source_language,
+        split=options.get("split", "sentences"),
+        tags=tuple(options.get("tags", ())),
+        context=options.get("context", ""),
+        memory=options.get("memory", True),
+        glossary=Glossary(terms) if terms else None,
+    )

@@ -1,0 +1,161 @@
+"""What clients of LibreTranslate ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.server.parameters import RequestParameters, Upload
+from dragoman.server.server_config import LimitsConfig
+from dragoman.text.language_codes import spelling
+from dragoman.translation.service.interface import RefusedError
+
+_CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
+"""Codes that are LibreTranslate's own."""
+
+
+def source_language(code: str) -> str | None:
+    """A source language, as a service is asked for it; None if it shall be detected."""
+    return None if spelling(code) == "auto" else language_code(code)
+
+
+def language_code(code: str) -> str:
+    """A language, as a service is asked for it."""
+    return _CODES.get(spelling(code), code)
+
+
+@dataclass(frozen=True)
+class LibreTask:
+    """Texts to translate."""
+
+    texts: tuple[str, ...]
+    is_list: bool
+    source: str | None
+    target: str
+    is_html: bool
+    alternatives: int
+
+    @classmethod
+    def read(cls, given: RequestParameters, limits: LimitsConfig) -> LibreTask:
+        """From the parameters of a request.
+
+        Raises:
+            RefusedError: ``invalid``.
+        """
+        texts = given.texts("q")
+        source, target = given.required("source"), given.required("target")
+        alternatives = given.count("alternatives", limits.alternatives)
+        kind = given.text("format") or "text"
+        if kind not in {"text", "html"}:
+            raise RefusedError("invalid", f"{kind[:40]} format is not supported")
+        return cls(
+            texts=(texts,) if isinstance(texts, str) else tuple(texts),
+            is_list=not isinstance(texts, str),
+            source=source_language(source),
+            target=language_code(target),
+            is_html=kind == "html",
+            alternatives=alternatives,
+        )
+
+
+@dataclass(frozen=True)
+class LibreFileTask:
+    """A file to translate."""
+
+    file: Upload
+    source: str | None
+    target: str
+
+    @classmethod
+    def read(cls, given: RequestParameters, suffixes: tuple[str, ...]) -> LibreFileTask:
+        """From the parameters of a request.
+
+        Raises:
+            RefusedError: ``invalid``.
+        """
+        file = given.upload("file")
+        source, target = given.required("source"), given.required("target")
+        if not file.name or not file.content:
+            raise RefusedError("invalid", "Invalid request: empty file")
+        if not file.name.lower().endswith(suffixes):
+            raise RefusedError(
+                "invalid",
+                "Invalid request: file format not supported; supported are " + ", ".join(suffixes),
+            )
+        return cls(file, source_language(source), language_code(target))
+
+
+@dataclass(frozen=True)
+class LibreSuggestion:
+    """A better translation."""
+
+    text: str
+    translation: str
+    source: str | None
+    target: str
+
+    @classmethod
+    def read(cls, given: RequestParameters) -> LibreSuggestion:
+        """From the parameters of a request; the store bounds how long they are.
+
+        Raises:
+            RefusedError: ``invalid``.
+        """
+        text, translation = given.required("q"), given.required("s")
+        source, target = given.required("source"), given.required("target")
+        return cls(text, translation, source_language(source), language_code(target))
+
+
+def _described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """What OpenAPI says of a request whose parameters are a form or JSON.
+
+    A file can be sent in a multipart form alone.
+    """
+    key = {"type": "string", "description": "API key"}
+    schema = {
+        "type": "object",
+        "required": list(required),
+        "properties": {**properties, "api_key": key},
+    }
+    types = (
+        () if "file" in properties else ("application/json", "application/x-www-form-urlencoded")
+    )
+    content = {kind: {"schema": schema} for kind in (*types, "multipart/form-data")}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+_TEXT = {"type": "string", "example": "Hello world!"}
+_TEXTS = {
+    "anyOf": [_TEXT, {"type": "array", "items": _TEXT, "example": ["Hello world!"]}],
+    "description": "Text(s)",
+}
+_PAIR = {
+    "source": {
+        "type": "string",
+        "example": "en",
+        "description": "Source language code, or `auto`",
+    },
+    "target": {"type": "string", "example": "de", "description": "Target language code"},
+}
+_FORMAT = {
+    "type": "string",
+    "enum": ["text", "html"],
+    "default": "text",
+    "description": "Format of source text: plain text, or HTML markup",
+}
+_ALTERNATIVES = {
+    "type": "integer",
+    "default": 0,
+    "description": "Preferred number of alternative translations",
+}
+_FILE = {"type": "string", "format": "binary", "description": "File to translate"}
+
+DESCRIBED = {
+    "/translate": _described(
+        "q", *_PAIR, q=_TEXTS, **_PAIR, format=_FORMAT, alternatives=_ALTERNATIVES
+    ),
+    "/detect": _described("q", q=_TEXTS),
+    "/translate_file": _described("file", *_PAIR, file=_FILE, **_PAIR),
+    "/suggest": _described("q", "s", *_PAIR, q=_TEXT, s=_TEXT, **_PAIR),
+}
+"""What OpenAPI says of the body of each path that has one."""

@@ -1,0 +1,214 @@
+"""What a server serves, where, and within which bounds."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from dragoman.core.config import Config, override, parse, read_yaml
+from dragoman.core.files import absolute
+from dragoman.saved.system import TranslationSystem, on_folder, read_values
+from dragoman.server.database.store_limits import StoreLimits
+from dragoman.translation.batching import BatchingConfig
+
+MOST_ITEMS = 65_536
+"""Texts of a request that any server may allow: their number is known before who sends them is."""
+
+
+class LimitsConfig(Config):
+    """Limits on what clients may ask for."""
+
+    body_bytes: int = Field(10_000_000, ge=1)
+    """Maximum size of a request, such as an uploaded file."""
+    characters: int = Field(100_000, ge=1)
+    """Maximum characters of all texts of a request."""
+    items: int = Field(256, ge=1, le=MOST_ITEMS)
+    """Maximum number of texts of a request."""
+    alternatives: int = Field(8, ge=0, le=100)
+    """Maximum number of alternatives of a translation."""
+    seconds: float = Field(60, gt=0)
+    """How long a request may take; afterwards it is answered with an error."""
+    upload_seconds: float = Field(30, gt=0)
+    """How long a client may take to send the body of a request."""
+    idle_seconds: float = Field(75, gt=0)
+    """How long a connection may be idle between requests. Set it above the time for which a proxy
+    in front of the server keeps idle connections."""
+    connections: int = Field(1000, ge=1)
+    """Maximum number of requests being processed or waiting; further ones are refused at once."""
+    requests_per_minute: int | None = Field(None, ge=1)
+    """Maximum requests per minute of a client without a key, identified by its address, and of a
+    key that has no limit of its own; by default, no limit."""
+    patience_seconds: float = Field(5, ge=0)
+    """How long a request above this rate waits for its turn; if the wait would be longer, it is
+    refused."""
+    characters_per_month: int | None = Field(None, ge=1)
+    """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
+    default, no limit."""
+    documents: int = Field(100, ge=0)
+    """Maximum number of files that are waiting or being translated."""
+    documents_at_once: int = Field(2, ge=1)
+    """How many files are translated at the same time."""
+    small_documents_at_once: int = Field(8, ge=0)
+    """How many files of at most 100 kB are worked at besides, so that small files do not wait for
+    large ones: all take turns, piece by piece."""
+    document_hours: float = Field(24, gt=0)
+    """How long files and their translations are kept. DeepL's clients fetch a translation once, and
+    it is then deleted; those of the other protocols may fetch it again until then."""
+
+
+class ServerBatchingConfig(BatchingConfig):
+    """How requests are gathered, and how many of their sentences may wait."""
+
+    queue_lines: int = Field(65_536, ge=1)
+    """Maximum lines in the queue; further requests are refused."""
+
+
+class ServerConfig(Config):
+    """All settings of a server."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; `0.0.0.0` for all."""
+    port: int = Field(5000, ge=0, le=65535)
+    """Port to listen on; 0: any free port."""
+    systems: tuple[TranslationSystem, ...] = Field(min_length=1)
+    """The systems that translate. A model of several languages serves all of its language pairs."""
+    pivots: tuple[str, ...] = ("en",)
+    """Languages to translate through, in order of preference, where no system translates
+    directly."""
+    workers: int | None = Field(None, ge=1, le=64)
+    """Number of processes for each system that does not set its own number. Each process holds the
+    weights and uses one thread; the processes work on as many batches at once. With small models,
+    whose threads mostly wait for one another, one process per core answers many clients faster. By
+    default, the server's own process translates, one batch at a time with all cores."""
+    batching: ServerBatchingConfig = ServerBatchingConfig()
+    """How requests share batches. By default, `batches_at_once` is the largest number of workers of
+    a system."""
+    limits: LimitsConfig = LimitsConfig()
+    """Limits on what clients may ask for."""
+    database: str | None = None
+    """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
+    default, `server.sqlite` in the user's data directory."""
+    store: StoreLimits = StoreLimits()
+    """How much is kept for clients."""
+    require_key: bool = False
+    """Whether requests without a key are refused."""
+    reload_seconds: float = Field(5, ge=0)
+    """How often to look for changed model directories; 0: never."""
+    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    """Addresses or networks of proxies whose `X-Forwarded-For` is believed; `*` alone: all. By
+    default, this machine."""
+    allowed_origins: tuple[str, ...] = ("*",)
+    """Origins of web pages that may call the server (CORS)."""
+    web: bool = True
+    """Whether there is a web page at `/`."""
+    metrics_token: str | None = Field(None, min_length=1)
+    """Token that requests to `/metrics` must send, as `Authorization: Bearer TOKEN`; by default,
+    anybody may read `/metrics`."""
+    log_format: Literal["plain", "json"] = "plain"
+    """How each request is logged on standard error: a line to read, or a JSON object."""
+    drain_seconds: float = Field(0, ge=0)
+    """How long a server that was told to stop still accepts requests. Meanwhile `/ready` answers
+    503 and each answer closes its connection, so that a load balancer sends no more requests by the
+    time the server ends."""
+    shutdown_seconds: float = Field(30, gt=0)
+    """How long requests that are still being processed may take after that."""
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what no client's address can ever be equal to."""
+        for one in given:
+            if one == "*" and len(given) > 1:
+                raise ValueError("'*' is all addresses; name it alone, or leave it out")
+            try:
+                if one != "*":
+                    ipaddress.ip_network(one)
+            except ValueError as error:
+                raise ValueError(
+                    f"{one!r} is no address or network ({error}); write such as 10.0.0.5, "
+                    "172.16.0.0/12 or ::1"
+                ) from error
+        return given
+
+    @property
+    def believed_addresses(self) -> list[str]:
+        """Those of trusted proxies, as any socket sees them.
+
+        One that listens at ``::`` sees IPv4 addresses as part of ``::ffff:0:0/96``.
+        """
+        mapped = []
+        for one in self.trusted_proxies:
+            if one != "*" and (found := ipaddress.ip_network(one)).version == 4:
+                mapped.append(f"::ffff:{found.network_address}/{96 + found.prefixlen}")
+        return [*self.trusted_proxies, *mapped]
+
+
+def read_server(
+    path: Path | None, changes: Mapping[str, Any], settings: Sequence[str] = ()
+) -> ServerConfig:
+    """The configuration of a server.
+
+    In a file, relative paths are relative to its folder, that of the database as those of models,
+    and a system may be just the path of a model directory, or of the YAML file of a system.
+
+    Args:
+        path: a YAML file; None: there is none.
+        changes: values that replace those of the file, such as ``{"port": 80}``; their paths are
+            relative to the current directory.
+        settings: further ones, as ``limits.seconds=20``.
+
+    Raises:
+        ConfigError: a file is missing or not YAML, or values make no sense.
+    """
+    if path is None:
+        values: dict[str, Any] = {}
+    else:
+        values = read_yaml(path)
+        folder = Path(os.path.realpath(path)).parent
+        if isinstance(systems := values.get("systems"), list):
+            values["systems"] = [_system(one, folder) for one in systems]
+        if isinstance(database := values.get("database"), str) and _is_path(database):
+            values["database"] = str(absolute(database, folder))
+    whole = override({**values, **changes}, tuple(settings))
+    return parse(ServerConfig, _with_workers(whole), "serve" if path is None else path)
+
+
+def _is_path(database: str) -> bool:
+    """Whether it names a file, not a URL, nor nothing, which is refused in a moment."""
+    return bool(database.strip()) and "://" not in database
+
+
+def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with ``workers`` where it counts, unless other values are there."""
+    workers, systems, batching = (values.get(one) for one in ("workers", "systems", "batching"))
+    if not isinstance(systems, list):
+        return values  # refused in a moment
+    if isinstance(workers, int):
+        systems = [{"workers": workers, **one} if isinstance(one, dict) else one for one in systems]
+    numbers = [one.get("workers") for one in systems if isinstance(one, dict)]
+    known = [one for one in numbers if isinstance(one, int)]
+    if known and (batching is None or isinstance(batching, dict)):
+        values = {**values, "batching": {"batches_at_once": max(known), **(batching or {})}}
+    return {**values, "systems": systems}
+
+
+def system_at(path: Path) -> dict[str, Any]:
+    """The description of a system: that in a YAML file, or a model directory alone.
+
+    Raises:
+        ConfigError: the file is not YAML.
+    """
+    if path.suffix in {".yaml", ".yml"} and not path.is_dir():
+        return read_values(path)
+    return {"models": [str(path)]}
+
+
+def _system(value: Any, folder: Path) -> Any:
+    if isinstance(value, str):
+        return system_at(absolute(value, folder))
+    return on_folder(value, folder) if isinstance(value, dict) else value

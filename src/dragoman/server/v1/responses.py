@@ -1,0 +1,301 @@
+"""What ``/v1`` answers; the descriptions of fields are those of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import zip_longest
+from typing import Literal
+
+from dragoman.core.config import Config
+from dragoman.server.database.records import (
+    Correction,
+    CorrectionState,
+    DocumentJob,
+    Entries,
+    JobState,
+    KeptGlossary,
+)
+from dragoman.translation.service.interface import (
+    Detection,
+    RefusalKind,
+    RefusedError,
+    Rendering,
+    TranslatedSentence,
+    TranslatedText,
+)
+
+
+class Problem(Config):
+    """Why a request is refused."""
+
+    kind: RefusalKind
+    """For programs."""
+    message: str
+    """For people: what is wrong, and what to do."""
+    retry_after: float | None = None
+    """Seconds after which the same request may succeed; null: it never will."""
+
+    @classmethod
+    def of(cls, error: RefusedError) -> Problem:
+        """The problem that an error tells."""
+        return cls(kind=error.kind, message=str(error), retry_after=error.retry_after)
+
+
+class ErrorAnswer(Config):
+    """The answer to a request that is refused."""
+
+    error: Problem
+
+
+class DetectedLanguage(Config):
+    """A language that a text may be in."""
+
+    language: str
+    probability: float
+    """From 0 to 1, among the languages that the server knows."""
+
+    @classmethod
+    def of(cls, found: Detection | None) -> DetectedLanguage | None:
+        """None if the language was given."""
+        return found and cls(language=found.language, probability=found.probability)
+
+
+class RenderingAnswer(Config):
+    """One translation of a sentence."""
+
+    text: str
+    score: float | None
+    """As the search ranks translations, the higher the better; null if a correction answers."""
+    confidence: float | None
+    """Probability that it is right; null if the model is not calibrated."""
+    links: tuple[tuple[int, int, int, int], ...]
+    """Words that translate words: start and end in the source, start and end in the translation, in
+    characters of the sentence; empty unless asked for."""
+    from_memory: bool
+    """Whether it is an accepted correction."""
+
+    @classmethod
+    def of(cls, one: Rendering) -> RenderingAnswer:
+        """The same for JSON."""
+        return cls.model_construct(
+            text=one.text,
+            score=one.score,
+            confidence=one.confidence,
+            links=one.links,
+            from_memory=one.from_memory,
+        )
+
+
+class SentenceAnswer(Config):
+    """A sentence and its translations."""
+
+    source: str
+    """The sentence as it is in the text."""
+    start: int
+    """Where it begins in the text, in characters."""
+    target_start: int
+    """Where its best translation begins in the translated text, in characters."""
+    renderings: tuple[RenderingAnswer, ...]
+    """Its translations, the best first."""
+
+    @classmethod
+    def of(cls, one: TranslatedSentence) -> SentenceAnswer:
+        """The same for JSON."""
+        return cls.model_construct(
+            source=one.source,
+            start=one.start,
+            target_start=one.target_start,
+            renderings=tuple(map(RenderingAnswer.of, one.renderings)),
+        )
+
+
+class TextAnswer(Config):
+    """A translated text."""
+
+    text: str
+    """The translation."""
+    source: str
+    """Language of the source, given or detected."""
+    target: str
+    """Language of the translation."""
+    detection: DetectedLanguage | None
+    """How sure the language of the source is; null if it was given."""
+    alternatives: tuple[str, ...]
+    """Other translations of the whole text, with `nbest` above 1."""
+    sentences: tuple[SentenceAnswer, ...]
+    """The sentences of the text; none with markup."""
+
+    @classmethod
+    def of(cls, one: TranslatedText) -> TextAnswer:
+        """The same for JSON."""
+        return cls.model_construct(
+            text=one.text,
+            source=one.source,
+            target=one.target,
+            detection=DetectedLanguage.of(one.detection),
+            alternatives=tuple(one.alternatives),
+            sentences=tuple(map(SentenceAnswer.of, one.sentences)),
+        )
+
+
+class TranslateAnswer(Config):
+    """Translations of texts."""
+
+    translations: tuple[TextAnswer, ...]
+    """One for each text, in the same order."""
+
+
+class StreamEvent(Config):
+    """A line of a stream."""
+
+    kind: Literal["start", "sentence", "end", "error"]
+    """`start` is first, `end` or `error` last; a stream without either was cut off."""
+    source: str | None = None
+    """Of `start`: language of the text, given or detected."""
+    target: str | None = None
+    """Of `start`: language of the translation, as asked for."""
+    detection: DetectedLanguage | None = None
+    """Of `start`: how sure the language of the text is; null if it was given."""
+    sentence: SentenceAnswer | None = None
+    """Of `sentence`."""
+    error: Problem | None = None
+    """Of `error`."""
+
+
+class DetectAnswer(Config):
+    """Languages of texts."""
+
+    detections: tuple[tuple[DetectedLanguage, ...], ...]
+    """For each text the languages that it may be in, the most probable first."""
+
+    @classmethod
+    def of(cls, found: Iterable[Iterable[Detection]]) -> DetectAnswer:
+        """The same for JSON."""
+        each = (tuple(filter(None, map(DetectedLanguage.of, one))) for one in found)
+        return cls(detections=tuple(each))
+
+
+class LanguageAnswer(Config):
+    """A language that the server translates from."""
+
+    code: str
+    name: str
+    """In English."""
+    targets: tuple[str, ...]
+    """Codes of the languages that it is translated into."""
+    tags: dict[str, tuple[str, ...]]
+    """By target language, the tags that requests may ask for; those without any are left out."""
+
+
+class LanguagesAnswer(Config):
+    """What translates into what."""
+
+    languages: tuple[LanguageAnswer, ...]
+    """Sorted by code."""
+
+
+class CorrectionAnswer(Config):
+    """A correction in the queue for review."""
+
+    id: int
+    state: CorrectionState
+
+    @classmethod
+    def of(cls, one: Correction) -> CorrectionAnswer:
+        """The same for JSON."""
+        return cls(id=one.id, state=one.state)
+
+
+class DictionaryAnswer(Config):
+    """Terms of one direction."""
+
+    source: str
+    target: str
+    entry_count: int
+    entries: dict[str, str] | None = None
+    """Terms and their translations; left out where glossaries are listed."""
+
+
+class GlossaryAnswer(Config):
+    """A kept glossary."""
+
+    id: str
+    """What requests name it by."""
+    name: str
+    created: datetime
+    dictionaries: tuple[DictionaryAnswer, ...]
+    """One for each of its directions."""
+
+    @classmethod
+    def of(cls, one: KeptGlossary, entries: Sequence[Entries] = ()) -> GlossaryAnswer:
+        """The same for JSON.
+
+        Args:
+            one: the glossary.
+            entries: those of each dictionary; none: they are left out.
+        """
+        found = [
+            DictionaryAnswer(
+                source=dictionary.source_language,
+                target=dictionary.target_language,
+                entry_count=dictionary.entry_count,
+                entries=None if terms is None else dict(terms),
+            )
+            for dictionary, terms in zip_longest(one.dictionaries, entries)
+        ]
+        return cls(id=one.id, name=one.name, created=one.created, dictionaries=tuple(found))
+
+
+class GlossariesAnswer(Config):
+    """Glossaries of a key, the oldest first."""
+
+    glossaries: tuple[GlossaryAnswer, ...]
+
+
+class DocumentAnswer(Config):
+    """A file that is being translated, or has been."""
+
+    id: str
+    secret: str | None = None
+    """Given once, when the file is sent: who asks for the file sends it as `Document-Secret`."""
+    state: JobState
+    progress: float | None = None
+    """Share that is done, from 0 to 1; null if that is not known."""
+    characters: int = 0
+    """Translated so far."""
+    name: str | None = None
+    """Suggested name of the translated file, once there is one."""
+    message: str | None = None
+    """What went wrong."""
+
+    @classmethod
+    def of(cls, job: DocumentJob, *, with_secret: bool = False) -> DocumentAnswer:
+        """The same for JSON."""
+        share = job.texts_done / job.texts if job.texts else None
+        return cls(
+            id=job.id,
+            secret=job.secret if with_secret else None,
+            state=job.state,
+            progress=1.0 if job.state == "done" else share,
+            characters=job.characters,
+            name=job.result_name,
+            message=job.message,
+        )
+
+
+class UsageAnswer(Config):
+    """What the key has used in this calendar month (UTC)."""
+
+    characters: int
+    characters_per_month: int | None
+    """How many it may use; null: as many as it likes."""
+
+
+class HealthAnswer(Config):
+    """The state of the server."""
+
+    status: Literal["ok"]
+    version: str
+    directions: int
+    """Number of pairs of languages that it translates."""

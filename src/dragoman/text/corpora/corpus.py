@@ -1,0 +1,116 @@
+"""Reading parallel corpora: the pairs of a part, whatever the format of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from dragoman.core.errors import DataError
+from dragoman.text.context import ContextConfig, ContextWindow
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.examples import Example
+from dragoman.text.formats import Pair
+from dragoman.text.normalization import normalize
+from dragoman.text.transforms import transformed
+
+
+def read_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The pairs of a part, one by one and unchanged, including empty sides.
+
+    Memory use does not grow with the corpus, except for PO catalogues.
+
+    Raises:
+        DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
+            column or language asked for, or two plain files differ in length; or a text has the
+            separator of its context.
+    """
+    if part.is_labelled:
+        return _labelled(part)
+    sides = part.source or part.target or "", part.target or ""
+    pairs = part.file_format.read(part.files(), sides)
+    if part.context is not None:
+        return _in_context(pairs, part, part.context)
+    return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
+
+
+def _labelled(part: CorpusPart) -> Iterator[Pair]:
+    """The texts of a part, each with its label; an empty text stays without."""
+    form = part.file_format
+    named = [(name, name) for name in part.label_columns]
+    for name, label in named or [(part.source or "", part.label or "")]:
+        for pair in form.read(part.files(), (name, name)):
+            text = pair.source if form.one_file else pair.target  # one plain file is a target's
+            yield Pair(text, label if text.strip() else "", pair.line)
+
+
+def _in_context(pairs: Iterator[Pair], part: CorpusPart, context: ContextConfig) -> Iterator[Pair]:
+    """Pairs with those before them; also before those that cleaning or a filter drops.
+
+    Raises:
+        DataError: a text has the separator.
+    """
+    window, document, names = ContextWindow(context), "", _document_names(part)
+    for pair in pairs:
+        texts = normalize(pair.source), normalize(pair.target)
+        if any(context.separator in text for text in texts):
+            raise DataError(
+                f"{part.name}:{pair.line}: the text has {context.separator}, which separates "
+                "sentences from their context; set data.context.separator to another tag"
+            )
+        name = next(names, "") if names is not None else ""
+        if name != document or (names is None and not any(texts)):
+            window.end_document()
+            document = name
+        yield pair._replace(before=window.before(pair.line))
+        if texts[0] and (texts[1] or not context.target):
+            window.add(*texts)
+
+
+def _document_names(part: CorpusPart) -> Iterator[str] | None:
+    """The name of the document of each pair; None if nothing names it."""
+    if part.documents is None:
+        return None
+    named = part.file_format.read(part.files(), (part.documents, part.documents))
+    return (pair.source.partition("#")[0] for pair in named)
+
+
+def kept_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The pairs that the filters of a part keep, unchanged, including empty sides.
+
+    Raises:
+        DataError: as for :func:`read_pairs`.
+    """
+    example_of = part.example_maker()
+    return (pair for pair in read_pairs(part) if example_of(pair) is not None)
+
+
+def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
+    """The examples of a dev or test set: transformed, empty ones left out.
+
+    What a transform draws for a line is always the same.
+
+    Raises:
+        DataError: as for :func:`read_pairs`.
+    """
+    filled = (pair for pair in read_pairs(part) if part.fills(pair))
+    prepared = (one for one in map(part.example_maker(), filled) if one is not None)
+    later = part.epoch_transforms
+    if not later:
+        return prepared
+    drawn = (transformed(one, later, Random(one.line)) for one in prepared)
+    return (one for one in drawn if one is not None)
+
+
+def own_source(example: Example, part: CorpusPart) -> str:
+    """What a translation owes its source: that without the tags and the context before it."""
+    return example.source if part.context is None else part.context.alone(example.source)
+
+
+def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The same as pairs that a model reads: tags in front of the sources.
+
+    Raises:
+        DataError: as for :func:`read_pairs`.
+    """
+    for one in evaluation_examples(part):
+        yield Pair(one.tagged_source, one.target, one.line)

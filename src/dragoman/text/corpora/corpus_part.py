@@ -1,0 +1,351 @@
+"""A part of a corpus as a recipe has it: its files, their sides, what is done to its pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from dragoman.core.config import Config
+from dragoman.text.context import ContextConfig
+from dragoman.text.corpora.part_problems import part_problems
+from dragoman.text.corpora.public_corpora import located
+from dragoman.text.examples import Direction, Example, Origin
+from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
+from dragoman.text.label_form import label_problem
+from dragoman.text.normalization import normalize
+from dragoman.text.tags import check_tags
+from dragoman.text.transforms import (
+    SourceByModelConfig,
+    Transform,
+    split_at_first_draw,
+    transformed,
+)
+from dragoman.text.vocabularies.vocabulary import is_empty
+
+TRANSLATION = "translation"
+"""The training task of parts that name no other."""
+
+
+class CorpusPart(Config):
+    """One source of sentence pairs: two plain files, or one file that has both sides.
+
+    For a language model, a part has only a target.
+    """
+
+    path: str | None = None
+    """A TSV with a header, JSONL, TMX, PO or XLIFF file. Without it, `source` and `target` are two
+    plain files, aligned line by line. Compression by gzip, xz or zstd is recognised. A relative
+    path is relative to the folder of the configuration; `corpora/NAME/FILE` may be a file of the
+    public corpus NAME."""
+    source: str | None = None
+    """Column, key or language of the source; without `path`, the file of the source lines. Leave it
+    out for a language model, which reads only the target."""
+    target: str | None = None
+    """The same for the target."""
+    weight: float = Field(default=1.0, ge=1e-6, le=1e6)
+    """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
+    at least one pair. Vocabulary training counts the pairs in the same proportion."""
+    format: str | None = Field(default=None, examples=list(FORMATS))
+    """The format of the file; by default, its suffix decides. Installed packages may add others."""
+
+    licence: str | None = None
+    """Licence of the text, such as `CC-BY-4.0`, for the model card; the licence of a public corpus
+    is known."""
+
+    label: str | None = None
+    """For `model.family: classifier`: one label for all sources of this part, such as de, in place
+    of a target; without it, `target` names the column or file of the labels."""
+    label_columns: tuple[str, ...] = ()
+    """Columns, keys or languages of a file, such as `[en, de]`: each text in them is labelled with
+    the name of its column, key or language. They replace `source` and a label."""
+
+    alignments: str | None = None
+    """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
+    whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
+    space in the original text and numbered from 0, source first; pairs with white space other than
+    spaces and tabs between words lose their links, since aligners count them differently. The
+    symbols of [trees](parsing.md) are linked to their words without a file."""
+
+    source_language: str | None = None
+    """Language of the source, such as en; by default the run's `source_language`."""
+    target_language: str | None = None
+    """Language of the target, such as de; by default the run's `target_language`."""
+    task: str = Field(TRANSLATION, pattern="^[a-z][a-z0-9_]{0,39}$")
+    """Training task that learns from its pairs; `training.tasks` has the settings of each. A step
+    takes `training.step_tokens` tokens of every task."""
+    tags: tuple[str, ...] = ()
+    """Symbols in front of every source, such as `[<ui>]`; they are added to the vocabulary
+    automatically."""
+    transforms: tuple[Transform, ...] = ()
+    """Changes to its pairs, in this order, such as `[{kind: tag}]`, which puts `<2de>` in front of
+    sources whose target is in de."""
+
+    documents: str | None = None
+    """Column (or key) that names the document of each row, for `data.context`. A name ends before
+    the first `#`, and the rows of a document are consecutive. By default a file is one document, or
+    several that are separated by lines that are empty on both sides."""
+    context: ContextConfig | None = None
+    """Always the same as `data.context`; no need to set it."""
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return check_tags(tags)
+
+    @field_validator("label")
+    @classmethod
+    def _check_label(cls, label: str | None) -> str | None:
+        if label is not None and (problem := label_problem(label)):
+            raise ValueError(problem)
+        return label
+
+    @field_validator("label_columns")
+    @classmethod
+    def _check_label_columns(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
+        if problem := next(filter(None, map(label_problem, columns)), None):
+            raise ValueError(problem)
+        if len(set(columns)) < len(columns):
+            raise ValueError("a column is named twice")
+        return columns
+
+    @field_validator("format")
+    @classmethod
+    def _is_known(cls, value: str | None) -> str | None:
+        if value is not None:
+            format_named(value)
+        return value
+
+    def conflicts(self) -> Iterator[str]:
+        """What of it does not fit together."""
+        yield from part_problems(self)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it says itself what the labels of its texts are."""
+        return self.label is not None or bool(self.label_columns)
+
+    @property
+    def has_source(self) -> bool:
+        """Whether its pairs have a source; where they have none, it is an empty string."""
+        own = self.source is not None or bool(self.label_columns)
+        return own or self.file_format.sides is None
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether links between the words of its pairs are known: given, or by their format."""
+        if self.alignments is not None:
+            return True
+        if self.path is None or self.source is None or self.target is None:
+            return False
+        aligns = self.file_format.aligns((self.source, self.target))
+        return aligns and not (self.tags or self.transforms)
+
+    @property
+    def gives_source(self) -> bool:
+        """Whether its examples have a source, possibly one that a transform makes."""
+        return self.has_source or any(transform.makes_source for transform in self.transforms)
+
+    @property
+    def cuts_off_source(self) -> bool:
+        """Whether nothing that reads the source learns from its pairs."""
+        return any(transform.cuts_off_source for transform in self.transforms)
+
+    @property
+    def zeroes_source(self) -> bool:
+        """Whether the decoder reads zeros in place of the source of its pairs, too."""
+        return any(transform.zeroes_source for transform in self.transforms)
+
+    @property
+    def back_translation(self) -> SourceByModelConfig | None:
+        """How the model in training makes the sources, if it does."""
+        found = (one for one in self.transforms if isinstance(one, SourceByModelConfig))
+        return next(found, None)
+
+    @cached_property
+    def prepared_transforms(self) -> list[Transform]:
+        """Transforms that run once, when the corpus is prepared."""
+        return split_at_first_draw(self.transforms)[0]
+
+    @cached_property
+    def epoch_transforms(self) -> list[Transform]:
+        """Transforms that run in each epoch: the first that draws, and those after it."""
+        return split_at_first_draw(self.transforms)[1]
+
+    def resolved(self, source_language: str, target_language: str) -> CorpusPart:
+        """The same part with its languages filled in: its own, or else those given."""
+        languages = {
+            "source_language": self.source_language or source_language,
+            "target_language": self.target_language or target_language,
+        }
+        return self.model_copy(update=languages)
+
+    @property
+    def direction(self) -> Direction:
+        """What a model that learns from this part reads and writes."""
+        return self._direction(self.transforms)
+
+    @property
+    def prepared_direction(self) -> Direction:
+        """The same when the corpus is prepared: without transforms that run in each epoch."""
+        return self._direction(self.prepared_transforms)
+
+    def _direction(self, transforms: Iterable[Transform]) -> Direction:
+        direction = Direction(
+            source_language=self.source_language or "source",
+            target_language=self.target_language or "target",
+            tags=self.tags,
+        )
+        for transform in transforms:
+            direction = transform.redirected(direction)
+        return direction
+
+    def symbols(self) -> Iterator[str]:
+        """All tags that may occur in its sources."""
+        yield from self.tags
+        if self.context is not None:
+            yield self.context.separator
+        direction = self._direction(())
+        for transform in self.transforms:
+            yield from transform.symbols(direction)
+
+    def kept_in(self, path: Path) -> CorpusPart:
+        """The part with its text in ``path``, a JSONL file with the keys source and target.
+
+        Filters have run already: the lines that they number are other ones there.
+        """
+        return self.model_copy(
+            update={
+                "path": str(path.absolute()),
+                "source": "source",
+                "target": "target",
+                "format": None,
+                "alignments": None,
+                "documents": None,
+                "transforms": tuple(one for one in self.transforms if one.kind != "filter"),
+            }
+        )
+
+    def for_sets(self) -> CorpusPart:
+        """The part as a dev set of its text has it: without transforms that no set may have.
+
+        A tag that is in front of a share of the sources is in front of all of them.
+        """
+        kept = (transform.for_sets() for transform in self.transforms)
+        return self.model_copy(update={"transforms": tuple(one for one in kept if one is not None)})
+
+    def scored(self) -> CorpusPart:
+        """The part whose targets translations are scored against: mostly the same."""
+        if self.target is None or self.path is None:
+            return self.with_single_targets()
+        side = self.file_format.scored_side(self.target)
+        scored = self if side == self.target else self.model_copy(update={"target": side})
+        return scored.with_single_targets()
+
+    def with_single_targets(self) -> CorpusPart:
+        """The part without context before its targets: what translations are compared with."""
+        if self.context is None or not self.context.target:
+            return self
+        context = self.context.model_copy(update={"target": False})
+        return self.model_copy(update={"context": context})
+
+    def example_maker(self) -> Callable[[Pair], Example | None]:
+        """Pairs to examples after the transforms that run once; None if one dropped it.
+
+        All transforms are given normalised text.  Without any, the text stays as it is.
+        """
+        transforms, rng = self.prepared_transforms, Random(0)
+        direction, name = self._direction(()), self.name
+        source_language, target_language = direction.source_language, direction.target_language
+        context, changes = self.context, bool(self.transforms)
+
+        def example_of(pair: Pair) -> Example | None:
+            origin, source, target = Origin(name, pair.line), pair.source, pair.target
+            if changes:  # that of a dev or test set is as it was read
+                source, target = normalize(source), normalize(target)
+            example = Example(source, target, source_language, target_language, self.tags, origin)
+            made = transformed(example, transforms, rng) if transforms else example
+            return made if made is None or context is None else context.around(made, pair.before)
+
+        return example_of
+
+    def fills(self, pair: Pair) -> bool:
+        """Whether every side that this part has is non-empty in ``pair`` once it is normalised."""
+        return not (is_empty(pair.target) or (self.has_source and is_empty(pair.source)))
+
+    @property
+    def file_format(self) -> Format:
+        """The format as given, or else that of the suffix.
+
+        Raises:
+            FormatError: no format is given, and the suffix is of none or of several.
+        """
+        if self.format is not None:
+            return format_named(self.format)
+        return FORMATS["plain"] if self.path is None else format_of(Path(self.path))
+
+    @property
+    def name(self) -> str:
+        """A short label for reports: the file and its folder."""
+        first, *second = self.files()
+        label = "/".join([first.parent.name, first.name] if first.parent.name else [first.name])
+        return " + ".join([label, *(path.name for path in second)])
+
+    def files(self) -> list[Path]:
+        """The files that are read: one, or the source's, if there is one, and the target's."""
+        names = (self.source, self.target) if self.path is None else (self.path,)
+        return [Path(name) for name in names if name is not None]
+
+    def inputs(self) -> list[Path]:
+        """All files that its examples depend on: its own, and those that its transforms read."""
+        read = [file for transform in self.transforms for file in transform.files()]
+        return [*self.files(), *read]
+
+
+def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
+    """The name of each part, with its direction or a number where others have the same name."""
+    labels = [part.name for part in parts]
+    for more in (
+        [part.direction.name for part in parts],
+        [f"({number})" for number in range(1, len(parts) + 1)],
+    ):
+        times = Counter(labels)
+        labels = [
+            f"{label} {one}" if times[label] > 1 else label
+            for label, one in zip(labels, more, strict=True)
+        ]
+    return labels
+
+
+def relocate_part(values: Any, folder: Path) -> Any:
+    """The plain values of a :class:`CorpusPart` with relative paths starting from ``folder``.
+
+    Paths that begin with ``corpora/`` may be files of public corpora, see
+    :func:`dragoman.text.corpora.public_corpora.located`.
+
+    Anything but such a mapping is returned unchanged, since it is not validated yet.
+    """
+    if not isinstance(values, dict):
+        return values
+    keys = ["source", "target"] if values.get("path") is None else ["path"]
+    keys.append("alignments")
+    given = {key: values.get(key) for key in keys}
+    files = {key: name for key, name in given.items() if isinstance(name, str) and name}
+    values = values | {key: str(located(name, folder)) for key, name in files.items()}
+    if isinstance(values.get("transforms"), list):
+        values["transforms"] = [_relocate_transform(one, folder) for one in values["transforms"]]
+    return values
+
+
+def _relocate_transform(transform: Any, folder: Path) -> Any:
+    """The plain values of a transform with the paths of its files, if any, from ``folder``."""
+    if not isinstance(transform, dict):
+        return transform
+    files = {key: transform.get(key) for key in ("glossary", "segments")}
+    named = {key: name for key, name in files.items() if isinstance(name, str)}
+    return transform | {key: str(located(name, folder)) for key, name in named.items()}

@@ -1,0 +1,1 @@
+"""Vocabularies: pieces of words and their ids, learnt, imported, sampled and extended."""

@@ -1,0 +1,257 @@
+"""Vocabularies of other toolkits as ours: their pieces in their order, behind our special ones.
+
+The importers in :mod:`dragoman.exchange` read files; what is in them comes here. A
+:class:`Numbered` says which row of the foreign embeddings each of our pieces has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import sentencepiece
+from pydantic import ValidationError
+
+from dragoman.core.errors import DataError, MissingExtraError
+from dragoman.text.tags import is_tag
+from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
+from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabularies.splitting import SentencePieces, SubwordNmt
+from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE, Vocabulary
+
+_NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
+_NO_TEXT = re.compile("[\ud800-\udfff]")
+_WRITTEN = "#version: 0.2"  # where the end of a word is marked in its last piece
+
+
+class Special(NamedTuple):
+    """How a toolkit calls the four special pieces; None where it has none."""
+
+    pad: str | None
+    unknown: str
+    begin: str | None
+    """What outputs begin with, which may be the piece that ends them."""
+    end: str | None
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A vocabulary, and where the toolkit has its pieces."""
+
+    vocabulary: Vocabulary
+    rows: tuple[int | None, ...]
+    """Foreign id of each of our pieces; None for a special one that the toolkit does not have."""
+
+
+def sentencepiece_vocabulary(model: bytes, where: str) -> Numbered:
+    """A sentencepiece model whose own ids the toolkit uses, whatever those of special pieces are.
+
+    Args:
+        model: the serialised model, not sealed.
+        where: its file, for messages.
+
+    Raises:
+        DataError: it is not a sentencepiece model, or has no symbol that ends a sentence.
+        MissingExtraError: protobuf is not installed.
+    """
+    pieces = [one.piece for one in _proto(model, where).pieces]
+    trained = _proto(model, where).trainer_spec
+    names = [trained.pad_piece, trained.unk_piece, trained.bos_piece, trained.eos_piece]
+    pad, unknown, begin, end = (name if name in pieces else None for name in names)
+    if unknown is None or end is None:
+        raise DataError(f"{where}: a sentencepiece model without a symbol for unknown or end")
+    ids = {piece: i for i, piece in enumerate(pieces)}
+    return dictionary_over_sentencepiece(model, ids, Special(pad, unknown, begin, end), where)
+
+
+def dictionary_over_sentencepiece(
+    model: bytes,
+    ids: Mapping[str, int],
+    special: Special,
+    where: str,
+    *,
+    tags: Mapping[str, str] | None = None,
+    limited: bool = False,
+    lowercase: bool = False,
+) -> Numbered:
+    """A dictionary of the pieces of a sentencepiece model, such as Marian's ``vocab.json``.
+
+    Where both have the same pieces, and there are no tags, the vocabulary is the model with its ids
+    changed, and like one that was trained here in every way.  Otherwise it is a list: text is split
+    by the model, and pieces that the list lacks are unknown, as the toolkit has it.  Pieces that
+    only the list has, those of the other language, are decoded, and encode a character which the
+    model does not know.
+
+    Args:
+        model: the serialised model, not sealed.
+        ids: the dictionary, which may begin anywhere and have gaps.
+        special: the special pieces in the dictionary.
+        where: its file, for messages.
+        tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
+        limited: whether text is split into pieces of the dictionary alone, and characters.
+        lowercase: whether text is put in lower case first.
+
+    Raises:
+        DataError: it is not a sentencepiece model, or the dictionary is not usable.
+        MissingExtraError: protobuf is not installed.
+    """
+    proto = _proto(model, where)
+    names, rows = _order(ids, special, where, tags or {})
+    if limited:
+        _limit(proto, ids.keys())
+    if not tags and not lowercase:
+        renumbered = _renumbered(proto, names)
+        if renumbered is not None:
+            return Numbered(SentencePieceVocabulary(renumbered), rows)
+    model = proto.SerializeToString() if limited else model
+    splitting = SentencePieces.of(model, lowercase=lowercase)
+    return Numbered(_listed(names, tags, splitting, where), rows)
+
+
+def dictionary_over_words(
+    splitting: SubwordNmt,
+    ids: Mapping[str, int],
+    special: Special,
+    where: str,
+    *,
+    tags: Mapping[str, str] | None = None,
+) -> Numbered:
+    """A dictionary of words, or of pieces that subword-nmt makes of them.
+
+    Args:
+        splitting: tokenisation and merges.
+        ids: as for :func:`dictionary_over_sentencepiece`.
+        special: the same.
+        where: the same.
+        tags: the same.
+
+    Raises:
+        DataError: the dictionary is not usable.
+    """
+    names, rows = _order(ids, special, where, tags or {})
+    return Numbered(_listed(names, tags, splitting, where), rows)
+
+
+def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:
+    """The merges of a file of subword-nmt, or of fastBPE, which counts them.
+
+    Args:
+        lines: of the file.
+        where: the file, for messages.
+        settings: others of :class:`~dragoman.text.vocabularies.splitting.SubwordNmt`.
+
+    Raises:
+        DataError: a line is no merge, or a setting is not usable.
+    """
+    found = [line.strip("\r\n ") for line in lines]
+    while found and not found[-1]:
+        found.pop()
+    if not found:
+        raise DataError(f"{where}: no merges here; is this the file of codes?")
+    if all(len(line.split(" ")) == 3 and line.split(" ")[2].isdecimal() for line in found):
+        found = [_WRITTEN, *(line.rsplit(" ", 1)[0] for line in found)]
+    return words_splitting(where, codes=tuple(found), **settings)
+
+
+def words_splitting(where: str, **settings: Any) -> SubwordNmt:
+    """Settings of tokenisation, checked.
+
+    Raises:
+        DataError: one is not usable.
+    """
+    try:
+        return SubwordNmt(**settings)
+    except ValidationError as error:
+        raise DataError(f"{where}: {error.errors()[0]['msg']}") from error
+
+
+def _order(
+    ids: Mapping[str, int], special: Special, where: str, tags: Mapping[str, str]
+) -> tuple[list[str], tuple[int | None, ...]]:
+    """Our names of the pieces after the special ones, and the foreign id of every piece."""
+    for name in special:
+        if name is not None and name not in ids:
+            raise DataError(f"{where}: the dictionary has no {name}, which the toolkit needs")
+    if len(set(ids.values())) < len(ids) or min(ids.values(), default=0) < 0:
+        raise DataError(
+            f"{where}: two pieces of the dictionary have the same number, or one is < 0"
+        )
+    if wrong := next((piece for piece in ids if _NO_TEXT.search(piece)), None):
+        raise DataError(f"{where}: the piece {wrong!r:.40} has half of a surrogate pair, no text")
+    others = sorted((piece for piece in ids if piece not in special), key=ids.__getitem__)
+    names = [tags.get(piece, piece) for piece in others]
+    clash = set(names) & set(SPECIAL)
+    names = [f"{name[:-1]}_>" if name in clash else name for name in names]
+    if len(set(names)) < len(names):
+        raise DataError(f"{where}: a piece of the dictionary has the name of another one's tag")
+    rows = [None if name is None else ids[name] for name in special]
+    return names, (*rows, *(ids[piece] for piece in others))
+
+
+def _listed(
+    names: Sequence[str],
+    tags: Mapping[str, str] | None,
+    splitting: SentencePieces | SubwordNmt,
+    where: str,
+) -> ListedVocabulary:
+    ours = tuple((tags or {}).values())
+    if wrong := next((tag for tag in ours if not is_tag(tag)), None):
+        raise DataError(f"{where}: {wrong!r} cannot be a tag here")
+    there = frozenset(names)
+    content = PieceList(
+        pieces=(*SPECIAL, *names),
+        tags=tuple(tag for tag in ours if tag in there),
+        splitting=splitting,
+    )
+    return ListedVocabulary(content)
+
+
+def _proto(model: bytes, where: str) -> Any:
+    try:
+        from google.protobuf.message import DecodeError
+
+        module: Any = import_module("sentencepiece.sentencepiece_model_pb2")
+    except ImportError as error:
+        raise MissingExtraError.of("protobuf", "protobuf") from error
+
+    proto = module.ModelProto()
+    try:
+        proto.ParseFromString(model)
+        sentencepiece.SentencePieceProcessor().LoadFromSerializedProto(model)
+    except (DecodeError, RuntimeError) as error:
+        raise DataError(f"{where}: not a sentencepiece model ({error})") from error
+    if not proto.pieces:
+        raise DataError(f"{where}: not a sentencepiece model, or one without pieces")
+    if not proto.HasField("normalizer_spec"):  # the last part, as sentencepiece writes it
+        raise DataError(f"{where}: a sentencepiece model without its end; download it again")
+    return proto
+
+
+def _limit(proto: Any, pieces: Container[str]) -> None:
+    """What sentencepiece's ``SetVocabulary`` does: single characters are never left out."""
+    for one in proto.pieces:
+        if one.type == _NORMAL and one.piece not in pieces and len(one.piece) > 1:
+            one.type = _UNUSED
+
+
+def _renumbered(proto: Any, names: Sequence[str]) -> bytes | None:
+    """The model with our special pieces and then ``names``; None if those are not its others."""
+    theirs = {one.piece: one for one in proto.pieces if one.type not in {_UNKNOWN, _CONTROL}}
+    if theirs.keys() != set(names):
+        return None
+    new = type(proto)()
+    new.CopyFrom(proto)
+    del new.pieces[:]
+    for name in SPECIAL:
+        kind = _UNKNOWN if name == SPECIAL[1] else _CONTROL
+        new.pieces.add(piece=name, score=0.0, type=kind)
+    new.pieces.extend(theirs[name] for name in names)
+    spec = new.trainer_spec
+    spec.pad_id, spec.unk_id, spec.bos_id, spec.eos_id = range(len(SPECIAL))
+    spec.pad_piece, spec.unk_piece, spec.bos_piece, spec.eos_piece = SPECIAL
+    spec.unk_surface = UNKNOWN_SURFACE
+    spec.vocab_size = len(new.pieces)
+    return bytes(new.SerializeToString())

@@ -1,0 +1,376 @@
+"""Vocabularies: what turns text into ids and ids into text, and how it is trained.
+
+Byte-pair encoding after Sennrich et al. 2016 (arXiv:1508.07909) or a unigram language model
+after Kudo 2018 (arXiv:1804.10959), each with its subword sampling: BPE-dropout after Provilkov
+et al. 2020 (arXiv:1910.13267) or sampled segmentations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple
+
+from pydantic import Field, field_validator
+
+from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import storage_errors
+from dragoman.core.ranges import IntArray
+from dragoman.core.unseen import UNSEEN
+from dragoman.text.normalization import CONTROLS, normalize
+from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
+
+# What is neither white space nor may be removed.
+_KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")
+
+SUFFIXES = (".model", ".pieces")
+"""Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
+FILE_NAMES = tuple(
+    f"vocabulary{side}{suffix}" for suffix in SUFFIXES for side in ("", ".source", ".target")
+)
+"""Possible file names of a joint vocabulary, and of one for each side."""
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+
+UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded text
+
+
+OF_THE_KIND = ("kind", "target_kind", "joint", "byte_fallback", "normalization")
+"""Settings that an existing vocabulary decides, even one that is extended."""
+DECIDED_ELSEWHERE = (
+    *OF_THE_KIND,
+    *("size", "character_coverage", "tags", "balance", "training_pairs"),
+)
+"""Settings that the vocabulary of another run decides if it is taken as it is."""
+
+
+class VocabularyConfig(Config):
+    """How text is split into pieces."""
+
+    kind: Literal["bpe", "unigram"] = "bpe"
+    """Byte-pair encoding, or a unigram language model over pieces."""
+    target_kind: Literal["bpe", "unigram", "word"] | None = None
+    """Kind of the target's own vocabulary (with `joint: false`), if it differs from `kind`. With
+    `word` every word is one piece that is never split, and `size` does not limit the number of
+    pieces: for symbols, such as those of [trees](parsing.md)."""
+    size: int = Field(default=32000, gt=4, le=10_000_000)
+    """Number of pieces in a vocabulary, including the four special ones, tags and bytes."""
+    joint: bool = True
+    """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
+    byte_fallback: bool = False
+    """Encode characters that the vocabulary lacks as bytes (256 of its pieces)."""
+    character_coverage: float = Field(default=1.0, ge=0.98, le=1.0)
+    """Share of the characters in the training text that get a piece; 0.9995 is usual for Chinese or
+    Japanese."""
+    normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"
+    """What sentencepiece does to the text beyond composing it (NFC), which is always done;
+    `nfkc` folds full-width and other compatibility forms, `_cf` also folds case."""
+    tags: tuple[str, ...] = ()
+    """Symbols such as `<2de>` that are never split; each gets an id after the special pieces, as do
+    the tags that parts of the corpus name."""
+    sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
+    smoothing alpha; 0 always takes the best segmentation."""
+    balance: float | None = Field(default=None, ge=1, le=1000)
+    """Temperature that balances the languages of the training text: each counts in proportion to
+    its lines to the power 1/balance (Arivazhagan et al. 2019, who take 5), so that a small
+    language gets its share of pieces. By default, lines count by the weights of their parts."""
+    training_pairs: int = Field(default=2_000_000, gt=0)
+    """Maximum pairs to train a vocabulary on, after cleaning; a larger corpus is sampled at
+    random."""
+    of: str | None = None
+    """A run or model whose vocabulary is reused unchanged, without its weights. Of the other
+    settings in this section only `sampling` is then read. If it has two vocabularies, each language
+    keeps its own: a language model takes the vocabulary of the target, or of the source if that is
+    in its language, and a model of the opposite direction swaps the two."""
+    digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    """Digest of the reused vocabulary, written to the run when training begins; from then on any
+    other vocabulary is refused. No need to set it."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Settings that are not read: of a vocabulary taken as it is, or of a joint one."""
+        if self.of is None:
+            yield from self.unread("without of", "digest")
+            if self.joint and self.target_kind is not None:
+                yield "target_kind is of a vocabulary of the target alone; set joint: false"
+        else:
+            yield from self.unread("with vocabulary.of", *DECIDED_ELSEWHERE)
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return check_tags(tags)
+
+
+class Vocabulary(ABC):
+    """Text to ids and back; the ids 0 to 3 are pad, unknown, begin and end.
+
+    The one that training makes is a
+    :class:`~dragoman.text.vocabularies.sentencepiece_vocabulary.SentencePieceVocabulary`.  A list
+    of pieces from another toolkit is a
+    :class:`~dragoman.text.vocabularies.listed_vocabulary.ListedVocabulary`.
+    """
+
+    suffix: ClassVar[str]
+    """Of its files."""
+
+    @property
+    @abstractmethod
+    def atoms(self) -> Sequence[bool]:
+        """Which pieces are never split: special ones, bytes and tags."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits that identify this vocabulary (SHA-256)."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of pieces."""
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the best segmentation of ``text``, normalised first, without begin and end."""
+        return self.encode_batch([text])[0]
+
+    @abstractmethod
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        threads: int = 1,
+        normalized: bool = False,
+    ) -> list[list[int]]:
+        """Ids of the best segmentation of many texts.
+
+        Args:
+            texts: the texts.
+            threads: how many threads share the work.
+            normalized: whether ``texts`` came from
+                :func:`~dragoman.text.corpora.cleaning.normalize`, which is then skipped.
+        """
+
+    @abstractmethod
+    def split_anew(
+        self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
+    ) -> tuple[IntArray, IntArray]:
+        """Other pieces for the same sentences, drawn at random.
+
+        Args:
+            ids: the sentences one after another.
+            lengths: of each, ``(sentences,)``.
+            sampling: BPE-dropout probability or unigram alpha.
+            seed: the same sentences and seed give the same pieces.
+
+        Returns:
+            New ids one after another, and the new length of each sentence.
+
+        Raises:
+            ConfigError: the pieces are a fixed list.
+        """
+
+    @abstractmethod
+    def split(self, piece: str) -> list[int]:
+        """Ids of a piece of another vocabulary, taken literally: "▁" only where it has one."""
+
+    @abstractmethod
+    def normalized(self, text: str) -> str:
+        """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
+
+    @abstractmethod
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""
+
+    @abstractmethod
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """The pieces that ``ids`` stand for; "▁" is a space before."""
+
+    @abstractmethod
+    def surfaces(self, text: str) -> list[str]:
+        """The pieces of ``text``, those that are unknown as they are spelt in it.
+
+        Together they spell the tags in front, and then :meth:`normalized` of the rest.
+        """
+
+    @abstractmethod
+    def ids(self, pieces: Iterable[str]) -> list[int]:
+        """The ids of pieces; what is no piece is unknown."""
+
+    @property
+    @abstractmethod
+    def has_bytes(self) -> bool:
+        """Whether unknown characters are split into bytes, so that nothing is unknown."""
+
+    @property
+    @abstractmethod
+    def tags(self) -> list[int]:
+        """Ids of all tags."""
+
+    @property
+    @abstractmethod
+    def tags_alone(self) -> bool:
+        """Whether no piece for a space stands before tags in front of a text.
+
+        :attr:`sentencepiece` by itself then gives a text with tags other pieces.
+        """
+
+    @property
+    @abstractmethod
+    def sentencepiece(self) -> bytes | None:
+        """A serialised sentencepiece model that splits text into these pieces; None if none does.
+
+        Its ids are those of the pieces only in a
+        :class:`~dragoman.text.vocabularies.sentencepiece_vocabulary.SentencePieceVocabulary`.
+        """
+
+    @abstractmethod
+    def save(self, path: Path | str) -> None:
+        """Write it to a file, which :meth:`load` reads.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+
+    @abstractmethod
+    def require_space_signs(self, purpose: str) -> None:
+        """Check that pieces mark spaces, so that one alone tells whether it begins a word.
+
+        Args:
+            purpose: what needs that; the subject of the message.
+
+        Raises:
+            ConfigError: they do not.
+        """
+
+    def tag(self, tag: str) -> int:
+        """The id of a tag from ``vocabulary.tags``.
+
+        Raises:
+            ConfigError: the vocabulary has no such piece.
+        """
+        (found,) = self.ids([tag])
+        if found == UNK:
+            raise ConfigError(
+                f"the vocabulary has no tag {tag!r}; name it in vocabulary.tags and train again"
+            )
+        return found
+
+    @property
+    def language_tags(self) -> list[int]:
+        """Ids of those :attr:`tags` that name a target language, such as ``<2de>``."""
+        named = zip(self.tags, self.pieces(self.tags), strict=True)
+        return [i for i, tag in named if LANGUAGE_TAG.fullmatch(tag)]
+
+    @staticmethod
+    def load(path: Path | str) -> Vocabulary:
+        """Read what :meth:`save` wrote, of either kind.
+
+        Raises:
+            SavedError: the file is missing, truncated, altered or not Dragoman's.
+        """
+        from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
+        from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
+
+        path = Path(path)
+        kind = (
+            ListedVocabulary if path.suffix == ListedVocabulary.suffix else SentencePieceVocabulary
+        )
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise SavedError(f"{path}: no readable vocabulary here: {error.strerror}") from error
+        try:
+            return kind.opened(content)
+        except SavedError as error:
+            raise SavedError(f"{path}: {error}") from error
+
+
+class Vocabularies(NamedTuple):
+    """The vocabularies of the two sides; the same one twice where they share it."""
+
+    source: Vocabulary
+    target: Vocabulary
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source.fingerprint == self.target.fingerprint
+
+    @property
+    def same_ids(self) -> bool:
+        """Whether every piece has the same id on both sides, so that a matrix can serve both.
+
+        That is so of a joint vocabulary, and of those of OPUS-MT, which split the two sides
+        differently.
+        """
+        if self.joint:
+            return True
+        ours, theirs = (one.pieces(range(len(one))) for one in self)
+        return ours == theirs
+
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Fingerprints of the source and the target side, which identify the vocabularies."""
+        return self.source.fingerprint, self.target.fingerprint
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits that identify the two together (SHA-256)."""
+        return hashlib.sha256(" ".join(self.fingerprints).encode()).hexdigest()
+
+    def save(self, directory: Path | str) -> None:
+        """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
+
+        The name of a list of pieces from another toolkit ends in ``.pieces``.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        sides = (
+            {"": self.source} if self.joint else {".source": self.source, ".target": self.target}
+        )
+        written = set()
+        for side, vocabulary in sides.items():
+            name = f"vocabulary{side}{vocabulary.suffix}"
+            vocabulary.save(Path(directory) / name)
+            written.add(name)
+        for name in FILE_NAMES:
+            if name not in written:
+                with storage_errors(Path(directory) / name):
+                    (Path(directory) / name).unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, directory: Path | str) -> Vocabularies:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            SavedError: a file is missing, truncated, altered or of another kind.
+        """
+        joint, source, target = (_file(directory, side) for side in ("", ".source", ".target"))
+        if joint.exists():
+            vocabulary = Vocabulary.load(joint)
+            return cls(vocabulary, vocabulary)
+        if source.exists() or target.exists():
+            return cls(Vocabulary.load(source), Vocabulary.load(target))
+        raise SavedError(f"{directory}: no {joint.name} here; is this a run or a model?")
+
+
+def prepare_line(text: str) -> str:
+    """A text as the vocabulary is trained on it and splits it."""
+    return normalize(text.replace(SPACE_SIGN, " ") if SPACE_SIGN in text else text)
+
+
+def is_empty(text: str) -> bool:
+    """Whether :func:`prepare_line` leaves nothing of a text, such as of a lone byte order mark."""
+    if _KEPT.search(text):  # nearly always ends at the first character
+        return False
+    return not prepare_line(text)
+
+
+def _file(directory: Path | str, side: str) -> Path:
+    """The file of a side, of whichever kind there is."""
+    first, *others = (Path(directory) / f"vocabulary{side}{suffix}" for suffix in SUFFIXES)
+    return next((path for path in (first, *others) if path.exists()), first)

@@ -1,0 +1,185 @@
+"""Training of vocabularies by sentencepiece, on text in which pairs may count more than once."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import sentencepiece
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.balance import balanced_lines
+from dragoman.text.examples import Example
+from dragoman.text.formats import Pair
+from dragoman.text.reservoir import Reservoir, whole_counts
+from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
+from dragoman.text.vocabularies.vocabulary import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    UNKNOWN_SURFACE,
+    Vocabularies,
+    VocabularyConfig,
+    prepare_line,
+)
+
+Sides = tuple[str, str] | Pair | Example
+"""A source and its target."""
+
+Counted = tuple[str, int]
+"""A line and its count."""
+
+# The number of threads changes the last digits of a unigram model, and is stored in the file.  A
+# fixed number gives the same model on every machine, and costs nothing on a small one.
+_TRAINING_THREADS = 16
+_COUNTED: dict[str, Any] = {"input_format": "tsv"}
+_ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
+_EVERY_WORD: dict[str, Any] = {"use_all_vocab": True}
+_SMALLEST_COUNT = 100  # of a line where languages are balanced: within half a percent of its weight
+_LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece drops longer lines silently
+# sentencepiece's trainer writes it for unknown characters, and drops lines that have it silently.
+_RESERVED = "\u2585"
+
+
+def train_vocabularies(
+    pairs: Iterable[Sides], config: VocabularyConfig, *, seed: int
+) -> Vocabularies:
+    """:func:`train_weighted_vocabularies` where every pair counts the same."""
+    return train_weighted_vocabularies(((pair, 1.0) for pair in pairs), config, seed=seed)
+
+
+def train_weighted_vocabularies(
+    pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, *, seed: int
+) -> Vocabularies:
+    """Train the vocabularies of a corpus; the same pairs and seed give the same files.
+
+    A pair of weight 2 counts like two of weight 1, in the proportions of
+    :func:`~dragoman.text.reservoir.whole_counts`.
+
+    Args:
+        pairs: sources and targets with their weight, read once; at most ``config.training_pairs``
+            are kept, each with the same probability.
+        config: kind, size and so on.
+        seed: seed of the sample drawn from a larger corpus.
+
+    Raises:
+        ConfigError: the vocabulary is larger than the text allows or too small for its
+            characters; the message names the bound.
+        DataError: there is no text.
+    """
+    sources, targets = counted_lines(pairs, config, seed, joint=config.joint)
+    if config.joint:
+        vocabulary = train_vocabulary(sources + targets, config, "")
+        return Vocabularies(vocabulary, vocabulary)
+    return Vocabularies(
+        train_vocabulary(sources, config, "source "),
+        train_vocabulary(targets, config, "target ", kind=config.target_kind),
+    )
+
+
+def counted_lines(
+    pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, seed: int, *, joint: bool
+) -> tuple[list[Counted], list[Counted]]:
+    """The lines of each side of a sample of at most ``training_pairs`` pairs, counted by weight.
+
+    With ``config.balance`` each language counts as that says, and every direction has an equal
+    share of the sample's places.
+
+    Args:
+        pairs: examples where languages are balanced.
+        config: only ``training_pairs`` and ``balance`` are read.
+        seed: seed of the sample.
+        joint: whether the lines of both sides train one vocabulary, and languages count over both.
+    """
+    if config.balance is None:
+        sample: Reservoir[tuple[Sides, float]] = Reservoir(config.training_pairs, seed)
+        for pair in pairs:
+            sample.add(pair)
+        counts = whole_counts(weight for _, weight in sample.items)
+        sources = [(pair[0], counts[weight]) for pair, weight in sample.items]
+        targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
+        return sources, targets
+    sides = balanced_lines(pairs, config.balance, config.training_pairs, seed, joint=joint)
+    weights = (weight for side in sides for _, weight in side)
+    counts = whole_counts(weights, smallest=_SMALLEST_COUNT)
+    counted = [[(line, counts[weight]) for line, weight in side] for side in sides]
+    return counted[0], counted[1]
+
+
+def train_vocabulary(
+    lines: Sequence[Counted],
+    config: VocabularyConfig,
+    side: str,
+    *,
+    exact_size: bool = True,
+    kind: Literal["bpe", "unigram", "word"] | None = None,
+) -> SentencePieceVocabulary:
+    """Train on lines, each repeated as often as its count says.
+
+    Args:
+        lines: the text.
+        config: kind, size and so on.
+        side: name of the side in messages, such as "source "; empty for both.
+        exact_size: whether a text that does not give ``config.size`` pieces is an error.
+        kind: in place of ``config.kind``; ``word`` makes a piece of every word, however many.
+
+    Raises:
+        ConfigError: the size does not fit the text.
+        DataError: there is no text.
+    """
+    prepared = ((prepare_line(raw.replace(_RESERVED, " ")), count) for raw, count in lines)
+    text = [(line, count) for line, count in prepared if line]
+    if not text:
+        raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
+    weighted = any(count > 1 for _, count in text)  # normalised text has no tab
+    model = io.BytesIO()
+    kind = kind or config.kind
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
+            **(_COUNTED if weighted else {}),  # which would be stored in the model
+            **({} if exact_size else _ANY_SIZE),
+            **(_EVERY_WORD if kind == "word" else {}),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=config.size,
+            byte_fallback=config.byte_fallback and kind != "word",
+            character_coverage=config.character_coverage,
+            normalization_rule_name=config.normalization,
+            user_defined_symbols=[] if kind == "word" else list(config.tags),  # words are, too
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_surface=UNKNOWN_SURFACE,
+            max_sentence_length=_LONGEST_TRAINING_LINE,
+            num_threads=_TRAINING_THREADS,
+            minloglevel=2,  # errors only: they also come as exceptions
+        )
+    except RuntimeError as error:
+        raise _explain(error, config, side) from error
+    return SentencePieceVocabulary(model.getvalue() + TAGS_ALONE)
+
+
+def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
+    """Say what sentencepiece's message means for the configuration."""
+    size = f"vocabulary.size {config.size}"
+    # The bounds of two sides may leave no size for both.
+    other = (
+        "; if no size suits both sides, set vocabulary.joint: true or another vocabulary.kind"
+        if side
+        else ""
+    )
+    if found := re.search(r"too high.*<= (\d+)", str(error)):
+        return ConfigError(
+            f"{size} is larger than the {side}text allows; set it to {found[1]} or less{other}"
+        )
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", str(error)):
+        return ConfigError(
+            f"{size} is too small for the characters of the {side}text; set it to {found[1]} or "
+            f"more, or lower vocabulary.character_coverage{other}"
+        )
+    return ConfigError(f"sentencepiece cannot train the {side}vocabulary: {error}")

@@ -1,0 +1,1 @@
+"""Optimizers, and how their state, gradients and parameters are shared among processes."""

@@ -1,0 +1,156 @@
+"""Gradients that are shared out among the processes as soon as they are there.
+
+After Rajbhandari et al. 2020, "ZeRO" (arXiv:1910.02054), section 5.2: during the backward pass, the
+gradients of some layers are summed into the shares of the processes and freed, so that no process
+ever has the whole gradient.  All processes send the parts in the same order, whichever is ready
+first, and in every pass.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.flat_layout import FlatLayout
+from dragoman.training.optimizers.optimizer import OptimizerConfig, most_passes
+from dragoman.training.optimizers.overlap import HELD, PART_NUMBERS, turn_of
+from dragoman.training.optimizers.state_sharding import StateSharding
+
+_IN_FLIGHT = 2
+"""Parts that are sent at once; further ones wait, as each needs memory."""
+
+
+class GradientSharding(StateSharding):
+    """A :class:`StateSharding` that keeps its share of the gradient alone.
+
+    With several passes in a step, results differ from those of replicas by rounding: the gradients
+    of a pass are summed over processes before those of passes are.
+
+    Args:
+        model: see :class:`~dragoman.training.optimizers.optimizer.FlatOptimizer`.
+        config: hyperparameters of Adam.
+        precision: in which the model computes.
+        ema_decay: of an exponential moving average of the weights; None for none.
+        world: the processes that train together, more than one.
+        part_numbers: minimum gradients sent at once.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        config: OptimizerConfig,
+        precision: torch.dtype,
+        ema_decay: float | None = None,
+        *,
+        world: World,
+        part_numbers: int = PART_NUMBERS,
+    ) -> None:
+        self._part_numbers = part_numbers
+        super().__init__(model, config, precision, ema_decay, world=world)
+        parts = [self.layout.part_of(index) for index in range(len(self.layout.names))]
+        self._turns = {
+            part: turn_of(model, name, shape)
+            for part, name, shape in zip(parts, self.layout.names, self.layout.shapes, strict=True)
+        }
+        # Within a turn, the last layers come first.
+        self._order = sorted(self._turns, key=lambda part: (self._turns[part], -part))
+        self._members: dict[int, list[int]] = {part: [] for part in self._order}
+        for index, part in enumerate(parts):
+            self._members[part].append(index)
+        self._sent = 0  # parts in this pass
+        self._missing: dict[int, set[int]] = {}
+        self._flying: deque[tuple[slice, Callable[[], Tensor]]] = deque()
+        self._begin_pass()
+        for index, parameter in enumerate(self._parameters):
+            if self._turns[parts[index]] < HELD:
+                parameter.register_post_accumulate_grad_hook(
+                    partial(self._arrived, index, parts[index])
+                )
+
+    def _laid_out(self, model: nn.Module, named: Sequence[tuple[str, nn.Parameter]]) -> FlatLayout:
+        shapes = {name: parameter.shape for name, parameter in named}
+        family = cast(TranslationModel, model)
+        return FlatLayout.cut(
+            named,
+            self._world.size,
+            lambda name: turn_of(family, name, shapes[name]),
+            self._part_numbers,
+        )
+
+    def _own_gradient(self, parameters: Sequence[nn.Parameter]) -> Tensor:
+        self._parameters = parameters
+        return torch.zeros_like(self.master)
+
+    def passes(self, counts: Sequence[int]) -> Sequence[int]:
+        """As many as the process with most: each pass is a collective."""
+        return most_passes(counts, self._world)
+
+    def idle(self, again: Callable[[], object]) -> None:
+        """Send zeros."""
+        self.collect()
+
+    def start_over(self) -> bool:
+        """Not possible: other processes have parts of this gradient, and wait for the rest."""
+        return False
+
+    def _begin_pass(self) -> None:
+        self._sent = 0
+        self._missing = {part: set(members) for part, members in self._members.items()}
+
+    def _arrived(self, index: int, part: int, parameter: Tensor) -> None:
+        """Note that a backward pass has computed the gradient of ``parameter``."""
+        if index not in self._missing[part]:
+            raise ConfigError(
+                "training.sharding: gradients needs an objective with one backward pass over the "
+                "layers of the model, and this one has several; set it to state"
+            )
+        self._missing[part].discard(index)
+        # Held parts are never complete; where only adapters learn, there are none.
+        while self._sent < len(self._order) and not self._missing[self._order[self._sent]]:
+            self._send(self._order[self._sent])
+
+    def _send(self, part: int) -> None:
+        """Start adding a part of the gradient to the shares of it, and free it."""
+        place = self.layout.parts[part]
+        numbers = torch.zeros(place.stop - place.start, device=self.master.device)
+        for index in self._members[part]:
+            gradient = self._parameters[index].grad
+            if gradient is not None:
+                start = self.layout.starts[index] - place.start
+                numbers[start : start + gradient.numel()].copy_(gradient.reshape(-1))
+                self._parameters[index].grad = None
+        while len(self._flying) >= _IN_FLIGHT:
+            self._land()
+        own = self.layout.places()[part]
+        self._flying.append((own, self._world.start_reduce_scatter(numbers)))
+        self._sent += 1
+
+    def _land(self) -> None:
+        """Wait for the oldest part on its way, and add this process' share of it."""
+        place, arrive = self._flying.popleft()
+        self.gradient[place] += arrive()
+
+    def collect(self) -> None:
+        """Send the rest of the gradients of one backward pass, and wait for all."""
+        for part in self._order[self._sent :]:
+            self._send(part)
+        while self._flying:
+            self._land()
+        self._begin_pass()
+
+    def reduce(self, world: World) -> None:
+        """Nothing to do: every pass has been summed."""
+
+    def clear(self) -> None:
+        """Clear the gradient."""
+        self.gradient.zero_()
+        for parameter in self._parameters:
+            parameter.grad = None

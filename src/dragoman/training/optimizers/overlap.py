@@ -1,0 +1,148 @@
+"""Summing gradients over processes while the backward pass is still running.
+
+After Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training"
+(arXiv:2006.15704), section 3.2: the flat gradient is split into parts, and each is sent as soon as
+all of its parameters have their gradients.  All processes send the parts in the same order,
+whichever is ready first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+from dragoman.training.optimizers.distributed import World
+from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+
+PART_NUMBERS = 1 << 21
+"""Minimum gradients sent at once: 8 MB."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A range of the flat vector."""
+
+    place: slice
+    names: frozenset[str]
+    """Number of parameters in the range."""
+    turn: int
+    """See :func:`turn_of`."""
+
+
+HELD = 2
+"""The turn of what is sent only after the backward pass."""
+
+
+def turn_of(model: TranslationModel, name: str, shape: Sequence[int]) -> int:
+    """When the gradient of a parameter is sent.
+
+    0 for matrices of layers; 1 for biases and gains of all layers, which are adjacent; 2 for
+    embeddings and output, to which the loss adds chunk by chunk, so that they wait for the end.
+    """
+    return HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
+
+
+def _size(part: _Part) -> int:
+    return int(part.place.stop - part.place.start)
+
+
+class OverlappingOptimizer(FlatOptimizer):
+    """A :class:`FlatOptimizer` that sends gradients as soon as they are ready.
+
+    Args:
+        model: see :class:`FlatOptimizer`.
+        config: hyperparameters of Adam.
+        precision: in which the model computes.
+        ema_decay: of an exponential moving average of the weights; None for none.
+        world: the processes that train together.
+        part_numbers: minimum gradients sent at once.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        config: OptimizerConfig,
+        precision: torch.dtype,
+        ema_decay: float | None = None,
+        *,
+        world: World,
+        part_numbers: int = PART_NUMBERS,
+    ) -> None:
+        super().__init__(model, config, precision, ema_decay)
+        self._parts = self._cut(model, part_numbers)
+        self._world = world
+        self._expecting = False  # the last backward pass of a step is next, or running
+        self._missing: list[set[str]] = []
+        self._handles: list[Callable[[], None]] = []
+        if world.size > 1:
+            part_of = {name: i for i, part in enumerate(self._parts) for name in part.names}
+            for name, parameter in model.named_parameters():
+                if name in part_of and self._parts[part_of[name]].turn < HELD:
+                    parameter.register_post_accumulate_grad_hook(
+                        partial(self._arrived, name, part_of[name])
+                    )
+
+    def _cut(self, model: TranslationModel, part_numbers: int) -> list[_Part]:
+        """The parts in the order of sending: by turn, the last layers first."""
+        parts: list[_Part] = []
+        end = len(self.master)
+        names, shapes = reversed(self.layout.names), reversed(self.layout.shapes)
+        for name, shape in zip(names, shapes, strict=True):
+            turn = turn_of(model, name, shape)
+            stop, together = end, frozenset([name])
+            end -= shape.numel()
+            if parts and parts[-1].turn == turn and _size(parts[-1]) < part_numbers:
+                before = parts.pop()
+                stop, together = before.place.stop, together | before.names
+            parts.append(_Part(slice(end, stop), together, turn))
+        return sorted(parts, key=lambda part: part.turn)  # stable
+
+    def expect_last(self) -> None:
+        """See :meth:`Optimizer.expect_last`."""
+        self._expecting = True
+        self._missing = [set(part.names) for part in self._parts]
+
+    def _arrived(self, name: str, part: int, parameter: Tensor) -> None:
+        """Note that a backward pass has computed the gradient of ``parameter``."""
+        if not self._expecting:
+            return
+        if name not in self._missing[part]:
+            raise ConfigError(
+                "training.send_gradients: during needs an objective with one backward pass over "
+                "the layers of the model, and this one has several; set it to after"
+            )
+        self._missing[part].discard(name)
+        # Parts with turn 2 are never complete; where only adapters learn, there are none.
+        while len(self._handles) < len(self._parts) and not self._missing[len(self._handles)]:
+            place = self._parts[len(self._handles)].place
+            self._collect(place)
+            self._send(place)
+
+    def _send(self, place: slice) -> None:
+        self._handles.append(self._world.start_all_reduce(self.gradient[place]))
+
+    def collect(self) -> None:
+        """See :meth:`Optimizer.collect`; parts already sent are complete."""
+        for part in self._parts[len(self._handles) :]:
+            self._collect(part.place)
+        self._empty = False
+
+    def start_over(self) -> bool:
+        """See :meth:`Optimizer.start_over`; what is sent cannot be taken back."""
+        self._expecting = False
+        return not self._handles and super().start_over()
+
+    def reduce(self, world: World) -> None:
+        """Send the remaining parts, and wait for all."""
+        if world.size > 1:
+            for part in self._parts[len(self._handles) :]:
+                self._send(part.place)
+            for wait in self._handles:
+                wait()
+        self._handles, self._expecting = [], False

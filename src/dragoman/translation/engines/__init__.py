@@ -1,0 +1,1 @@
+"""Engines that compute translations: PyTorch in several ways, and CTranslate2."""

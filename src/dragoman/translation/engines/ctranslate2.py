@@ -1,0 +1,269 @@
+"""Translating through CTranslate2, a C++ engine with int8 weights (Klein et al. 2020).
+
+A standard Transformer is converted once, into a folder inside the model's directory, and converted
+again when its weights have changed.  CTranslate2 then runs the searches; input, output, options and
+ranking stay Dragoman's.  Three things differ: probabilities are over the allowed pieces, where
+Dragoman's are over all; an output that is cut off at the length limit counts without the end
+symbol; and search for a sentence ends when ``beam`` hypotheses are finished, as Dragoman's does
+with ``early_end: quick``, so that a call which asks for ``exact`` is refused.  A second search, for
+a sentence whose output is degenerate, repeats no three pieces at all.  Bytes that make up no whole
+character are taken out of its outputs, which Dragoman's search does not write in the first place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.models.families.transformer import (
+    Transformer,
+)
+from dragoman.models.interface import TranslationModel
+from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search.degenerate import Bounds, without_faults
+from dragoman.search.hypothesis import rank
+from dragoman.search.penalties import length_penalty
+from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
+from dragoman.translation.engines.engine import SourceBatch, bounds_of
+
+try:
+    import ctranslate2
+except ImportError as error:
+    raise MissingExtraError.of("CTranslate2", "ctranslate2") from error
+
+Compute = Literal["float32", "int8"]
+_AHEAD = 2  # batches waiting per thread
+_SIMILAR = 16  # source lengths, in pieces, that are searched with one limit
+_NO_LOOP = 3  # every loop has the same three pieces twice
+
+
+class CTranslate2Engine:
+    """Searches with a converted model.
+
+    Args:
+        directory: of the model; the converted model is kept in it.
+        model: the model in that directory.
+        vocabularies: of the model.
+        compute: type of weights and activations.
+        workers: number of batches at a time, one thread each; one per core if not given.
+        adapter: that is merged into the model; the converted model is then kept beside its file.
+
+    Raises:
+        ConfigError: CTranslate2 does not support the model or the type of numbers.
+        StorageError: the converted model cannot be written.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        model: TranslationModel,
+        vocabularies: Vocabularies,
+        *,
+        compute: Compute = "float32",
+        workers: int | None = None,
+        adapter: Path | None = None,
+    ) -> None:
+        converted = convert(directory, model, vocabularies, adapter)
+        supported = ctranslate2.get_supported_compute_types("cpu")
+        if compute not in get_args(Compute) or compute not in supported:
+            raise ConfigError(
+                f"CTranslate2 does not compute in {compute} here; choose one of: "
+                + ", ".join(kind for kind in get_args(Compute) if kind in supported)
+            )
+        threads = workers or os.cpu_count() or 1
+        self._ahead = threads * _AHEAD
+        self._translator = ctranslate2.Translator(
+            str(converted),
+            device="cpu",
+            compute_type=compute,
+            inter_threads=threads,
+            intra_threads=1,
+        )
+        self._positions = positions_of(model)
+        self._tags = vocabularies.target.tags
+        self._source = piece_names(vocabularies.source)
+        assert isinstance(model, Transformer), "or else it was not converted"
+        self._end = [self._source[EOS]] if model.config.source_end else []
+        target = piece_names(vocabularies.target)
+        self._target = target
+        self._ids = {name: number for number, name in enumerate(target)}
+        self._characters = ByteSymbols.of(vocabularies.target)
+        self._unwritable = unwritable_pieces(vocabularies.target)
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """See :meth:`.engine.Engine.search`.  Batches run in parallel."""
+        if config.coverage_penalty:
+            raise ConfigError(
+                "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
+                "search.coverage_penalty to 0"
+            )
+        if config.early_end == "exact":
+            raise ConfigError(
+                "the engine ctranslate2 ends by its own rule, without early_end exact; leave it "
+                "out, or choose engine pytorch"
+            )
+        if config.sampling is not None:
+            raise ConfigError(
+                "the engine ctranslate2 draws no samples, which mbr needs, too; leave out --engine"
+            )
+        if config.grammar != "any":
+            raise ConfigError("the engine ctranslate2 has no grammar; leave out --engine")
+        pending: deque[tuple[SourceBatch, list[Any]]] = deque()
+        for batch in batches:
+            if batch.prefixes is not None:
+                raise ConfigError("the engine ctranslate2 has no forced prefix; leave out --engine")
+            if batch.constraints is not None:
+                raise ConfigError("the engine ctranslate2 cannot demand terms; leave out --engine")
+            pending.append((batch, self._submit(batch.sources, config)))
+            if len(pending) >= self._ahead:
+                yield self._results(*pending.popleft(), config)
+        while pending:
+            yield self._results(*pending.popleft(), config)
+
+    def close(self) -> None:
+        """Free the converted model's memory."""
+        self._translator.unload_model()
+
+    def _results(
+        self, batch: SourceBatch, results: list[Any], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        found = self._found(batch.sources, results, config)
+
+        def again(places: list[int], bounds: list[Bounds]) -> list[list[Hypothesis]]:
+            second = []
+            for place, bound in zip(places, bounds, strict=True):
+                sources = [batch.sources[place]]
+                changed = config.model_copy(update=_without_faults(bound, config))
+                second += self._found(sources, self._submit(sources, changed), changed)
+            return second
+
+        bounds = bounds_of(batch, config)
+        return without_faults(found, bounds, again if config.searches_again else None)
+
+    def _found(
+        self, sources: list[list[int]], results: list[Any], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        """What search finds for each sentence within its own limit.
+
+        They were searched with the higher one that they share with sources of similar length; the
+        few whose outputs come near their own are searched again with that.
+        """
+        found = [result.result() for result in results]
+        limits = [self._longest(len(source), config) for source in sources]
+        near = [
+            place
+            for place, (one, limit) in enumerate(zip(found, limits, strict=True))
+            if limit < self._shared_limit(sources[place], config) and _comes_near(one, limit)
+        ]
+        again = self._submit_within(
+            [sources[place] for place in near], [limits[place] for place in near], config
+        )
+        for place, result in zip(near, again, strict=True):
+            found[place] = result.result()
+        return [
+            self._hypotheses(one, limit, config) for one, limit in zip(found, limits, strict=True)
+        ]
+
+    def _submit(self, sources: list[list[int]], config: SearchConfig) -> list[Any]:
+        """Submit sentences to CTranslate2, in groups whose limit depends on no neighbour.
+
+        Groups of the same source length would be small, and slow.
+        """
+        limits = [self._shared_limit(source, config) for source in sources]
+        return self._submit_within(sources, limits, config)
+
+    def _submit_within(
+        self, sources: list[list[int]], limits: list[int], config: SearchConfig
+    ) -> list[Any]:
+        """Submit sentences, each with its maximum output length: those of one limit together."""
+        groups: dict[int, list[int]] = defaultdict(list)
+        for place, limit in enumerate(limits):
+            groups[limit].append(place)
+        pending: dict[int, Any] = {}
+        for limit, places in groups.items():
+            results = self._submit_group([sources[place] for place in places], limit, config)
+            pending.update(zip(places, results, strict=True))
+        return [pending[place] for place in range(len(sources))]
+
+    def _submit_group(
+        self, sources: list[list[int]], limit: int, config: SearchConfig
+    ) -> list[Any]:
+        """Submit sentences with a common limit.
+
+        CTranslate2 is asked for all ``beam`` hypotheses, without a length penalty: it divides by
+        another power of the length, which would make it stop earlier.
+        """
+        unknown = [] if config.writes_unknown else [UNK]
+        tags = [] if config.allow_tags else self._tags
+        symbols = [PAD, BOS, *unknown, *tags, *self._unwritable]
+        pending: list[Any] = self._translator.translate_batch(
+            [
+                [self._source[i] for i in source] + self._end or [self._source[EOS]]
+                for source in sources
+            ],
+            beam_size=config.beam,
+            num_hypotheses=config.beam,
+            length_penalty=0,
+            return_scores=True,
+            max_input_length=0,
+            max_decoding_length=limit,
+            min_decoding_length=min(config.minimum_length, limit),
+            no_repeat_ngram_size=config.no_repeat_ngram,
+            suppress_sequences=[[self._target[i]] for i in symbols],
+            asynchronous=True,
+        )
+        return pending
+
+    def _shared_limit(self, source: list[int], config: SearchConfig) -> int:
+        """The limit of the longest source that may be searched for together with this one."""
+        if self._positions is not None and len(source) >= self._positions:  # with the end symbol
+            raise ConfigError(
+                f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
+                f"{len(source)}; lower search.max_source_pieces, or leave out --engine"
+            )
+        return self._longest(-(-len(source) // _SIMILAR) * _SIMILAR, config)
+
+    def _longest(self, source: int, config: SearchConfig) -> int:
+        """Maximum output length for a source of ``source`` pieces.
+
+        CTranslate2 fails beyond its table of positions.
+        """
+        longest = config.longest(source)
+        return longest if self._positions is None else min(longest, self._positions - 1)
+
+    def _hypotheses(self, result: Any, limit: int, config: SearchConfig) -> list[Hypothesis]:
+        """CTranslate2's hypotheses for a sentence with this limit, ranked as in the paper."""
+        found = []
+        for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
+            ids = [self._ids[name] for name in names]
+            score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
+            ended = len(ids) < limit
+            if self._characters is not None:  # its search knows nothing of characters
+                ids = self._characters.without_broken(ids)
+            found.append(Hypothesis(ids, score, log_probability, ended))
+        return rank(found)[: config.nbest]
+
+
+def _comes_near(result: Any, limit: int) -> bool:
+    """Whether hypotheses are too long for a limit, or would compete with those that it cuts off.
+
+    That is in the step in which others, shorter by a piece, end.
+    """
+    return any(len(names) + 1 >= limit for names in result.hypotheses)
+
+
+def _without_faults(bounds: Bounds, config: SearchConfig) -> dict[str, int]:
+    """The settings of a second search; an output as long as allowed counts as cut off."""
+    changed = {"no_repeat_ngram": config.no_repeat_ngram or _NO_LOOP}
+    if bounds.pieces is not None:
+        limits = [bounds.pieces + 1, config.maximum_length]
+        changed["maximum_length"] = min(limit for limit in limits if limit is not None)
+    return changed

@@ -1,0 +1,261 @@
+"""Engines, which carry out a translator's searches batch by batch.
+
+:class:`TorchEngine` is Dragoman's own.  Others share its interface: one distributes the batches
+among processes, another runs a converted model in another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from dragoman.core.device import keep_freed_memory
+from dragoman.data.batches import pad_sources
+from dragoman.models.interface import TranslationModel
+from dragoman.search import Hypothesis, Scorer, SearchConfig, search
+from dragoman.search.degenerate import Bounds, without_faults
+from dragoman.search.tag_structure import TagSymbols
+from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
+from dragoman.text.context import ContextConfig
+from dragoman.text.inline_tags import InlineTags
+from dragoman.text.terms.terminology import LexicalConstraint
+from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.translation.engines.fitting import FittingSearch
+from dragoman.translation.engines.shortlisting import ShortlistedSearch
+from dragoman.translation.engines.term_search import ConstrainedSearch
+
+
+class SourceBatch(NamedTuple):
+    """Sentences of similar length that are translated together."""
+
+    numbers: list[int]
+    """The numbers of the sentences in the whole input."""
+
+    sources: list[list[int]]
+    """Ids of each sentence, without end symbol; only a language model's may be empty."""
+
+    prefixes: list[list[int]] | None = None
+    """Target ids that each output begins with; for a language model, the same as the sources."""
+
+    constraints: list[tuple[LexicalConstraint, ...]] | None = None
+    """What each output must contain; None if nothing."""
+
+    def part(self, places: slice) -> SourceBatch:
+        """Some of the sentences that follow one another."""
+        prefixes, constraints = self.prefixes, self.constraints
+        return SourceBatch(
+            self.numbers[places],
+            self.sources[places],
+            None if prefixes is None else prefixes[places],
+            None if constraints is None else constraints[places],
+        )
+
+    def chosen(self, places: Sequence[int]) -> SourceBatch:
+        """Some of the sentences, without what their outputs must contain."""
+        prefixes = self.prefixes
+        return SourceBatch(
+            [self.numbers[place] for place in places],
+            [self.sources[place] for place in places],
+            None if prefixes is None else [prefixes[place] for place in places],
+        )
+
+
+def bounds_of(batch: SourceBatch, config: SearchConfig) -> list[Bounds]:
+    """What each output may be without being degenerate."""
+    prefixes = batch.prefixes or [[] for _ in batch.sources]
+    return [
+        Bounds.of(source, prefix, config.length_ratio, config.too_long)
+        for source, prefix in zip(batch.sources, prefixes, strict=True)
+    ]
+
+
+class Engine(Protocol):
+    """Searches for translations."""
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """The hypotheses of each sentence, best first, one batch after the other.
+
+        An engine that works on several batches at once reads a bounded number of ``batches`` ahead.
+
+        Raises:
+            ConfigError: the engine cannot do what ``config`` asks for.
+        """
+
+    def close(self) -> None:
+        """Release what the engine holds, for good; closing it again does nothing."""
+
+
+@runtime_checkable
+class MayBeAway(Protocol):
+    """An engine that cannot search for a while, such as after its processes were killed."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a search begins at once; one may begin, or fail, before it does."""
+
+
+class TorchEngine:
+    """Searches with a scorer in this process.
+
+    Models in training may be given: they are in evaluation mode only during each batch.
+
+    Args:
+        scorer: what search reads scores from, such as the result of ``opening.build_scorer``.
+        models: those that the scorer uses.  Sentences are moved to the first one's device.
+        vocabularies: of the models, needed for outputs that must contain something or be trees;
+            outputs may contain their tags only if ``search.allow_tags`` is set.
+        tags: ids in place of their tags.
+        inline_tags: what the models know of inline tags, if anything: an output then has those of
+            its source.
+        shortlist: searches a batch among the pieces that it lists, if outputs are restricted; not
+            the second search for terms, which may need any.
+        foreign: ids of other languages, which outputs may not contain; terms may.
+        context: which of the lines before it the models read a line with.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        models: Sequence[TranslationModel] = (),
+        vocabularies: Vocabularies | None = None,
+        *,
+        tags: Sequence[int] = (),
+        inline_tags: InlineTags | None = None,
+        shortlist: ShortlistedSearch | None = None,
+        foreign: Sequence[int] = (),
+        context: ContextConfig | None = None,
+    ) -> None:
+        keep_freed_memory()
+        self._shortlist, self._foreign = shortlist, tuple(foreign)
+        self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
+        self._fitting = FittingSearch()
+        self._tags = tags if vocabularies is None else vocabularies.target.tags
+        self._tag_symbols = None
+        if vocabularies is not None and inline_tags is not None:
+            self._tag_symbols = TagSymbols.of(vocabularies, inline_tags)
+        self._constrained, self._characters = None, None
+        self._unwritable: Sequence[int] = ()
+        if vocabularies is not None:
+            target = vocabularies.target
+            self._characters = ByteSymbols.of(target)
+            self._unwritable = unwritable_pieces(target)
+            separator = None if context is None else context.written_separator(target)
+            self._constrained = ConstrainedSearch(
+                scorer, target, self._tag_symbols, separator, self._characters
+            )
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the models."""
+        first = next((p for model in self.models for p in model.parameters()), None)
+        return torch.device("cpu") if first is None else first.device
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """See :meth:`Engine.search`; a batch that does not fit into memory is divided."""
+        for batch in batches:
+            yield self._fitting(batch, partial(self._searched, config=config))
+
+    def _searched(self, batch: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence of a batch."""
+        with evaluating(self.models):
+            found = self._without_faults(self._found(batch, config), batch, config)
+            if batch.constraints is not None:
+                assert self._constrained is not None, "the engine was given a vocabulary"
+                found = self._constrained.improve(
+                    found,
+                    batch.constraints,
+                    *self._padded(batch),
+                    config,
+                    prefixes=batch.prefixes,
+                    never=self._never(config),
+                )
+                found = without_faults(found, bounds_of(batch, config), None)
+        return found
+
+    def _found(
+        self, batch: SourceBatch, config: SearchConfig, bounds: Sequence[Bounds] | None = None
+    ) -> list[list[Hypothesis]]:
+        """What search finds for a batch, within the bounds of its sentences if there are any."""
+        characters = None if self._characters is None else self._characters.to(self.device)
+        if self._shortlist is not None:
+            return self._shortlist.search(
+                batch.sources,
+                self._padded(batch),
+                config,
+                prefixes=batch.prefixes,
+                never=self._never(config),
+                numbers=batch.numbers,
+                bounds=bounds,
+                characters=characters,
+            )
+        return search(
+            self.scorer,
+            *self._padded(batch),
+            config,
+            prefixes=batch.prefixes,
+            never=self._never(config),
+            numbers=batch.numbers,
+            symbols=self._symbols.to(self.device) if config.grammar == "trees" else None,
+            tags=None if self._tag_symbols is None else self._tag_symbols.to(self.device),
+            bounds=bounds,
+            characters=characters,
+        )
+
+    def _without_faults(
+        self, found: list[list[Hypothesis]], batch: SourceBatch, config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        """``found`` with its faults named or, where a second search can, without them."""
+        if config.grammar != "any":  # trees repeat their brackets
+            return found
+
+        def again(places: list[int], bounds: list[Bounds]) -> list[list[Hypothesis]]:
+            return self._found(batch.chosen(places), config, bounds)
+
+        bounds = bounds_of(batch, config)
+        return without_faults(found, bounds, again if config.searches_again else None)
+
+    def _padded(self, batch: SourceBatch) -> tuple[Tensor, Tensor]:
+        source, mask = pad_sources(batch.sources)
+        return source.to(self.device), mask.to(self.device)
+
+    def _never(self, config: SearchConfig) -> Sequence[int]:
+        """Pieces that no output may contain but in a term."""
+        never = (*self._foreign, *self._unwritable)
+        return never if config.allow_tags else (*self._tags, *never)
+
+    @cached_property
+    def _symbols(self) -> TreeSymbols:
+        """What trees are made of.
+
+        Raises:
+            ConfigError: the models write no trees.
+        """
+        assert self._vocabularies is not None, "whoever asks for a grammar gives them"
+        return TreeSymbols.of(self._vocabularies)
+
+    def close(self) -> None:
+        """Do nothing: the models belong to the caller."""
+
+
+@contextmanager
+def evaluating(models: Iterable[TranslationModel]) -> Iterator[None]:
+    """Put models into evaluation mode, then restore the mode of each of their modules."""
+    modules = [module for model in models for module in model.modules()]
+    training = [module.training for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module, before in zip(modules, training, strict=True):
+            module.training = before

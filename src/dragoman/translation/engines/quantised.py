@@ -1,0 +1,136 @@
+"""Linear layers that multiply integers of eight bits in search.
+
+A row ``x`` of the input becomes the integers ``round(x / a)`` with ``a = max |x| / 127``, and each
+row of the weights becomes integers in the same way, once.  Sums of their products are exact; times
+``a`` and the factor of the output they are ``x W^T`` but for what was rounded.  As each row has a
+factor of its own, its product is the same whatever its neighbours in a batch are.
+
+The product is oneDNN's, which packs the weights once.  docs/performance.md compares it with those
+of other number types, and with other ways to call it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.core.errors import ConfigError
+from dragoman.translation.engines.packing import PreparedLinear
+
+LEAST_WEIGHTS = 1 << 17
+"""Elements of the smallest matrix that is quantised: the factors of the rows take longer than a
+product with fewer."""
+_LARGEST = 127
+_TINY = 1e-30
+"""The least maximum of a row, so that a row of zeros can be divided by it."""
+
+
+class QuantisedWeights(NamedTuple):
+    """A matrix ``(outputs, inputs)``."""
+
+    packed: Tensor
+    """Its integers, in the order that oneDNN reads them in."""
+    factors: Tensor
+    """What an integer of each output stands for, ``(outputs,)``."""
+    zeros: Tensor
+    """The integer that stands for zero, for each output: 0, ``(outputs,)``."""
+
+    @classmethod
+    def of(cls, weight: Tensor) -> QuantisedWeights:
+        """A matrix of numbers in integers."""
+        factors = weight.abs().amax(1).clamp_min(_TINY) / _LARGEST
+        integers = (weight / factors.unsqueeze(1)).round().to(torch.int8)
+        packed = torch.ops.onednn.qlinear_prepack(integers, None)
+        return cls(packed, factors, torch.zeros(len(weight), dtype=torch.int64))
+
+
+def _product(
+    x: Tensor, weights: QuantisedWeights, bias: Tensor | None, levels: int = _LARGEST
+) -> Tensor:
+    """``x W^T + bias`` for ``(..., inputs)``, in integers from ``-levels`` to ``levels``."""
+    factors = x.abs().amax(-1, keepdim=True).clamp_min_(_TINY).div_(levels)  # (..., 1)
+    integers = (x / factors).round_().to(torch.int8)
+    if levels == _LARGEST:  # adds 128, which 8 bits with a sign have no room for
+        moved = integers.bitwise_xor_(-128).view(torch.uint8)
+    else:
+        moved = integers.add_(levels + 1).view(torch.uint8)
+    product: Tensor = torch.ops.onednn.qlinear_pointwise(
+        moved,
+        1.0,
+        levels + 1,
+        weights.packed,
+        weights.factors,
+        weights.zeros,
+        None,
+        1.0,
+        0,
+        torch.float32,
+        "none",
+        [],
+        "",
+    )  # (..., outputs)
+    return product.mul_(factors) if bias is None else torch.addcmul(bias, product, factors)
+
+
+@cache
+def input_levels() -> int:
+    """The largest integer of an input for which products are right here, tried once; 0 if none.
+
+    Some processors add up two products in 16 bits first, which overflow unless inputs have 7 bits.
+    The operations are not documented, and a release of PyTorch may lack or change them.
+    """
+    x, largest = torch.ones(2, 64), torch.ones(3, 64)
+    with torch.inference_mode():
+        try:
+            weights = QuantisedWeights.of(largest)
+            for levels in (_LARGEST, _LARGEST // 2):
+                found = _product(x, weights, torch.ones(3), levels)
+                if torch.allclose(found, torch.tensor(65.0)):
+                    return levels
+        except (AttributeError, TypeError, RuntimeError):
+            pass
+    return 0
+
+
+def check_int8(device: torch.device) -> None:
+    """Whether a device can multiply integers of eight bits.
+
+    Raises:
+        ConfigError: it cannot, or this PyTorch cannot make it.
+    """
+    if device.type != "cpu":
+        raise ConfigError(
+            f"precision int8 is for the cpu, not for {device}; choose bfloat16 there, or device cpu"
+        )
+    if not input_levels():
+        raise ConfigError(
+            "precision int8: this PyTorch has no products of 8-bit integers on this processor; "
+            "choose another precision, or engine ctranslate2"
+        )
+
+
+class QuantisedLinear(PreparedLinear):
+    """A linear layer that keeps its weights as integers of eight bits, too."""
+
+    def prepare(self, weight: Tensor) -> QuantisedWeights:
+        """The weights in integers."""
+        return QuantisedWeights.of(weight)
+
+    def multiply(self, x: Tensor, prepared: QuantisedWeights) -> Tensor:
+        """See :meth:`PreparedLinear.multiply`."""
+        return _product(x, prepared, self.bias, input_levels())
+
+
+def quantise_weights(model: nn.Module) -> None:
+    """Make the larger linear layers of a model for search multiply integers of eight bits.
+
+    Args:
+        model: in float32, on the CPU.
+    """
+    for parent in list(model.modules()):
+        for name, module in list(parent.named_children()):
+            if type(module) is nn.Linear and module.weight.numel() >= LEAST_WEIGHTS:
+                setattr(parent, name, QuantisedLinear(module))

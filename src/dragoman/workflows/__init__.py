@@ -1,0 +1,1 @@
+"""What commands do, apart from the command line: preparing, comparing, tuning, reports."""

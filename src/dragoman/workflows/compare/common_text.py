@@ -1,0 +1,147 @@
+"""What compared recipes must have in common: the test text and its metrics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.corpora.corpus import evaluation_examples, own_source
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.examples import Example
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CommonTest:
+    """The sentences that every system translates."""
+
+    name: str
+    sources: dict[str, list[str]]
+    """Sources by recipe, each as its model reads them: transformed, with tags in front."""
+    targets: dict[str, list[str]]
+    """References by recipe, each as its model would write them: behind their context, if it writes
+    that, too."""
+    references: list[str]
+    """What all translations are scored against."""
+    own_sources: list[str]
+    """Those of the first recipe without tags and context."""
+    languages: tuple[str, str]
+    """Of sources and references."""
+
+
+def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) -> CommonTest:
+    """The test set ``name``; by default the first one of the first recipe, or else its dev set.
+
+    Raises:
+        ConfigError: a recipe lacks that set, or has another one, other references after its
+            transforms, other metrics or no source, or is of a classifier.
+        DataError: the set cannot be read or is empty.
+    """
+    first = next(iter(configs.values()))
+    name = name or next(iter({**first.data.test, **first.data.dev_sets}))
+    part = _part(first, name)
+    if part is None:
+        known = ", ".join({**first.data.test, **first.data.dev_sets})
+        raise ConfigError(
+            f"--test-set {name}: not among the test and dev sets of the recipe ({known})"
+        )
+    for recipe, config in configs.items():
+        if not config.model.reads_source:
+            raise ConfigError(f"{recipe}: a language model has no translations to compare")
+        if config.model.writes_labels:
+            raise ConfigError(
+                f"{recipe}: a classifier has no translations to compare; 'dragoman train' scores it"
+            )
+        _check_measurable(recipe, config)
+    if not first.evaluation.metrics:
+        raise ConfigError("evaluation.metrics: empty; name at least one metric to compare by")
+    for recipe, config in configs.items():
+        found = _part(config, name)
+        if found is None or _content(found) != _content(part):
+            raise ConfigError(
+                f"{recipe}: its {name} differs from the first recipe's; use the same text in all"
+            )
+        if config.evaluation != first.evaluation:
+            raise ConfigError(
+                f"{recipe}: evaluation differs from the first recipe's; make them equal"
+            )
+        if _training_text(config) != _training_text(first):
+            log.warning("%s is trained on other text than the first recipe", recipe)
+    return _read(configs, name)
+
+
+def _check_measurable(recipe: str, config: ExperimentConfig) -> None:
+    """Refuse training whose speed and operations are not those of one stream of pairs.
+
+    Raises:
+        ConfigError: there are several tasks, or the model makes sources while it is trained.
+    """
+    tasks = config.tasks()
+    if len(tasks) > 1:
+        why = f"it learns from several tasks ({', '.join(tasks)})"
+    elif any(part.back_translation for part in config.data.train):
+        why = "it makes sources by back_translation while it learns"
+    else:
+        return
+    raise ConfigError(
+        f"{recipe}: {why}, and compare cannot measure what such a training costs; use 'dragoman "
+        "train', and 'dragoman evaluate --baseline' for the translations"
+    )
+
+
+def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
+    """The set ``name`` as the transforms of each recipe leave it."""
+    common: list[Example] = []
+    own_sources: list[str] = []
+    sources: dict[str, list[str]] = {}
+    targets: dict[str, list[str]] = {}
+    for recipe, config in configs.items():
+        part = _part(config, name)
+        assert part is not None, "it was found before"
+        read, scored = (evaluation_examples(one) for one in (part, part.scored()))
+        pairs = [
+            (one, other)
+            for one, other in zip(read, scored, strict=True)
+            if one.tagged_source and one.target
+        ]
+        if not pairs:
+            raise DataError(f"{part.name}: no pair of {name} has both sides filled")
+        found, compared = (list(side) for side in zip(*pairs, strict=True))
+        common = common or compared
+        own_sources = own_sources or [own_source(one, part) for one in found]
+        if [(o.line, o.target) for o in compared] != [(o.line, o.target) for o in common]:
+            raise ConfigError(
+                f"{recipe}: its transforms leave other lines or references of {name} than the "
+                "first recipe's; use the same filters, and the same changes of the target, in all"
+            )
+        if [one.source for one in found] != [one.source for one in common]:
+            log.warning("%s reads other sources of %s than the first recipe", recipe, name)
+        sources[recipe] = [one.tagged_source for one in found]
+        targets[recipe] = [one.target for one in found]
+    languages = common[0].source_language, common[0].target_language
+    references = [one.target for one in common]
+    return CommonTest(name, sources, targets, references, own_sources, languages)
+
+
+def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
+    return {**config.dev_sets(), **config.test_sets()}.get(name)
+
+
+def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str | None]:
+    """What identifies its text, however its path is spelled and whatever its weight."""
+    columns = (None, None) if part.path is None else (part.source, part.target)
+    return [file.resolve() for file in part.files()], *columns, part.format
+
+
+def _training_text(config: ExperimentConfig) -> list[Any]:
+    """What identifies the training text before it is changed: its files, and what filters keep."""
+    return [
+        (_content(part), [one for one in part.transforms if one.can_drop])
+        for part in config.data.train
+    ]

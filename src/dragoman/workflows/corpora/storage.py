@@ -1,0 +1,162 @@
+"""Files of corpora on disk: written compressed, and checked against their expected text."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import atomic_write, read_json, write_json
+from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile
+from dragoman.text.lines import open_bytes
+
+RECORD = "found.json"
+"""Written beside files whose digests were not known beforehand, to record what their text was."""
+
+_CHUNK_BYTES = 2**20
+
+
+class Text(NamedTuple):
+    """Three figures that identify the text of a file."""
+
+    bytes: int
+    lines: int
+    sha256: str
+
+
+class _Found(Config):
+    files: dict[str, Text]
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """The text of a file, compressed or not, in chunks.
+
+    Raises:
+        DataError: it is missing, unreadable, or a damaged archive.
+    """
+    with open_bytes(path) as stream:
+        yield from iter(lambda: stream.read(_CHUNK_BYTES), b"")
+
+
+def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: str) -> Text:
+    """Write a file of a corpus; nothing is written unless its text is the expected one.
+
+    Args:
+        target: file to write.
+        text: in chunks.
+        file: what it must be.
+        origin: name of the text in messages.
+
+    Raises:
+        DataError: its text is not the expected one.
+        StorageError: the disk is full, read-only or not permitted.
+    """
+    # The header has neither time nor name, so that the same text gives the same file.
+    with (
+        atomic_write(target, "wb") as stream,
+        gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed,
+    ):
+        meter = _Meter(file, origin)
+        for chunk in text:
+            meter.add(chunk)
+            packed.write(chunk)
+        return meter.verified()
+
+
+def verify(path: Path, file: CorpusFile, recorded: Text | None = None) -> Text:
+    """Check that a file has the expected text.
+
+    Args:
+        path: to check.
+        file: what it must be.
+        recorded: what it was when it was written, if recorded.
+
+    Raises:
+        DataError: it cannot be read, or its text is not the expected one.
+    """
+    meter = _Meter(file, str(path))
+    for chunk in chunks(path):
+        meter.add(chunk)
+    text = meter.verified()
+    if recorded is not None and text != recorded:
+        raise DataError(f"{path}: its text changed since it was written, see {RECORD}")
+    return text
+
+
+def recorded_texts(folder: Path) -> dict[str, Text]:
+    """What :func:`record_texts` wrote; empty if it wrote nothing.
+
+    Raises:
+        SavedError: the record cannot be read.
+    """
+    path = folder / RECORD
+    try:
+        return parse(_Found, read_json(path), path).files
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, DataError) as error:
+        raise SavedError(f"{path}: cannot be read: {error}; remove it") from error
+
+
+def record_texts(folder: Path, texts: dict[str, Text]) -> None:
+    """Record the text of files, to check them against it later."""
+    write_json(folder / RECORD, {"files": {name: text._asdict() for name, text in texts.items()}})
+
+
+def missing(corpus: Corpus, folder: Path) -> list[CorpusFile]:
+    """The files of a corpus that are not in ``folder``."""
+    return [file for file in corpus.files if not (folder / file.path).is_file()]
+
+
+def is_complete(corpus: Corpus, folder: Path) -> bool:
+    """Whether all required files are in ``folder``."""
+    return not any(file.is_required for file in missing(corpus, folder))
+
+
+def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
+    """Refuse files of one stem with different numbers of lines, but for monolingual text.
+
+    Raises:
+        DataError: two differ.
+    """
+    first: dict[str, str] = {}
+    for file in (file for file in corpus.files if file.path in texts):
+        other = first.setdefault(file.aligned_with, file.path)
+        if texts[file.path].lines != texts[other].lines:
+            raise DataError(
+                f"{file.path} has {texts[file.path].lines:,} lines and {other} "
+                f"{texts[other].lines:,}; they must be aligned line by line"
+            )
+
+
+class _Meter:
+    """Measures size, lines and digest of text as it passes."""
+
+    def __init__(self, file: CorpusFile, origin: str) -> None:
+        self._file = file
+        self._origin = origin
+        self._digest = hashlib.sha256()
+        self._bytes = self._lines = 0
+
+    def add(self, chunk: bytes) -> None:
+        self._digest.update(chunk)
+        self._bytes += len(chunk)
+        self._lines += chunk.count(b"\n")
+        if self._file.bytes is not None and self._bytes > self._file.bytes:
+            raise self._other(f"it has more than the {self._file.bytes:,} bytes")
+
+    def verified(self) -> Text:
+        found = Text(self._bytes, self._lines, self._digest.hexdigest())
+        if self._file.sha256 not in {None, found.sha256}:
+            raise self._other(f"its SHA-256 is {found.sha256}, not {self._file.sha256}")
+        return found
+
+    def _other(self, problem: str) -> DataError:
+        return DataError(
+            f"{self._origin}: its text is not that of {self._file.path}: {problem} of the corpus; "
+            "it is another version or damaged"
+        )

@@ -1,0 +1,212 @@
+"""Choosing a size and a plan from facts about a text, a speed and minutes; measures nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.core.ranges import IntArray
+from dragoman.data.grouping import group_by_length
+from dragoman.workflows.init.look import Facts
+from dragoman.workflows.init.sizes import SIZES, Size
+
+_START_SECONDS = 15.0  # starting Python and PyTorch twice: for the estimate, and at the end
+_PREPARED_PER_SECOND = 8000.0  # pairs cleaned, used for the vocabulary and encoded
+# Translating a token costs as much as training on this many: beam search takes a step for each, for
+# four hypotheses.  `dragoman compare` measured 14,940 tokens per second in training and 208
+# sentences of 15 in translation (docs/results.md, Table 2).
+_TRANSLATED_TOKEN = 6.0
+_MOST_EPOCHS = 150  # like the recipes for 9,500 and 29,000 pairs (131 and 145)
+_WANTED_STEPS = 1500  # fewer, larger steps learn less from the same text
+_FEWEST_STEP_TOKENS = 1000
+_VALIDATIONS = 5
+_SHARE_OF_VALIDATION = 0.15  # maximum, of the time
+_LIMITS = (64, 100, 128, 200, 256)  # of pieces
+_FEW_PAIRS = 5000
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Lengths of the text in pieces, from a sample."""
+
+    source: IntArray
+    """Pieces of each source sentence, end symbol included."""
+    target: IntArray
+    scale: float
+    """Pairs of the text per pair of the sample."""
+    dev_tokens: int
+    """Target pieces of the dev set, end symbols included."""
+    test_tokens: int
+    """Target pieces of the test set, end symbols included."""
+
+    @property
+    def epoch_tokens(self) -> float:
+        """Target tokens of an epoch."""
+        return float(self.target.sum()) * self.scale
+
+    def tokens_per_step(self, step_tokens: int) -> float:
+        """Target tokens of a mean batch with this budget of padded tokens."""
+        batches = len(group_by_length(self.source, self.target, step_tokens))
+        return float(self.target.sum()) / max(1, batches)
+
+    @property
+    def limit(self) -> int:
+        """A length limit in pieces that drops at most one pair in a thousand, if there is one."""
+        longest = float(np.quantile(np.maximum(self.source, self.target), 0.999))
+        return next((limit for limit in _LIMITS if limit >= longest), _LIMITS[-1])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A training run that ends in time."""
+
+    size: Size
+    step_tokens: int
+    steps: int
+    warmup_steps: int
+    validation_steps: int
+    checkpoint_steps: int
+    epochs: float
+    dropout: float
+    seconds: float
+    """Seconds from ``dragoman train`` to its last score."""
+    max_minutes: float
+    """Limit at which slower training than expected is cut off."""
+    is_cut_by_epochs: bool
+    """Whether the amount of text limits the training, not the time."""
+
+    @property
+    def minutes(self) -> str:
+        """The time in words."""
+        count = max(1, round(self.seconds / 60))
+        return "1 minute" if count == 1 else f"{count:,} minutes"
+
+
+def seconds_of_training(facts: Facts, pieces: Pieces, minutes: float, speed: float) -> float:
+    """Time left for steps after starting, preparing, validation and scoring."""
+    paid = _START_SECONDS + facts.pairs / _PREPARED_PER_SECOND
+    paid += _scoring(pieces, _VALIDATIONS, speed, 60 * minutes)
+    return max(0.5 * 60 * minutes, 60 * minutes - paid)
+
+
+def _scoring(pieces: Pieces, validations: int, speed: float, seconds: float) -> float:
+    once = _TRANSLATED_TOKEN * pieces.dev_tokens / speed
+    final = _TRANSLATED_TOKEN * (pieces.dev_tokens + pieces.test_tokens) / speed
+    return min(validations * once, _SHARE_OF_VALIDATION * seconds) + final
+
+
+def worth_measuring(
+    facts: Facts, pieces: Pieces, speeds: Mapping[str, float], minutes: float
+) -> Size | None:
+    """The next size to measure, or None if the choice can be made.
+
+    A larger model is never faster, so sizes that would not fit even at the speed of a smaller one
+    are not tried.
+    """
+    for number, size in enumerate(SIZES):
+        if size.name in speeds:
+            continue
+        if number == 0:
+            return size
+        known = speeds[SIZES[number - 1].name]
+        return size if _fits(size, facts, pieces, known, minutes) else None
+    return None
+
+
+def choose_size(facts: Facts, pieces: Pieces, speeds: Mapping[str, float], minutes: float) -> Size:
+    """The largest model that the text can teach and the time allows.
+
+    Args:
+        facts: of the text.
+        pieces: of the text.
+        speeds: target tokens per second of the measured sizes, by name, with the smallest.
+        minutes: for everything.
+    """
+    chosen = SIZES[0]
+    for size in SIZES[1:]:
+        speed = speeds.get(size.name)
+        if speed is None or not _fits(size, facts, pieces, speed, minutes):
+            break
+        chosen = size
+    return chosen
+
+
+def _fits(size: Size, facts: Facts, pieces: Pieces, speed: float, minutes: float) -> bool:
+    learned = speed * seconds_of_training(facts, pieces, minutes, speed)
+    learned = min(learned, _MOST_EPOCHS * pieces.epoch_tokens)
+    return pieces.epoch_tokens >= size.least_text and learned >= size.least_learned
+
+
+def choose_step(facts: Facts, pieces: Pieces, size: Size, speed: float, minutes: float) -> int:
+    """A token budget per step that allows enough steps, rounded to 500."""
+    learned = speed * seconds_of_training(facts, pieces, minutes, speed)
+    learned = min(learned, _MOST_EPOCHS * pieces.epoch_tokens)
+    fullness = pieces.tokens_per_step(_FEWEST_STEP_TOKENS) / _FEWEST_STEP_TOKENS
+    wanted = learned / _WANTED_STEPS / fullness
+    rounded = 500 * round(wanted / 500)
+    return int(min(size.most_step_tokens, max(_FEWEST_STEP_TOKENS, rounded)))
+
+
+def plan_training(
+    facts: Facts, pieces: Pieces, size: Size, *, step_tokens: int, speed: float, minutes: float
+) -> Plan:
+    """Choose the number of steps that fit, and the settings that depend on it.
+
+    Args:
+        facts: of the text.
+        pieces: of the text.
+        size: of the model.
+        step_tokens: budget of a step.
+        speed: target tokens per second of that size with that budget.
+        minutes: for everything.
+    """
+    per_step = pieces.tokens_per_step(step_tokens)
+    in_time = seconds_of_training(facts, pieces, minutes, speed) * speed / per_step
+    by_text = _MOST_EPOCHS * pieces.epoch_tokens / per_step
+    steps = max(10, round(min(in_time, by_text)))
+    steps = steps if steps < 100 else steps // 10 * 10
+    once = _TRANSLATED_TOKEN * pieces.dev_tokens / speed
+    affordable = int(_SHARE_OF_VALIDATION * 60 * minutes / max(once, 1e-9))
+    validations = max(1, min(_VALIDATIONS, affordable))
+    epochs = steps * per_step / pieces.epoch_tokens
+    seconds = _START_SECONDS + facts.pairs / _PREPARED_PER_SECOND + steps * per_step / speed
+    seconds += _scoring(pieces, validations, speed, 60 * minutes)
+    return Plan(
+        size=size,
+        step_tokens=step_tokens,
+        steps=steps,
+        warmup_steps=max(1, min(4000, steps // 8)),
+        validation_steps=math.ceil(steps / validations),
+        checkpoint_steps=max(1, steps // 40),
+        epochs=epochs,
+        dropout=0.3 if epochs >= 40 else 0.2 if epochs >= 8 else 0.1,
+        seconds=seconds,
+        max_minutes=float(math.ceil(1.5 * minutes)),
+        is_cut_by_epochs=by_text < in_time,
+    )
+
+
+def warnings(facts: Facts, plan: Plan, minutes: float) -> list[str]:
+    """Warnings to read before waiting for training."""
+    found = []
+    if facts.pairs < _FEW_PAIRS:
+        found.append(
+            f"{facts.pairs:,} pairs are few: expect a model that repeats phrases it has seen and "
+            "guesses otherwise; a useful one needs tens of thousands of pairs"
+        )
+    if plan.epochs < 1:
+        enough = minutes * 3 / max(plan.epochs, 1e-3)
+        found.append(
+            f"{minutes:g} minutes are enough for {plan.epochs:.0%} of the text; for three epochs, "
+            f"give --minutes {math.ceil(enough):,}"
+        )
+    kept = facts.pairs / max(1, facts.read)
+    if kept < 0.5 and sum(facts.dropped.values()) - facts.dropped.get("empty", 0) > facts.pairs:
+        found.append(
+            f"only {facts.pairs:,} of {facts.read:,} pairs remain after cleaning; do the lines "
+            "with the same number mean the same?"
+        )
+    return found

@@ -1,0 +1,259 @@
+"""The chosen values as a configuration, with a comment on each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+from dragoman.core.config import to_yaml
+from dragoman.evaluation.metrics import BleuTokenizer, installing
+from dragoman.evaluation.tokenizers import suitable_tokenizers
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
+from dragoman.workflows.init.choose import Pieces, Plan
+from dragoman.workflows.init.look import Facts
+from dragoman.workflows.init.sizes import MANY_CHARACTERS, SIZES, script_names, shares_scripts
+
+_COLUMNS = 96
+_SAMPLED_EPOCHS = 40
+
+
+class Parts(NamedTuple):
+    """The files of the text."""
+
+    train: CorpusPart
+    dev: CorpusPart
+    test: CorpusPart
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """All choices that make up a configuration."""
+
+    facts: Facts
+    pieces: Pieces
+    vocabulary: VocabularyConfig
+    plan: Plan
+    speed: float
+    """Target tokens per second."""
+    device: str
+    tokenizer: BleuTokenizer
+    parts: Parts
+    was_split: bool
+    """Whether a set was split off."""
+
+
+def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
+    """The configuration as plain values.
+
+    Args:
+        chosen: what it says.
+        folder: of the file; paths of text below it are made relative to it.
+    """
+    plan, vocabulary = chosen.plan, chosen.vocabulary
+    size = plan.size
+    pieces: dict[str, Any] = {"size": vocabulary.size, "joint": vocabulary.joint}
+    if vocabulary.byte_fallback:
+        pieces["byte_fallback"] = True
+    if vocabulary.character_coverage < 1:
+        pieces["character_coverage"] = vocabulary.character_coverage
+    if plan.epochs >= _SAMPLED_EPOCHS:
+        pieces["sampling"] = 0.1
+    model: dict[str, Any] = {
+        "family": "transformer",
+        "encoder_layers": size.layers,
+        "decoder_layers": size.layers,
+        "d_model": size.d_model,
+        "d_ff": size.d_ff,
+        "heads": size.heads,
+        "dropout": plan.dropout,
+        "norm": "pre",
+    }
+    if not vocabulary.joint:
+        model["embeddings"] = "target"
+    return {
+        "seed": 1,
+        "source_language": chosen.facts.source.language,
+        "target_language": chosen.facts.target.language,
+        "data": {
+            "train": [_part(chosen.parts.train, folder)],
+            "dev": _part(chosen.parts.dev, folder),
+            "test": {"test": _part(chosen.parts.test, folder)},
+            "max_pieces": chosen.pieces.limit,
+        },
+        "vocabulary": pieces,
+        "model": model,
+        "training": {
+            "step_tokens": plan.step_tokens,
+            "schedule": {
+                "peak_learning_rate": size.peak_learning_rate,
+                "warmup_steps": plan.warmup_steps,
+                "decay": "linear",
+            },
+            "max_steps": plan.steps,
+            "max_minutes": plan.max_minutes,
+            "validation_steps": plan.validation_steps,
+            "checkpoint_steps": plan.checkpoint_steps,
+            "best_metric": "chrf",
+        },
+        "evaluation": {"metrics": ["chrf", "bleu"], "bleu_tokenize": chosen.tokenizer},
+    }
+
+
+def _part(part: CorpusPart, folder: Path) -> dict[str, Any]:
+    values = part.model_dump(exclude_none=True, exclude_defaults=True)
+    for key in ("path",) if part.path is not None else ("source", "target"):
+        values[key] = _from(values[key], folder)
+    return values
+
+
+def _from(path: str, folder: Path) -> str:
+    """A path below ``folder`` relative to it; any other as it is."""
+    relative = os.path.relpath(path, os.path.realpath(folder))
+    inside = not relative.startswith(os.pardir) and not relative.startswith("~")
+    return relative if inside else path
+
+
+def notes_of(chosen: Chosen) -> dict[str, str]:
+    """Why each value was chosen and when to change it, by its key."""
+    facts, plan, pieces = chosen.facts, chosen.plan, chosen.pieces
+    notes = {
+        "data": _about_text(chosen),
+        "data.max_pieces": "at least 999 of 1,000 pairs are no longer; longer ones are excluded "
+        "from training",
+        "vocabulary.size": f"for {facts.target.length:,} characters of target text; a larger one "
+        "has too few examples of each piece",
+        "vocabulary.joint": _about_scripts(facts),
+        "vocabulary.byte_fallback": _about_bytes(chosen),
+        "vocabulary.character_coverage": "the rarest characters are spelt in bytes",
+        "vocabulary.sampling": "BPE-dropout: every epoch splits words differently; 0 turns it off",
+        "model": _about_size(chosen),
+        "model.dropout": f"for {plan.epochs:.1f} epochs; use more (0.3) if the dev "
+        "loss rises while the training loss falls",
+        "model.norm": "learns faster than the paper's post, which pays off in short training runs",
+        "model.embeddings": "one matrix for target and output; the source has its own pieces",
+        "training.step_tokens": "large enough to be steady, small enough for many steps; "
+        "if memory runs out, set device_tokens to half of it",
+        "training.schedule.peak_learning_rate": "halve it if the loss jumps or stays high",
+        "training.schedule.warmup_steps": "an eighth of all steps",
+        "training.schedule.decay": "to zero at max_steps; change both together",
+        "training.max_steps": _about_steps(chosen),
+        "training.max_minutes": "stops training that is much slower than measured, before the "
+        "learning rate has decayed; remove it for longer training",
+        "training.checkpoint_steps": "the model is the average of the last five",
+        "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
+        "evaluation.bleu_tokenize": _about_tokenizer(chosen),
+    }
+    if pieces.dev_tokens:
+        notes["training.validation_steps"] = "each validation translates the dev set"
+    return notes
+
+
+def _about_text(chosen: Chosen) -> str:
+    facts = chosen.facts
+    text = f"{facts.pairs:,} training pairs, {facts.dev_pairs:,} dev, {facts.test_pairs:,} test"
+    if chosen.was_split:
+        text += (
+            "; sets that were not given were split off in blocks of neighbouring lines, and no "
+            "training pair repeats a sentence in them"
+        )
+    return text
+
+
+def _about_scripts(facts: Facts) -> str:
+    names = [script_names(side) for side in (facts.source, facts.target)]
+    if shares_scripts(facts):
+        return f"both sides are in {names[1]}, so they share pieces"
+    return (
+        f"{facts.source.language} is in {names[0]}, {facts.target.language} in {names[1]}: too "
+        "little in common to share pieces"
+    )
+
+
+def _about_bytes(chosen: Chosen) -> str:
+    different = max(side.characters for side in (chosen.facts.source, chosen.facts.target))
+    if different > MANY_CHARACTERS:
+        return f"the text has {different:,} different characters: those it lacks are spelt in bytes"
+    if chosen.vocabulary.character_coverage < 1:
+        return "characters that have no piece are spelt in bytes"
+    return "dev or test has characters that the training text lacks: they are spelt in bytes"
+
+
+def _about_size(chosen: Chosen) -> str:
+    plan = chosen.plan
+    learned = plan.epochs * chosen.pieces.epoch_tokens
+    names = [size.name for size in SIZES]
+    text = (
+        f"the {plan.size.name} one of {', '.join(names)}, for {_short(learned)} target tokens to "
+        f"train on, from {_short(chosen.pieces.epoch_tokens)} of text"
+    )
+    if plan.size is not SIZES[-1]:
+        larger = SIZES[names.index(plan.size.name) + 1]
+        text += (
+            f"; the next larger one ({larger.layers} layers, d_model {larger.d_model}) needs "
+            f"{_short(larger.least_learned)} and {_short(larger.least_text)}"
+        )
+    return text
+
+
+def _about_steps(chosen: Chosen) -> str:
+    plan = chosen.plan
+    passes = f"{plan.epochs:.1f} epochs"
+    if plan.is_cut_by_epochs:
+        return (
+            f"{passes}; more would only memorise the text, so this takes less than the given time"
+        )
+    return (
+        f"{passes} at {chosen.speed:,.0f} target tokens per second on this {chosen.device}; "
+        "for more time: dragoman init --minutes"
+    )
+
+
+def _about_tokenizer(chosen: Chosen) -> str:
+    wanted = suitable_tokenizers(chosen.facts.target.scripts)
+    if not wanted:
+        return "for text with spaces between words; use none if it is already tokenised"
+    if wanted[0] == chosen.tokenizer:
+        return "this language has no spaces between words"
+    return f"{wanted[0]} is usual for this language; to use it: {installing(wanted[0])}"
+
+
+def _short(count: float) -> str:
+    for size, unit in ((1e9, " billion"), (1e6, " million")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}"
+    return f"{round(count, -3):,.0f}" if count >= 1000 else f"{count:.0f}"
+
+
+def commented_yaml(values: Mapping[str, Any], notes: Mapping[str, str], head: str = "") -> str:
+    """Values as YAML, each with its note above it.
+
+    Args:
+        values: nested plain values, written in their order.
+        notes: comments by dotted key.
+        head: a comment for the whole.
+    """
+    lines = [f"# {line}" for line in head.splitlines()]
+    for key, value in values.items():
+        lines += ["", *_rendered(key, value, notes, key, 0)]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _rendered(key: str, value: Any, notes: Mapping[str, str], name: str, depth: int) -> list[str]:
+    indent = "  " * depth
+    lines = []
+    if name in notes:
+        width = _COLUMNS - len(indent)
+        lines += [f"{indent}# {line}" for line in wrap(notes[name], width)]
+    has_notes = any(note.startswith(f"{name}.") for note in notes)
+    if isinstance(value, Mapping) and has_notes:
+        lines.append(f"{indent}{key}:")
+        for inner, part in value.items():
+            lines += _rendered(inner, part, notes, f"{name}.{inner}", depth + 1)
+    else:
+        lines += [f"{indent}{line}" for line in to_yaml({key: value}).rstrip("\n").split("\n")]
+    return lines

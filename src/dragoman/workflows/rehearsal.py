@@ -1,0 +1,115 @@
+"""Measures training speed on this machine: real steps with a model that is thrown away.
+
+Used by ``doctor``, ``init`` and ``compare``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import torch
+
+from dragoman.core.device import best_device, keep_freed_memory, working_precision
+from dragoman.data.batches import Batch
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.models import ModelConfig
+from dragoman.models.footprint import activation_bytes
+from dragoman.run.task_list import with_candidates
+from dragoman.saved.model import build_model
+from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.training.optimizers.optimizer import FlatOptimizer
+from dragoman.training.recomputation import recompute_layers
+from dragoman.training.settings import TrainingConfig
+from dragoman.training.step import take_step
+from dragoman.training.tasks import SingleStep, Stream
+
+_TIMED_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a few real steps took."""
+
+    tokens_per_second: float
+    """Target tokens learned from, padding excluded."""
+    bytes_per_token: float
+    """Bytes kept for the backward pass, per padded target token."""
+
+
+class Rehearsal:
+    """Training steps with a fresh model.
+
+    If the objective asks for candidates, a fresh model makes them as long as it may: they take
+    longer than in training.
+
+    Args:
+        model: its configuration.
+        training: precision, optimizer and loss.
+        vocabularies: of the batches.
+        steps: the batches of each step; at least as many steps as will be taken.
+        seed: of the weights.
+    """
+
+    def __init__(
+        self,
+        model: ModelConfig,
+        training: TrainingConfig,
+        vocabularies: Vocabularies,
+        steps: Iterator[Sequence[Batch]],
+        seed: int,
+    ) -> None:
+        keep_freed_memory()
+        self.device = best_device()
+        torch.manual_seed(seed)
+        self._model = build_model(model, vocabularies).to(self.device).train()
+        if training.recompute == "layers":
+            recompute_layers(self._model)
+        precision = working_precision(training.precision, self.device)
+        self._optimizer = FlatOptimizer(self._model, training.optimizer, precision)
+        self._objective = training.objective.build(training.label_smoothing, model)
+        self._steps = steps
+        self._stream: Stream = SingleStep([])
+        if wanted := training.objective.wanted_candidates():
+            self._stream = with_candidates(self._stream, wanted, vocabularies, EvaluationConfig())
+
+    def step(self) -> int:
+        """Take a step and return its target tokens."""
+        batches = [
+            self._stream.completed(batch.to(self.device), self._model)
+            for batch in next(self._steps)
+        ]
+        return take_step(self._model, self._optimizer, self._objective, batches)
+
+    def tokens_per_second(self, seconds: float) -> float:
+        """Target tokens per second, measured for ``seconds`` after a warm-up."""
+        self.step()
+        started, tokens = time.perf_counter(), 0
+        while (taken := time.perf_counter() - started) < seconds:
+            tokens += self.step()
+        return tokens / taken
+
+    def kept_bytes(self) -> int:
+        """Bytes that a step keeps for its backward pass."""
+        return activation_bytes(self.step, self._model.parameters())
+
+
+def measure(
+    model: ModelConfig,
+    training: TrainingConfig,
+    vocabularies: Vocabularies,
+    batch: Batch,
+    seed: int,
+) -> Measured:
+    """Speed and memory of the fastest of a few steps on one batch."""
+    stream = training.objective.reading(SingleStep([batch]), vocabularies, seed)
+    rehearsal = Rehearsal(model, training, vocabularies, repeat(next(stream.window(0, 0))), seed)
+    kept = rehearsal.kept_bytes()  # this step also warms up
+    best = float("inf")
+    for _ in range(_TIMED_STEPS):
+        started = time.perf_counter()
+        rehearsal.step()
+        best = min(best, time.perf_counter() - started)
+    return Measured(batch.target_tokens / best, kept / batch.target_output.numel())

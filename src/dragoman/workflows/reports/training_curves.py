@@ -1,0 +1,143 @@
+"""How several runs learned: a table, and their curves in one picture."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from typing import Any, Literal
+
+from dragoman.core.errors import SavedError
+from dragoman.core.text_tables import markdown_table
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.experiment import METRICS_FILE
+from dragoman.workflows.reports.run_records import METRIC_NAMES, Records, read_records
+
+Axis = Literal["step", "tokens", "minutes"]
+"""What curves are drawn over: steps, millions of target tokens, or minutes of training."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RunCurves:
+    """The figures that a run has recorded."""
+
+    name: str
+    records: Records
+
+    @classmethod
+    def read(cls, run: Path, name: str) -> RunCurves:
+        """Read a run, even one that is training.
+
+        Raises:
+            SavedError: it is no run, or has not recorded anything yet.
+        """
+        records = [one for one in read_records(run / METRICS_FILE) if _is_record(one)]
+        if not any(one.get("kind") == "training" for one in records):
+            raise SavedError(
+                f"{run}: no figures of a training here ({METRICS_FILE}); name the directory of a "
+                "run, and wait until it has made its first steps"
+            )
+        return cls(name, records)
+
+    def points(self, kind: str, figure: str, axis: Axis = "step") -> list[Point]:
+        """The values of a figure, each behind its place on an axis.
+
+        Args:
+            kind: of records: ``training`` or ``validation``.
+            figure: its name, such as ``loss``.
+            axis: tokens and minutes of a validation are those of the training before it.
+        """
+        found = [one for one in self.records if one.get("kind") == kind and figure in one]
+        if axis == "step":
+            return [(one["step"], one[figure]) for one in found]
+        key, unit = ("target_tokens", 1e6) if axis == "tokens" else ("seconds", 60.0)
+        steps, places = [0], [0.0]
+        for one in self.records:
+            if one.get("kind") == "training" and key in one:
+                steps.append(one["step"])
+                places.append(one[key] / unit)
+        return [(places[bisect_right(steps, one["step"]) - 1], one[figure]) for one in found]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics of the dev set that it recorded."""
+        return [one for one in METRIC_NAMES if self.points("validation", one)]
+
+    def best(self, figure: str) -> Point | None:
+        """The step of the best value on the dev set, and that; None if there is none."""
+        points = [one for one in self.points("validation", figure) if not isnan(one[1])]
+        choose = max if HIGHER_IS_BETTER[figure] else min
+        return choose(points, key=lambda one: one[1], default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its size, and the best value of each figure of the dev set with its step."""
+        last = [one for one in self.records if one.get("kind") == "training"][-1]
+        best = {one: self.best(one) for one in ("loss", *self.metrics)}
+        return {
+            "run": self.name,
+            "steps": last["step"],
+            "target_tokens": last.get("target_tokens"),
+            "seconds": last.get("seconds"),
+            "training_loss": last.get("nll"),
+            "best": {
+                name: {"step": point[0], "value": point[1]} for name, point in best.items() if point
+            },
+        }
+
+
+def _is_record(one: Any) -> bool:
+    """Whether a line of the file is what a run writes."""
+    if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
+        return False
+    others = [value for name, value in one.items() if name not in ("kind", "message")]
+    return isinstance(one.get("step"), int) and all(isinstance(v, (int, float)) for v in others)
+
+
+def read_curves(runs: Sequence[Path]) -> list[RunCurves]:
+    """The curves of runs, by the names of their directories, or their paths if these are equal.
+
+    Raises:
+        SavedError: see :meth:`RunCurves.read`.
+    """
+    names = [run.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        names = [str(run) for run in runs]
+    return [RunCurves.read(run, name) for run, name in zip(runs, names, strict=True)]
+
+
+def curves_table(curves: Sequence[RunCurves]) -> str:
+    """A table in Markdown: a row for each run."""
+    found = [one.to_json() for one in curves]
+    figures = [
+        name for name in ("loss", *METRIC_NAMES) if any(name in one["best"] for one in found)
+    ]
+    titles = ["run", "steps", "target tokens", "minutes", "training loss"]
+    titles += [f"best {METRIC_NAMES.get(one, f'dev {one}')} (step)" for one in figures]
+    rows = []
+    for one in found:
+        cells = [one["run"], f"{one['steps']:,}"]
+        cells.append("" if one["target_tokens"] is None else f"{one['target_tokens']:,}")
+        cells.append("" if one["seconds"] is None else f"{one['seconds'] / 60:.1f}")
+        cells.append("" if one["training_loss"] is None else f"{one['training_loss']:.3f}")
+        for name in figures:
+            best = one["best"].get(name)
+            cells.append(f"{best['value']:.2f} ({best['step']:,})" if best else "")
+        rows.append(cells)
+    return markdown_table(titles, rows, "l" + "r" * (len(titles) - 1))
+
+
+def draw_curves(curves: Sequence[RunCurves], path: Path, axis: Axis = "step") -> None:
+    """Draw the curves of all runs into one picture, as the suffix of ``path`` says.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        StorageError: the disk refuses.
+    """
+    from dragoman.workflows.reports.figures import write_picture
+    from dragoman.workflows.reports.plots import several_curves
+
+    write_picture(several_curves(curves, axis), path, text_as_paths=True)

@@ -1,0 +1,118 @@
+"""Trees as pictures: SVG, by a layout of our own.
+
+Words are in one row at the bottom, each below its tag; a constituent is centred over its children
+and lies above all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from dragoman.core.constituency import Leaf, Tree
+from dragoman.core.linear_trees import WORD
+from dragoman.core.text_tables import display_width
+from dragoman.workflows.reports.picture_text import plain
+
+_CHARACTER, _FONT, _ROW, _GAP, _MARGIN = 7.4, 13, 42, 14, 12  # pixels
+_LABEL, _TAG, _TEXT, _EDGE = "#1f3b73", "#8a5a00", "#111", "#9aa5b1"
+
+
+@dataclass
+class _Canvas:
+    """The shapes of one tree, from its upper left corner."""
+
+    height: int
+    """Rows of constituents above the words."""
+    right: float = 0.0
+    """Where the next word begins."""
+    edges: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def text(self, x: float, y: float, text: str, colour: str, weight: str = "normal") -> None:
+        """Write a text centred at ``x``."""
+        self.texts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" font-weight="{weight}">'
+            f"{escape(plain(text))}</text>"
+        )
+
+    def edge(self, above: tuple[float, float], below: tuple[float, float]) -> None:
+        """Draw a line from below a text to above another."""
+        (x, y), (to_x, to_y) = above, below
+        self.edges.append(f"M{x:.1f} {y + 5:.1f}L{to_x:.1f} {to_y - _FONT:.1f}")
+
+
+def tree_picture(trees: Sequence[Tree]) -> str:
+    """The trees as an ``<svg>`` element, one below another; the same for the same trees."""
+    parts, width, top = [], 0.0, float(_MARGIN)
+    for tree in trees:
+        canvas = _Canvas(_height(tree))
+        _draw(tree, canvas, 0)
+        path = f'<path d="{"".join(canvas.edges)}" fill="none" stroke="{_EDGE}"/>'
+        shapes = "\n".join([path, *canvas.texts])
+        title = escape(plain(" ".join(tree.words)))
+        parts.append(
+            f'<g transform="translate({_MARGIN},{top:.1f})"><title>{title}</title>\n{shapes}\n</g>'
+        )
+        width = max(width, canvas.right)
+        top += _ROW * (canvas.height + 1) + 2 * _FONT
+    size = f"{width + 2 * _MARGIN:.0f}", f"{top:.0f}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
+        f'viewBox="0 0 {size[0]} {size[1]}" font-family="sans-serif" font-size="{_FONT}" '
+        'text-anchor="middle">\n<rect width="100%" height="100%" fill="white"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def _height(tree: Tree) -> int:
+    """Rows of constituents."""
+    return 1 + max((_height(one) for one in tree.children if isinstance(one, Tree)), default=0)
+
+
+def _width(text: str) -> float:
+    """About the width of a text in pixels."""
+    return _CHARACTER * display_width(text)
+
+
+def _room(node: Tree | Leaf) -> float:
+    """Pixels from one side to the other, with a gap."""
+    if isinstance(node, Leaf):
+        return max(_width(node.word), _width(_tag(node))) + _GAP
+    return max(_width(node.label) + _GAP, sum(map(_room, node.children)))
+
+
+def _tag(leaf: Leaf) -> str:
+    """The tag to draw; none if the parser writes none."""
+    return "" if leaf.tag == WORD else leaf.tag
+
+
+def _draw(node: Tree | Leaf, canvas: _Canvas, depth: int) -> tuple[float, float]:
+    """Draw what is below ``node`` and itself; return where it is."""
+    if isinstance(node, Leaf):
+        return _draw_word(node, canvas)
+    y = depth * _ROW + _FONT
+    end = canvas.right + _room(node)
+    # Below a label that is wider than they are, children are in the middle.
+    canvas.right = (canvas.right + end - sum(map(_room, node.children))) / 2
+    places = [_draw(child, canvas, depth + 1) for child in node.children]
+    canvas.right = end
+    x = (places[0][0] + places[-1][0]) / 2
+    canvas.text(x, y, node.label, _LABEL, "bold")
+    for place in places:
+        canvas.edge((x, y), place)
+    return x, y
+
+
+def _draw_word(leaf: Leaf, canvas: _Canvas) -> tuple[float, float]:
+    """Draw a word with its tag above; return the place of the upper one."""
+    tag, width = _tag(leaf), _room(leaf)
+    x, y = canvas.right + width / 2, canvas.height * _ROW + _FONT
+    canvas.right += width
+    if tag:
+        canvas.text(x, y, tag, _TAG)
+    below = y + _FONT + 3 if tag else y
+    canvas.text(x, below, leaf.word, _TEXT)
+    return x, y

@@ -1,0 +1,228 @@
+"""Carrying out a run on the command line: progress, dropped text, scores, the report."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.core.errors import MissingExtraError, SavedError
+from dragoman.core.text_tables import terminal_table
+from dragoman.core.wording import in_shell
+from dragoman.evaluation.metrics import check_installed
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
+from dragoman.run.prepared_text import Prepared
+from dragoman.run.revision import ended_by
+from dragoman.run.run_directory import begin, claim
+from dragoman.saved.directions import usage
+from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, read_config
+from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.observers import Observer
+from dragoman.training.optimizers.distributed import World
+from dragoman.validation import Report, figures, read_scores
+from dragoman.workflows.progress import TrainingProgress, counting, is_quiet, tell, write_line
+from dragoman.workflows.results import print_json
+
+log = logging.getLogger(__name__)
+
+
+def prepare_run(experiment: Experiment) -> Prepared:
+    """Prepare with a progress bar, and print which text was left out."""
+    with counting("preparing", "pairs") as count:
+        prepared = experiment.prepare(count)
+    if not is_quiet():
+        write_line(prepared.report.table())
+    return prepared
+
+
+@contextmanager
+def new_run(config: ExperimentConfig, run: Path) -> Iterator[Experiment]:
+    """Begin a run, locked for this process within the block."""
+    with begin(run):
+        yield Experiment.create(config, run)
+
+
+@contextmanager
+def opened_run(run: Path, settings: Sequence[str] = ()) -> Iterator[Experiment]:
+    """Open a run, changed by ``settings`` and locked for this process within the block."""
+    experiment = Experiment.open(run)
+    with claim(run):
+        if settings:
+            experiment.revise(settings)
+        if end := ended_by(experiment.config, run):
+            tell(
+                f"{run}: training ended at {end}; only scoring is left. To train longer, raise "
+                f"it: dragoman resume {in_shell(run)} --set {end.partition(':')[0]}=..."
+            )
+        yield experiment
+
+
+def carry_out(
+    run: Path,
+    begun: Callable[[], AbstractContextManager[Experiment]],
+    *,
+    repeatable: bool = False,
+    tensorboard: bool,
+    as_json: bool,
+) -> None:
+    """Train a run to its end, alone or with the other processes of a launcher.
+
+    Args:
+        run: its directory.
+        begun: context manager that creates or opens it; called in the leading process only.
+        repeatable: whether it is called again where that process takes the place of one that has
+            already trained; otherwise the run is opened as it is.
+        tensorboard: whether to write TensorBoard events too.
+        as_json: whether to print the result as JSON.
+    """
+    world = World.join()
+
+    def opened() -> AbstractContextManager[Experiment]:
+        has_begun = not repeatable and world.continues and checkpoints(run)
+        return opened_run(run) if has_begun else begun()
+
+    with ExitStack() as held:
+        experiment = world.leader_first(
+            "run", lambda: held.enter_context(opened()) if world.is_leader else _begun(run)
+        )
+        train_run(experiment, world, tensorboard=tensorboard)
+        if world.is_leader:
+            conclude_run(experiment, as_json=as_json)
+
+
+def _begun(run: Path) -> Experiment:
+    """The run that the leading process has just opened."""
+    try:
+        return Experiment.open(run)
+    except SavedError as error:
+        raise SavedError(
+            f"{error}, though the leading process has it: run and text must have the same paths on "
+            "all machines"
+        ) from error
+
+
+def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
+    """Prepare if necessary, and train."""
+    observe = _observers(experiment, tensorboard and world.is_leader)
+
+    def prepared_by_leader() -> Prepared:
+        for evaluation in experiment.config.evaluations():
+            check_installed(evaluation)  # otherwise this would fail hours later
+        return prepare_run(experiment)
+
+    prepared = world.leader_first(
+        "prepared", lambda: prepared_by_leader() if world.is_leader else experiment.prepared()
+    )
+    experiment.train(prepared, world, observe, tell)
+    world.leave()
+
+
+@dataclass(frozen=True)
+class CommandLineHost:
+    """Carries out techniques on the command line; see :class:`dragoman.techniques.host.Host`."""
+
+    tensorboard: bool = False
+    """Whether runs write TensorBoard events too."""
+
+    def tell(self, line: str) -> None:
+        """Print a line on standard error."""
+        tell(line)
+
+    def counting(
+        self, what: str, unit: str, total: int | None = None, start: int = 0
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Show a progress bar."""
+        return counting(what, unit, total, start)
+
+    def train(self, experiment: Experiment) -> None:
+        """Train with progress on standard error."""
+        train_run(experiment, World.join(), tensorboard=self.tensorboard)
+
+
+def conclude_run(
+    experiment: Experiment,
+    more_scores: Mapping[str, float] | None = None,
+    *,
+    as_json: bool = False,
+    more_values: Mapping[str, Any] | None = None,
+) -> None:
+    """Print scores and paths, and write the report if its packages are installed.
+
+    Args:
+        experiment: the finished run.
+        more_scores: further scores for the report.
+        as_json: print all values as JSON instead.
+        more_values: further values of that JSON.
+    """
+    report = None
+    try:  # before printing, which may fail
+        from dragoman.workflows.reports.run_report import write_report
+
+        report = write_report(experiment, more_scores)
+    except MissingExtraError as error:
+        log.warning("no report was written: %s", error)
+    if as_json:
+        print_json({**run_values(experiment, report), **(more_values or {})})
+        return
+    click.echo(scores_table(read_scores(experiment.run)))
+    if report is not None:
+        click.echo(f"\nReport: {report}")
+    click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
+    saved = read_config(experiment.run / MODEL_DIRECTORY / CONFIG_FILE)
+    click.echo(f"Use it: {usage(experiment.run, saved)}")
+
+
+def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:
+    """A finished run as plain values: its files, its cost and all scores."""
+    run = experiment.run
+    progress = read_progress(checkpoints(run)[-1])
+    return {
+        "run": str(run),
+        "model": str(run / MODEL_DIRECTORY),
+        "report": None if report is None else str(report),
+        "steps": progress.step,
+        "epochs": progress.epoch,
+        "target_tokens": progress.target_tokens,
+        "seconds": round(progress.seconds, 3),
+        "scores": read_scores(run),
+    }
+
+
+def scores_table(scores: Mapping[str, Report]) -> str:
+    """Scores for a terminal: a line for each set and metric, with its signature.
+
+    If sets differ in their languages, each line names them.
+    """
+    directions = {name: _direction(report) for name, report in scores.items()}
+    several = len(set(directions.values())) > 1
+    rows = []
+    for name, report in scores.items():
+        label = [name, directions[name]] if several else [name]
+        for metric, value in figures(report).items():
+            score = report[metric]
+            signature = score.get("signature", "") if isinstance(score, dict) else ""
+            rows.append([*label, metric, f"{value:.2f}", signature])
+    return terminal_table(rows, "lllrl" if several else "llrl")
+
+
+def _direction(report: Report) -> str:
+    """The direction, such as ``en-de``; empty if an older Dragoman wrote the scores."""
+    languages = report.get("source_language"), report.get("target_language")
+    return "-".join(language for language in languages if language)
+
+
+def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:
+    def observe(step: int) -> list[Observer]:
+        return [TrainingProgress(step, experiment.config.training.max_steps)]
+
+    if not tensorboard:
+        return observe
+    from dragoman.workflows.tensorboard import TensorBoard  # if missing, fails before training
+
+    return lambda step: [*observe(step), TensorBoard(experiment.run / "tensorboard", step)]

@@ -1,0 +1,110 @@
+"""A server that was told to stop ends in its time, though a thread is still translating."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from tiny_model import save_tiny_model
+
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.ending import BoundedEnd
+
+SERVER = """
+import sys, time
+from dragoman.server import serving
+from dragoman.server.request_log import log_to_standard_error
+from dragoman.server.server_config import read_server
+from dragoman.translation.translator import Translator
+
+model, database, seconds = sys.argv[1:]
+system = {"models": [model], "source_language": "en", "target_language": "de"}
+values = {"systems": [system], "port": 0, "database": database}
+values["shutdown_seconds"] = float(seconds)
+Translator.translate_nbest = lambda *_, **options: time.sleep(1000)
+serving.CLOSING_SECONDS = 1.5
+log_to_standard_error("plain")
+ready = lambda address, directions: print(address, flush=True)
+serving.serve_until_stopped(read_server(None, values), ready)
+"""
+"""A server of which each batch takes a thousand seconds."""
+
+
+@contextmanager
+def started(tmp_path: Path, shutdown_seconds: float) -> Iterator[subprocess.Popen[str]]:
+    model = save_tiny_model(tmp_path / "model")
+    arguments = [model, tmp_path / "server.sqlite", shutdown_seconds]
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(("requests", "shutdown_seconds"), [(3, 0.5), (0, 100)])
+def test_a_server_ends_in_its_time_while_a_batch_is_translated(
+    requests: int, shutdown_seconds: float, tmp_path: Path
+) -> None:
+    with started(tmp_path, shutdown_seconds) as server:
+        check_end(server, requests, tmp_path)
+
+
+def check_end(server: subprocess.Popen[str], requests: int, tmp_path: Path) -> None:
+    """Stop a server with some requests and a file in progress."""
+    assert server.stdout is not None
+    address = server.stdout.readline().strip()
+    body = {"q": "a b", "source": "en", "target": "de"}
+    with httpx.Client(base_url=address, timeout=60) as http, ThreadPoolExecutor(3) as clients:
+        asked = [clients.submit(http.post, "/translate", json=body) for _ in range(requests)]
+        file = {"file": ("a.txt", b"a b")}
+        job = http.post("/v1/documents", files=file, data={"source": "en", "target": "de"}).json()
+        secret = {"Document-Secret": job["secret"]}
+        while http.get(f"/v1/documents/{job['id']}", headers=secret).json()["state"] == "queued":
+            time.sleep(0.02)
+        while f"dragoman_requests_at_work {requests + 1}.0" not in http.get("/metrics").text:
+            time.sleep(0.02)
+        begin = time.monotonic()
+        server.send_signal(signal.SIGTERM)
+        answers = [one.result() for one in asked]
+    _, logged = server.communicate(timeout=60)
+    seconds = time.monotonic() - begin
+    assert [one.status_code for one in answers] == [503] * requests
+    assert [one.headers["Retry-After"] for one in answers] == ["5"] * requests
+    assert server.returncode == 0
+    assert seconds < 15  # of which 2 are the bounds, and the rest is for a busy machine
+    assert "Traceback" not in logged
+    assert logged.count("POST /translate 503 ") == requests
+    assert "ends without what is still being translated" in logged
+    with ServerStore(str(tmp_path / "server.sqlite")) as store:
+        found = store.job(job["id"])
+        assert found is not None and (found.state, found.abandoned) == ("queued", 0)
+
+
+def test_an_earlier_end_stays_and_one_can_be_called_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[float] = []
+    monkeypatch.setattr("logging.shutdown", lambda: None)
+    monkeypatch.setattr("os._exit", lambda code: ended.append(time.monotonic()))
+    end = BoundedEnd()
+    end.within(100)
+    end.within(0.01)
+    end.within(100)
+    time.sleep(0.1)
+    assert len(ended) == 1
+    end = BoundedEnd()
+    end.within(0.1)
+    end.call_off()
+    time.sleep(0.2)
+    assert len(ended) == 1

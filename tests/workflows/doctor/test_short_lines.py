@@ -1,0 +1,71 @@
+"""The doctor's warning about text without short lines, capitals or numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman.core.config import parse
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.examples import Example, Origin
+from dragoman.workflows.doctor.findings import Finding
+from dragoman.workflows.doctor.short_lines import check_short_lines
+from dragoman.workflows.doctor.text_checks import Texts
+
+LONG = ["the old house stands by the river", "a new tree 2 stands near the old house"] * 60
+PART = {"path": "t.tsv", "source": "en", "target": "de"}
+UPPER = {"kind": "case", "to": "upper", "sides": "both", "share": 0.1}
+SHARED = {"kind": "case", "to": "upper", "sides": "source", "share": 0.1}
+
+
+def finding(sources: list[str], transforms: list[dict[str, Any]] | None = None) -> Finding | None:
+    part = {**PART, "source_language": "en", "target_language": "de"}
+    values = {"data": {"train": [{**part, "transforms": transforms or []}], "dev": part}}
+    config = parse(ExperimentConfig, values, "my.yaml")
+    sample = [
+        (Example(source, "Text", "en", "de", ("<2de>",), Origin("t", line)), 1.0)
+        for line, source in enumerate(sources)
+    ]
+    found = list(check_short_lines(config, Texts(sample=sample)))
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def test_each_lack_is_named_with_its_share_and_remedy() -> None:
+    found = finding(LONG)
+    assert found is not None and found.level == "warning"
+    assert "0.0% of at most 3 words, 0.0% in capitals, 0.0% of numbers or codes" in found.text
+    assert "{kind: segment}, {kind: case, to: upper, sides: both}, {kind: pass_th" in found.text
+    few = finding([*LONG * 5, "one two", "HOW OLD IS THE HOUSE?", *["AB-12"] * 4])
+    assert few is not None and "0.2% in capitals" not in few.text, "codes are in capitals, too"
+    assert "numbers or codes" not in few.text
+
+
+@pytest.mark.parametrize(
+    ("lines", "lacking"),
+    [
+        (["one two"], ["capitals", "numbers"]),
+        (["HOW OLD IS THE HOUSE BY THE RIVER?"], ["words", "numbers"]),
+        (["2024-11-05"], ["words", "capitals"]),
+        (["one two", "HOW OLD IS THE HOUSE?", "14:05"], []),
+    ],
+)
+def test_what_the_text_has_is_not_missed(lines: list[str], lacking: list[str]) -> None:
+    found = finding([*LONG, *lines * 2])
+    assert found is not None and found.level == ("warning" if lacking else "ok")
+    named = [one for one in ("words", "capitals", "numbers") if f" {one}" in found.text[:160]]
+    assert not lacking or named == lacking
+
+
+def test_what_a_transform_makes_is_not_missed() -> None:
+    made = finding(LONG, [{"kind": "pass_through"}, UPPER, {"kind": "segment", "segments": "s"}])
+    assert made is not None and made.level == "ok"
+    half = finding(LONG, [SHARED])
+    assert half is not None and "in capitals" in half.text, "the target must be in capitals, too"
+
+
+def test_scripts_without_case_have_no_capitals() -> None:
+    found = finding(["古い家は川のそばに立っています。"] * 60)
+    assert found is not None and "capitals" not in found.text and "words" in found.text
+    assert finding(LONG[:20]) is None, "too few to judge"
