@@ -120,7 +120,7 @@ def check_wheel(found: Mapping[str, bytes], committed: Mapping[str, bytes]) -> N
     if b"dragoman = dragoman.cli.main:main" not in about.get("entry_points.txt", b""):
         raise Wrong("wheel: it has no command dragoman")
     metadata = email.message_from_bytes(about["METADATA"])
-    code = "".join(VERSION.findall(committed["src/dragoman/__init__.py"].decode()))
+    code = "".join(VERSION.findall(committed["src/dragoman/core/version.py"].decode()))
     if not metadata["Version"] == version == code:
         raise Wrong(f"versions differ: {metadata['Version']} and {version}, {code} in the code")
     if f"## [{version}]" not in committed["CHANGELOG.md"].decode():

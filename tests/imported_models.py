@@ -14,7 +14,8 @@ from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from
 from dragoman.exchange.importing import import_model
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import build_model, load_weights
+from dragoman.saved.model import build_model
+from dragoman.saved.weights import load_weights
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 MODELS = Path(__file__).parent / "exchange" / "models"

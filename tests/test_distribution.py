@@ -20,7 +20,7 @@ COMMITTED = {
     "CHANGELOG.md": b"## [1.2.0]",
     "README.md": b"See [docs](docs/a.md)",
     "pyproject.toml": b'[project]\nversion = "1.2.0"\n',
-    "src/dragoman/__init__.py": b'__version__ = "1.2.0"\n',
+    "src/dragoman/core/version.py": b'__version__ = "1.2.0"\n',
     "src/dragoman/py.typed": b"",
     "recipes/deep/base.yaml": b"seed: 1",
     "src/dragoman/workflows/reports/templates/page.html": b"<p>",

@@ -28,19 +28,13 @@ from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.run.prepared_text import prepare_run
 from dragoman.run.weight_interpolation import Between
-from dragoman.saved.model import (
-    CONFIDENCE_FILE,
-    CONVERTED_DIRECTORY,
-    SHORTLIST_FILE,
-    WEIGHTS_FILE,
-    load_model,
-    weights_digest,
-)
+from dragoman.saved.model import CONFIDENCE_FILE, CONVERTED_DIRECTORY, SHORTLIST_FILE, load_model
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
     chosen_checkpoints,

@@ -20,10 +20,11 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import PIECES_FILE, WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.model import PIECES_FILE, build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator

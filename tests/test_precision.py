@@ -14,8 +14,8 @@ from command_line import experiment, write_experiment
 from dragoman.core import device
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
 from dragoman.training.optimizers.distributed import World
 

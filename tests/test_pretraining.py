@@ -19,9 +19,10 @@ from dragoman.data.batches import make_batch
 from dragoman.data.masked_pieces import Masking
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved.model import CARD_FILE, WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.model import CARD_FILE, build_model, load_model
 from dragoman.saved.run_values import WITHOUT_TRANSLATION
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints

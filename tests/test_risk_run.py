@@ -17,8 +17,9 @@ from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.recipe.contradictions import nothing_improved
-from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model
+from dragoman.saved.model import build_model, load_model
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 from dragoman.workflows.rehearsal import measure

@@ -13,19 +13,15 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.saved.adapter import write_adapter
-from dragoman.saved.model import (
-    SavedConfig,
-    build_model,
-    load_model,
-    save_model,
-    weights_digest,
-    weights_of,
-)
+from dragoman.saved.model import build_model, load_model, save_model
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.weights import weights_digest, weights_of
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import label_vocabulary
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 LINES = ["a b c d e", "e d c", "b a"] * 9

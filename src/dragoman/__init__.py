@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dragoman.core.version import __version__
+
 if TYPE_CHECKING:
     from dragoman import errors
     from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
-__version__ = "0.1.0"
 __all__ = [
     "Classifier",
     "Client",

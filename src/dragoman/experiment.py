@@ -42,7 +42,7 @@ from dragoman.saved.model import (
     build_model,
     has_model,
 )
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
 )

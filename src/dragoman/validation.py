@@ -40,7 +40,7 @@ from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
 from dragoman.text.terms.term_rate import counters
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.health import output_is_constant
 from dragoman.training.objectives import ObjectiveConfig
 from dragoman.training.optimizers.distributed import World

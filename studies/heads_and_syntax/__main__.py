@@ -13,7 +13,7 @@ from dragoman.workflows.results import print_json
 from studies.command import StudyCommand
 
 if TYPE_CHECKING:
-    from dragoman.saved.model import SavedModel
+    from dragoman.saved.saved_config import SavedModel
 
 
 @click.command(

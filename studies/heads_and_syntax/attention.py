@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 
 from dragoman.models.self_attention_recorder import self_attention
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.vocabulary import EOS
 

@@ -13,9 +13,11 @@ from tiny_model import save_tiny_classifier, save_tiny_model
 
 from dragoman import load
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.model import SavedConfig, build_model, read_config, save_model, weights_of
+from dragoman.saved.model import build_model, read_config, save_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import read_system
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.saved.weights import weights_of
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 
 @pytest.fixture(scope="module")

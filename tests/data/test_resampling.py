@@ -12,7 +12,8 @@ from dragoman.data.prepare import prepare
 from dragoman.data.resampling import Pool, Sampler, resample
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import UNK
 
 
 def test_what_is_unknown_too_long_or_empty_stays(vocabularies: Vocabularies) -> None:

@@ -13,7 +13,7 @@ from dragoman.core.errors import WorkerError
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.sampling_apart import SamplerApart
 from dragoman.data.store import Store
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 Options = dict[str, Any]
 

@@ -17,7 +17,8 @@ from dragoman.core.errors import ConfigError, ExportError, MissingExtraError, St
 from dragoman.exchange.exporters import exporter_to
 from dragoman.exchange.exporting import NOTE_FILE, export_model
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import load_for_search, load_model, save_model, weights_of
+from dragoman.saved.model import load_for_search, load_model, save_model
+from dragoman.saved.weights import weights_of
 from dragoman.text.examples import Direction
 from dragoman.text.normalization import normalize
 from dragoman.translation.engines import ctranslate2_conversion

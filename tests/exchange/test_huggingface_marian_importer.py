@@ -21,9 +21,11 @@ from dragoman.exchange.exporting import export_model
 from dragoman.exchange.huggingface_marian import position_table
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import WEIGHTS_FILE, SavedModel, build_model, load_model
+from dragoman.saved.model import build_model, load_model
+from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training.warm_start import StartConfig, take_over
 from dragoman.translation.service.interface import TextRequest

@@ -15,7 +15,8 @@ from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange import onnx_exporter
 from dragoman.exchange.exporting import export_model
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedModel, load_model
+from dragoman.saved.model import load_model
+from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.translator import Translator
 

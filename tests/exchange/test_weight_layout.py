@@ -21,7 +21,7 @@ from dragoman.exchange.weight_layout import (
 )
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
-from dragoman.saved.model import load_weights, weights_of
+from dragoman.saved.weights import load_weights, weights_of
 
 SIZES: dict[str, Any] = {
     "encoder_layers": 2,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.models import ModelConfig
 from dragoman.models.interface import Part, select
-from dragoman.saved.model import weights_of
+from dragoman.saved.weights import weights_of
 
 every_family = pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
 lengths = st.integers(1, 7)

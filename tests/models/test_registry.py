@@ -18,7 +18,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import registry
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.registry import FAMILIES, GROUP
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text import synthetic
 
 BAG = '''

@@ -18,10 +18,11 @@ from dragoman.models import DeepFusionConfig, TransformerConfig
 from dragoman.models.registry import NamedModelConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.run.parents import completed, parent_of
-from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
+from dragoman.saved.model import load_model
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
 from dragoman.text import synthetic
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints
 from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, load_model, weights_digest
+from dragoman.saved.model import load_model
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
 
 
 @pytest.fixture

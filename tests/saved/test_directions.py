@@ -22,7 +22,8 @@ from dragoman.saved.directions import (
     telling_tags,
     usage,
 )
-from dragoman.saved.model import SavedConfig, load_model
+from dragoman.saved.model import load_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.examples import Direction
 from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies

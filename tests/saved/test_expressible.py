@@ -12,7 +12,7 @@ from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.layers.mixture import MixtureConfig
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.context import ContextConfig
 
 KNOWN: Known = {

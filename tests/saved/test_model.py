@@ -16,22 +16,14 @@ from dragoman.core.config import read_yaml, to_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.families.transformer import Transformer
-from dragoman.saved.model import (
-    FORMAT,
-    SavedConfig,
-    average_weights,
-    build_model,
-    load_for_search,
-    load_model,
-    load_weights,
-    read_weights,
-    save_model,
-    weights_of,
-)
+from dragoman.saved.model import build_model, load_for_search, load_model, save_model
+from dragoman.saved.saved_config import FORMAT, SavedConfig
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.weights import average_weights, load_weights, read_weights, weights_of
 from dragoman.text.context import ContextConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 SMALL = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)

@@ -8,7 +8,6 @@ import torch
 
 from dragoman.models.families.recurrent_lm import RecurrentLMConfig
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig
 from dragoman.saved.model_card import (
     CardScore,
     TrainingFacts,
@@ -16,6 +15,7 @@ from dragoman.saved.model_card import (
     card_digest,
     model_card,
 )
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 

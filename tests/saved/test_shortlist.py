@@ -21,7 +21,7 @@ from dragoman.saved.shortlist import (
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.tensor_file import write_tensors
 from dragoman.text.vocabularies.piece_links import PieceTable
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 
 @pytest.fixture(scope="module")

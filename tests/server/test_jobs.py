@@ -27,7 +27,8 @@ from dragoman.server.database.records import DocumentJob, JobState
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.jobs import JobRunner, seconds_remaining
 from dragoman.server.server_config import LimitsConfig
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -13,7 +13,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models import DeepFusionConfig, TransformerConfig
 from dragoman.models.registry import NamedModelConfig
 from dragoman.saved.model import build_model, load_model
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.components import (
     TakenComponent,
     check_components,

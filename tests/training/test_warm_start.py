@@ -21,9 +21,12 @@ from dragoman.models import (
     TransformerLMConfig,
 )
 from dragoman.models.interface import Part, TranslationModel
-from dragoman.saved.model import SavedConfig, build_model, save_model, weights_of
+from dragoman.saved.model import build_model, save_model
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.weights import weights_of
 from dragoman.text.vocabularies.extension import extend_vocabularies, lineage
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.training.warm_start import (
     StartConfig,

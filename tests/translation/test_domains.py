@@ -16,8 +16,9 @@ import dragoman
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, SavedError, UsageError
 from dragoman.core.files import content_digest
-from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.model import load_model
 from dragoman.saved.system import TranslationSystem, read_system, write_system
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.translation.domains import DomainRouter, split_domain
 from dragoman.translation.translator import Translator
 

@@ -13,7 +13,8 @@ from tiny_model import LINES
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig, build_model, read_config, save_model
+from dragoman.saved.model import build_model, read_config, save_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem, read_system, write_system
 from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tags
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig

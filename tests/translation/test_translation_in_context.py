@@ -15,12 +15,14 @@ from torch import Tensor
 from dragoman.core.config import parse, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig, build_model, load_model, read_config, save_model
+from dragoman.saved.model import build_model, load_model, read_config, save_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.terms.glossary import Glossary
-from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
 from dragoman.translation.domains import DomainRouter

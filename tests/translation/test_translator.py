@@ -15,9 +15,11 @@ import dragoman
 from dragoman.core.errors import ConfigError, DataError, SavedError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import SavedConfig, save_model
+from dragoman.saved.model import save_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.engines.engine import SourceBatch
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored

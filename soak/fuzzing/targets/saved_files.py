@@ -23,9 +23,10 @@ import dragoman.translation.translator  # here and not in each child
 from dragoman.core.errors import DragomanError
 from dragoman.data.store import Store
 from dragoman.saved.adapter import read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, load_model
+from dragoman.saved.model import load_model
 from dragoman.saved.tensor_file import write_tensors
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.saved.weights import WEIGHTS_FILE
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, moving_average, read_checkpoint
 from dragoman.translation.shards import Shards
 from dragoman.workflows.installing.install import install

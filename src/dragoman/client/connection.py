@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import dragoman
 from dragoman.core.errors import (
     ConfigError,
     DataError,
@@ -17,6 +16,7 @@ from dragoman.core.errors import (
     ServiceError,
     UsageError,
 )
+from dragoman.core.version import __version__
 from dragoman.core.wording import shown
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Connection:
             raise ConfigError(f"{url!r:.200}: no address ({error})") from error
         if address.scheme not in ("http", "https") or not address.host:
             raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
-        headers = {"User-Agent": f"dragoman/{dragoman.__version__}"}
+        headers = {"User-Agent": f"dragoman/{__version__}"}
         if key and (key := key.strip()):  # a file ends with a line end
             if not (key.isascii() and key.isprintable()):
                 raise ConfigError("key: it has characters that no key has; copy it again")

@@ -39,7 +39,8 @@ from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.pharaoh import Link, LinkCheck, read_alignments, word_count
-from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,8 @@ from dragoman.data.sampling_apart import SamplerApart
 from dragoman.data.store import Store, StoredPart, take
 from dragoman.models.interface import TranslationModel
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
 
 __all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch", "real_ids"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman.data.store import Side, Store
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 
 def counted_pieces(store: Store, vocabularies: Vocabularies) -> PieceFrequencies:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dragoman.core.processes import WorkerPool
 from dragoman.core.ranges import IntArray
 from dragoman.text.context import ContextConfig, ContextFitter
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 Ids = npt.NDArray[np.int32]
 

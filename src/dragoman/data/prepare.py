@@ -35,7 +35,7 @@ from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean
 from dragoman.text.corpora.cleaning_report import CountedLines, PartReport
 from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
 from dragoman.text.examples import Direction, Example
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 REPORT = "report.json"
 _FILES = FILE_NAMES | {REPORT}

@@ -21,7 +21,8 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.tags import tagged
 from dragoman.text.transforms import TransformConfig, transformed
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
 
 Sentences = tuple[npt.NDArray[np.integer], IntArray]
 """Ids one sentence after another, and the length of each."""

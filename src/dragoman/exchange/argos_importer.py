@@ -28,7 +28,7 @@ from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.piece_rows import vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered, Special
 
 _METADATA_FILE, _MODEL_FOLDER = "metadata.json", "model"

@@ -26,7 +26,7 @@ from dragoman.exchange.vocabulary_files import (
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.search import SearchConfig
 from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK
 from dragoman.translation.engines.ctranslate2_conversion import (

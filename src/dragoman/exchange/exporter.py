@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dragoman.saved.expressible import Known
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 
 SYSTEM_KNOWN: Known = {
     "source_language": None,

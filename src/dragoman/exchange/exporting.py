@@ -16,7 +16,9 @@ from dragoman.exchange.exporter import Exporter, ExportReport
 from dragoman.exchange.exporters import exporter_to
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.directions import language_pairs, tags_between
-from dragoman.saved.model import SavedConfig, SavedModel, load_for_search, weights_digest
+from dragoman.saved.model import load_for_search
+from dragoman.saved.saved_config import SavedConfig, SavedModel
+from dragoman.saved.weights import weights_digest
 
 NOTE_FILE = "dragoman_export.json"
 """Says that Dragoman wrote the directory, from which weights, and which files are its own."""

@@ -27,7 +27,7 @@ from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Special
 
 _NAMES = ("model.pt", "checkpoint_best.pt", "checkpoint.pt", "checkpoint_last.pt")

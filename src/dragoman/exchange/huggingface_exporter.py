@@ -36,7 +36,7 @@ from dragoman.exchange.weight_layout import inverse, permute_width, sines_then_c
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.directions import language_pairs
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.search import SearchConfig
 from dragoman.text.tags import LANGUAGE_TAG
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabulary

@@ -38,7 +38,7 @@ from dragoman.exchange.huggingface_marian_search import search_of
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.examples import Direction
 from dragoman.text.tags import LANGUAGE_TAG, language_tag
 from dragoman.text.vocabularies.foreign_vocabulary import (
@@ -46,7 +46,8 @@ from dragoman.text.vocabularies.foreign_vocabulary import (
     Special,
     dictionary_over_sentencepiece,
 )
-from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, PAD, UNK, Vocabulary
 
 _CARD = "README.md"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from dragoman.saved.model import SavedConfig
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 
 @dataclass(frozen=True)

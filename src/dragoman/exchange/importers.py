@@ -10,7 +10,8 @@ from pathlib import Path
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange.architectures import architecture
 from dragoman.exchange.importer import Importer
-from dragoman.saved.model import CONFIG_FILE, WEIGHTS_FILE
+from dragoman.saved.model import CONFIG_FILE
+from dragoman.saved.weights import WEIGHTS_FILE
 
 IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),

@@ -17,7 +17,9 @@ from dragoman.core.strict_yaml import load_yaml
 from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.saved.directions import usage
-from dragoman.saved.model import SavedConfig, build_model, load_weights, save_model, weights_of
+from dragoman.saved.model import build_model, save_model
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.weights import load_weights, weights_of
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
 from dragoman.text.vocabularies.vocabulary import Vocabulary

@@ -22,7 +22,7 @@ from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,

@@ -24,7 +24,7 @@ from dragoman.exchange.probes import largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import BOS
 

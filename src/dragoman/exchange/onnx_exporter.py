@@ -33,7 +33,7 @@ from dragoman.models.layers.attention import KeysValues, mask_bias
 from dragoman.models.layers.past_positions import PastPositions
 from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.vocabulary import BOS, PAD
 
 try:

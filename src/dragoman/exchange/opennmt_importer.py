@@ -26,7 +26,7 @@ from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import repeat_heads, rotation_in_pairs
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Special
 
 _STEP = re.compile(r"_step_(\d+)\.pt$")

@@ -12,7 +12,8 @@ from torch import Tensor
 from dragoman.core.errors import DataError
 from dragoman.exchange.weight_layout import with_rows
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
 
 
 @dataclass(frozen=True)

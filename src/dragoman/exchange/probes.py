@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
 
 COUNT = 20

@@ -24,7 +24,7 @@ from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Special
 
 _CONFIG_FILE, _WEIGHTS_FILE, _VERSION_FILE = "config", "params.best", "version"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SentencePieces

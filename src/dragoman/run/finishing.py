@@ -31,18 +31,16 @@ from dragoman.saved.model import (
     MODEL_DIRECTORY,
     PIECES_FILE,
     SHORTLIST_FILE,
-    WEIGHTS_FILE,
-    SavedConfig,
-    average_weights,
     build_model,
-    load_weights,
     read_card,
     save_model,
 )
 from dragoman.saved.model_card import card_digest, model_card
 from dragoman.saved.run_values import tags_learned
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.weights import WEIGHTS_FILE, average_weights, load_weights
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import (
     chosen_checkpoints,
     moving_average,

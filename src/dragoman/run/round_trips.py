@@ -15,7 +15,8 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.tags import tagged
-from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ROUND_TRIP, Validation, too_long

@@ -19,7 +19,7 @@ from dragoman.core.files import storage_errors, sweep
 from dragoman.data.store import DATA_DIRECTORY, MANIFEST
 from dragoman.data.vocabularies import ORIGIN_FILE
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONFIG_FILE, MODEL_DIRECTORY
-from dragoman.text.vocabularies.vocabulary import FILE_NAMES
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES
 from dragoman.training.checkpoint import checkpoints
 
 MARKER = ".dragoman"

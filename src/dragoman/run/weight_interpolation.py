@@ -16,8 +16,8 @@ from torch import Tensor
 from dragoman.evaluation.metrics import is_better
 from dragoman.models.layers.low_rank import is_down
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.model import WEIGHTS_FILE
 from dragoman.saved.tensor_file import read_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
     checkpoints,

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.models.layers.low_rank import changed_matrix, is_factor, merged
-from dragoman.saved.model import read_weights, weights_digest
 from dragoman.saved.tensor_file import read_metadata, write_tensors
+from dragoman.saved.weights import read_weights, weights_digest
 
 ADAPTER_FILE = "adapter.safetensors"
 """Of a run with ``training.adapter``."""

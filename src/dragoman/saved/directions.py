@@ -14,7 +14,7 @@ from dragoman.text.tags import language_tag
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from dragoman.saved.model import SavedConfig, SavedModel
+    from dragoman.saved.saved_config import SavedConfig, SavedModel
 
 NAMELESS = ("source", "target")
 """What a model calls its languages if its recipe does not name them."""

@@ -9,46 +9,38 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from dragoman.core.config import Config, parse, read_yaml, to_yaml
+from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.device import Precision, best_device, working_precision
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_directory
 from dragoman.core.wording import in_shell
 from dragoman.models import FAMILIES, ModelConfig
-from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.model_card import TrainingFacts, model_card
 from dragoman.saved.run_values import learned_in_run
-from dragoman.saved.tensor_file import check_readable, read_metadata, read_tensors, write_tensors
-from dragoman.text.context import ContextConfig
-from dragoman.text.examples import Direction
-from dragoman.text.inline_tags import InlineTags
-from dragoman.text.terms.term_annotation import AnnotationMethod
+from dragoman.saved.saved_config import FORMAT, SavedConfig, SavedModel
+from dragoman.saved.tensor_file import check_readable, write_tensors
+from dragoman.saved.weights import WEIGHTS_FILE, load_weights, read_weights
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-from dragoman.text.vocabularies.vocabulary import BOS, FILE_NAMES, Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS
 
 if TYPE_CHECKING:
     from dragoman.saved.adapter import Adapter
 
-FORMAT = 3
-"""Newest format of model directories.  It rises when an older Dragoman could open a newer model and
-mistranslate with it: format 2 is of models that read context, format 3 of those whose tags stand
-alone.  All others are written in format 1, which a ``config.yaml`` without a format has, too."""
 
 CONFIG_FILE = "config.yaml"
-WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 CONFIDENCE_FILE = "confidence.json"
 SHORTLIST_FILE = "shortlist.safetensors"
@@ -63,44 +55,6 @@ MODEL_FILES = frozenset(
 )
 """Everything that a model directory holds; a directory with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
-
-
-class SavedConfig(Config):
-    """The content of a model's ``config.yaml``; that of a run has further keys."""
-
-    source_language: str = "source"
-    """Tag of the source language, such as en."""
-    target_language: str = "target"
-    """Tag of the target language, such as de."""
-    directions: tuple[Direction, ...] = ()
-    """Directions that it was trained for; empty if an older Dragoman wrote it."""
-    context: ContextConfig | None = None
-    """Which neighbours it reads a sentence with; None: it reads sentences alone."""
-    translates: bool = True
-    """Whether its target side was trained; if not, other models can start from its source side."""
-    model: ModelConfig
-    """Family and sizes."""
-    search: dict[str, Any] = Field(default_factory=dict)
-    """Default settings of search."""
-    term_annotation: AnnotationMethod | None = None
-    """How terms were annotated in training with their translations; none if they were not."""
-    inline_tags: InlineTags | None = None
-    """Inline tags that it has learned to put around the right words; none if it has not."""
-
-
-@dataclass
-class SavedModel:
-    """A trained system, ready for use."""
-
-    config: SavedConfig
-    vocabularies: Vocabularies
-    model: TranslationModel
-    path: Path
-
-    @property
-    def search(self) -> dict[str, Any]:
-        """The search settings that the model was validated with."""
-        return self.config.search
 
 
 def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationModel:
@@ -121,99 +75,6 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     source = vocabularies.source
     tell_tags(model, SourceTags(source.language_tags, BOS, source.tag))
     return model
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the weights of a model for use, checking that all of them are finite real numbers.
-
-    Raises:
-        SavedError: as for :func:`read_tensors`, or a weight is NaN, infinite, an integer or a
-            truth value.
-    """
-    weights = read_tensors(path)
-    for name, tensor in weights.items():
-        if not tensor.is_floating_point():
-            raise SavedError(
-                f"{path}: the tensor {name} holds {tensor.dtype}, expected real numbers: a "
-                "conversion rounded it; use the model as it was trained"
-            )
-        if not _is_finite(tensor):
-            raise SavedError(
-                f"{path}: the tensor {name} has NaN or infinite values: training had failed when "
-                "it was written, or a conversion did; use another checkpoint"
-            )
-    return weights
-
-
-def _is_finite(tensor: Tensor) -> bool:
-    """Whether no value is NaN or infinite; minimum and maximum need no copy, and propagate NaN."""
-    if not tensor.is_floating_point() or not tensor.numel():
-        return True
-    return all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
-
-
-def weights_digest(directory: Path) -> str:
-    """A digest that identifies the weights of a model or checkpoint, without reading them.
-
-    Raises:
-        SavedError: the file is missing or damaged.
-    """
-    return str(read_metadata(directory / WEIGHTS_FILE).get("digest"))
-
-
-def weights_of(model: TranslationModel) -> dict[str, Tensor]:
-    """The saved tensors of a model, by name; tied parameters appear once."""
-    return {**dict(model.named_parameters()), **fixed_tensors(model)}
-
-
-def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Path) -> None:
-    """Copy weights into a model of the same configuration.
-
-    Raises:
-        SavedError: a tensor is missing, left over or of another shape.
-    """
-    tensors = weights_of(model)
-    unknown = sorted(weights.keys() - tensors.keys())
-    missing = sorted(tensors.keys() - weights.keys())
-    if unknown or missing:
-        name, fault = (missing[0], "is missing") if missing else (unknown[0], "does not belong")
-        raise SavedError(f"{where}: the weights are of another configuration: {name} {fault}")
-    with torch.no_grad():
-        for name, tensor in tensors.items():
-            if tensor.shape != weights[name].shape:
-                raise SavedError(
-                    f"{where}: the weights are of another configuration: {name} should be "
-                    f"{list(tensor.shape)}, found {list(weights[name].shape)}"
-                )
-            tensor.copy_(weights[name])
-
-
-def average_weights(
-    paths: Iterable[Path], read: Callable[[Path], dict[str, Tensor]] = read_weights
-) -> dict[str, Tensor]:
-    """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
-
-    Args:
-        paths: the files; the weights of one at a time are in memory, beside the sum.
-        read: reads one, as by :func:`read_merged_weights`; by default by :func:`read_weights`, so
-            that low-rank factors are averaged by themselves.
-
-    Raises:
-        SavedError: a file cannot be read, has a weight that is NaN or infinite, or they are of
-            different configurations.
-    """
-    total: dict[str, Tensor] = {}
-    count = 0
-    for count, path in enumerate(paths, start=1):  # noqa: B007
-        weights = read(path)
-        if not total:
-            total = {name: tensor.double() for name, tensor in weights.items()}
-            continue
-        if {n: t.shape for n, t in weights.items()} != {n: t.shape for n, t in total.items()}:
-            raise SavedError(f"{path}: cannot be averaged: it is of another configuration")
-        for name, tensor in weights.items():
-            total[name] += tensor
-    return {name: (tensor / count).float() for name, tensor in total.items()}
 
 
 def read_merged_weights(path: Path) -> dict[str, Tensor]:

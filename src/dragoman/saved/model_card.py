@@ -18,7 +18,7 @@ from dragoman.core.text_tables import markdown_table
 from dragoman.saved.directions import usage
 
 if TYPE_CHECKING:
-    from dragoman.saved.model import SavedConfig
+    from dragoman.saved.saved_config import SavedConfig
 
 
 _SPENT = re.compile(r"; [0-9.]+ (?:hours|minutes) of training")

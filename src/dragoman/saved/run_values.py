@@ -21,7 +21,7 @@ from dragoman.text.terms.term_annotation import AnnotationMethod, annotation_tag
 from dragoman.text.transforms import TransformConfig
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 WITHOUT_TRANSLATION = frozenset({"masked_lm"})
 """Kinds of ``training.objective`` that leave the target side as it was drawn."""

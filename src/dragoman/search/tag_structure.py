@@ -21,7 +21,8 @@ from torch import Tensor
 
 from dragoman.search.constraints import FREE, PartialOutputs, some_probability
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol, structure
-from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS
 
 _IMPOSSIBLE = float("-inf")
 

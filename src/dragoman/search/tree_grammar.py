@@ -19,7 +19,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.linear_trees import closed, opened
 from dragoman.search.constraints import PartialOutputs
 from dragoman.text.tags import SPACE_SIGN
-from dragoman.text.vocabularies.vocabulary import EOS, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import EOS
 
 LONGEST_CHAIN = 10
 """Brackets that may open with no word between; at most 6 in the Penn Treebank's sample."""

@@ -29,7 +29,8 @@ from dragoman.server.fair_turns import FairTurns, TurnTakingService
 from dragoman.server.outage import AWAY, Outage
 from dragoman.server.server_config import LimitsConfig
 from dragoman.server.threads import in_thread
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from dragoman.core.errors import DataError
 from dragoman.text.normalization import normalize
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.text.word_edges import fold
 from dragoman.translation.service.interface import RefusedError
 

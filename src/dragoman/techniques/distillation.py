@@ -27,14 +27,8 @@ from dragoman.recipe import ExperimentConfig, with_train_parts
 from dragoman.run.parents import check_parents, completed
 from dragoman.run.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run.run_directory import begin
-from dragoman.saved.model import (
-    CONFIG_FILE,
-    SavedConfig,
-    has_model,
-    home_of,
-    model_directory,
-    read_config,
-)
+from dragoman.saved.model import CONFIG_FILE, has_model, home_of, model_directory, read_config
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.corpora.corpus_part import CorpusPart

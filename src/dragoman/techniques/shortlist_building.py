@@ -22,7 +22,8 @@ from dragoman.saved.shortlist import Shortlist, ShortlistOrigin
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.vocabularies.piece_links import PieceLinks, PieceTable
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 
 LIKELIEST, FREQUENT = 50, 1000
 """Marian has 100 of either; but the lists of a batch share their frequent pieces, which cost little

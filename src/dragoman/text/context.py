@@ -21,7 +21,8 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.text.examples import Example
 from dragoman.text.tags import check_tags
-from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary, is_empty
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary, is_empty
 
 _RANDOM_LINES = 1000  # that a context is drawn from
 

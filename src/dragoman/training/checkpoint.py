@@ -20,8 +20,9 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_directory, remove_directory
-from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY, WEIGHTS_FILE
+from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.training.bounds import Watched
 from dragoman.training.optimizers.optimizer import AVERAGE
 

@@ -17,7 +17,7 @@ from dragoman.core.errors import SavedError
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.registry import NamedModelConfig
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.warm_start import StartConfig, check_start, digest_of, take_over
 
 

@@ -21,7 +21,8 @@ from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.core.files import content_digest
 from dragoman.models.interface import FamilyConfig, Side, TranslationModel
 from dragoman.text.tags import SPACE_SIGN
-from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.text.word_vectors import each_vector, read_header
 
 _KEY = "training.embeddings"

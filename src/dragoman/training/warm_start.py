@@ -14,23 +14,12 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
-from dragoman.saved.model import (
-    CONFIG_FILE,
-    SavedModel,
-    home_of,
-    load_model,
-    model_directory,
-    read_config,
-    weights_digest,
-    weights_of,
-)
+from dragoman.saved.model import CONFIG_FILE, home_of, load_model, model_directory, read_config
+from dragoman.saved.saved_config import SavedModel
+from dragoman.saved.weights import weights_digest, weights_of
 from dragoman.text.vocabularies.extension import lineage
-from dragoman.text.vocabularies.vocabulary import (
-    FILE_NAMES,
-    Vocabularies,
-    Vocabulary,
-    VocabularyConfig,
-)
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES, Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
 
 _KEY = "training.start_from"
 _ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")

@@ -24,7 +24,7 @@ from dragoman.evaluation.similarity import PairwiseSimilarity
 from dragoman.search import SamplingConfig, SearchConfig
 from dragoman.search.bayes_risk_config import BayesRiskConfig
 from dragoman.search.tree_grammar import TreeSymbols
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Line
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.directions import check_same_languages
-from dragoman.saved.model import SavedModel
+from dragoman.saved.saved_config import SavedModel
 from dragoman.search import Ensemble, EnsembleKind, FusedScorer, ModelScorer, Scorer
 from dragoman.text.inline_tags import InlineTags
 

@@ -35,8 +35,9 @@ from dragoman.saved.calibration import (
     check_weights,
     read_calibration,
 )
-from dragoman.saved.model import model_directory, weights_digest
+from dragoman.saved.model import model_directory
 from dragoman.saved.shortlist import shortlist_path
+from dragoman.saved.weights import weights_digest
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engines.engine import Engine, MayBeAway, SourceBatch
 from dragoman.translation.opening import OpenSystem

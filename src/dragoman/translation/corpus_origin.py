@@ -9,9 +9,10 @@ from typing import Any, Literal
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import content_digest
 from dragoman.saved.adapter import read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
+from dragoman.saved.model import model_directory
 from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
 from dragoman.search import SearchConfig
 from dragoman.translation.bayes_risk import sampling_settings
 from dragoman.translation.translator import Translator

@@ -13,7 +13,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.context import ContextConfig, behind_context
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.term_annotation import TermAnnotator
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.outputs import Translation

@@ -14,10 +14,11 @@ from torch import Tensor
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import merged
 from dragoman.saved.adapter import Adapter, read_adapter
-from dragoman.saved.model import WEIGHTS_FILE, home_of, model_directory, read_weights
+from dragoman.saved.model import home_of, model_directory
 from dragoman.saved.system import TranslationSystem
+from dragoman.saved.weights import WEIGHTS_FILE, read_weights
 from dragoman.text.tags import TAG
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.dispatch import Dispatcher, translator_apart
 from dragoman.translation.opening import system_of
 from dragoman.translation.streaming import Line

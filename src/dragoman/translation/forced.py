@@ -14,7 +14,8 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.self_attention_recorder import self_attention
 from dragoman.search import SearchConfig, score_targets
 from dragoman.text.context import ContextConfig
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, Vocabulary
 from dragoman.translation.engines.engine import TorchEngine, evaluating
 from dragoman.translation.outputs import Attention, Scored, Unscored
 from dragoman.translation.preparation import (

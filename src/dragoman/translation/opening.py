@@ -24,14 +24,8 @@ from dragoman.saved.directions import (
 )
 from dragoman.saved.installed_models import found_model
 from dragoman.saved.language_pieces import foreign_pieces
-from dragoman.saved.model import (
-    CONFIG_FILE,
-    SavedModel,
-    home_of,
-    load_for_search,
-    model_directory,
-    read_config,
-)
+from dragoman.saved.model import CONFIG_FILE, home_of, load_for_search, model_directory, read_config
+from dragoman.saved.saved_config import SavedModel
 from dragoman.saved.shortlist import read_shortlist, shortlist_path
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Scorer, SearchConfig
@@ -41,7 +35,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import read_kept
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.combining import (
     build_scorer,
     check_together,

@@ -16,13 +16,8 @@ from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
 from dragoman.text.context import ContextConfig, ContextFitter, ContextReader
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
-from dragoman.text.vocabularies.vocabulary import (
-    UNK,
-    UNKNOWN_SURFACE,
-    Vocabularies,
-    Vocabulary,
-    is_empty,
-)
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import UNK, UNKNOWN_SURFACE, Vocabulary, is_empty
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import EncodedLines, Line
 from dragoman.translation.terms import lacking

@@ -19,7 +19,8 @@ from dragoman.text.context import ContextConfig, ContextFitter
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.tokens import words_of
 from dragoman.text.vocabularies.piece_spans import as_split, piece_spans, words_at
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import UNK
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation

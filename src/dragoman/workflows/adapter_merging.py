@@ -10,7 +10,8 @@ from dragoman.core.new_outputs import new_output
 from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.language_pieces import pieces_beside
-from dragoman.saved.model import load_model, model_directory, read_card, save_model, weights_of
+from dragoman.saved.model import load_model, model_directory, read_card, save_model
+from dragoman.saved.weights import weights_of
 
 
 def merge_adapter(model: Path, adapter: Path, output: Path) -> None:

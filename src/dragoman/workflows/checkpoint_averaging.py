@@ -21,9 +21,6 @@ from dragoman.saved.language_pieces import pieces_beside
 from dragoman.saved.model import (
     CONFIG_FILE,
     MODEL_DIRECTORY,
-    WEIGHTS_FILE,
-    SavedModel,
-    average_weights,
     home_of,
     load_model,
     read_card,
@@ -31,6 +28,8 @@ from dragoman.saved.model import (
     save_model,
 )
 from dragoman.saved.model_card import TrainingFacts, TrainingText
+from dragoman.saved.saved_config import SavedModel
+from dragoman.saved.weights import WEIGHTS_FILE, average_weights
 from dragoman.training.checkpoint import newest_checkpoints, read_progress
 from dragoman.training.warm_start import OF_TRAINING, differences_of_kind
 

@@ -19,7 +19,7 @@ from dragoman.models import ModelConfig
 from dragoman.models.footprint import activation_bytes
 from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.optimizers.optimizer import FlatOptimizer
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig

@@ -10,7 +10,8 @@ from echo_service import EchoService
 
 from dragoman.documents.content import translate_contents
 from dragoman.documents.marks import marked_requests
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.interface import TextRequest
 
 PAGE = "<p>Use <code>getName2</code> here.</p>"

@@ -15,7 +15,8 @@ from dragoman.models.layers.language_tags import LanguageTags
 from dragoman.models.layers.source_tags import SourceTags
 from dragoman.saved.model import build_model
 from dragoman.search import ModelScorer, SearchConfig, search
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 DE, FR = 4, 5

@@ -14,7 +14,7 @@ from dragoman.models import FAMILIES
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters, is_factor, merged
 from dragoman.models.registry import ModelConfig
-from dragoman.saved.model import weights_of
+from dragoman.saved.weights import weights_of
 
 SOURCE = torch.tensor([[5, 9, 12, 2], [7, 2, 0, 0]])
 TARGET = torch.tensor([[1, 6, 11], [1, 8, 4]])

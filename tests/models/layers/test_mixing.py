@@ -25,8 +25,9 @@ from dragoman.models.layers.mixing import DecoderMixing
 from dragoman.models.layers.separable import DecoderSeparable, EncoderSeparable
 from dragoman.models.layers.ssru import SSRU, linear_recurrence
 from dragoman.models.layers.sublayers import FeedForward
-from dragoman.saved.model import SavedConfig, load_weights
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.tensor_file import read_tensors, write_tensors
+from dragoman.saved.weights import load_weights
 from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 
 D_MODEL = 5

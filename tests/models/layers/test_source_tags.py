@@ -13,7 +13,8 @@ from dragoman.models.deep_fusion import DeepFusionConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.models.layers.source_tags import ReadsTags
 from dragoman.saved.model import build_model
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 SIZES: dict[str, Any] = {"d_model": 8, "d_ff": 8, "heads": 2}

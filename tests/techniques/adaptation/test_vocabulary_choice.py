@@ -8,7 +8,8 @@ from listed_pieces import listed
 from dragoman.core.errors import ConfigError
 from dragoman.techniques.adaptation.vocabulary_choice import VocabularyChoice, choose_vocabulary
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 
 KNOWN = [Pair("the light is on", "das licht ist an", n) for n in range(30)]

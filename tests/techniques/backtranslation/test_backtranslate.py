@@ -20,7 +20,7 @@ from dragoman.core.claims import claimed
 from dragoman.core.errors import InterruptedRunError, StorageError
 from dragoman.recipe import read_experiment
 from dragoman.run.run_directory import is_run
-from dragoman.saved.model import weights_digest
+from dragoman.saved.weights import weights_digest
 from dragoman.techniques.backtranslation import filters, rounds
 from dragoman.techniques.backtranslation.directory import opened, record
 from dragoman.techniques.backtranslation.rounds import BackTranslation, carry_out

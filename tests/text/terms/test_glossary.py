@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dragoman.core.errors import DataError
 from dragoman.text.lines import write_text
 from dragoman.text.terms import glossary as glossary_module
-from dragoman.text.terms.glossary import Glossary, Term, _seats, unmet
-from dragoman.text.terms.glossary_files import read_kept
+from dragoman.text.terms.glossary import Glossary, _seats, unmet
+from dragoman.text.terms.glossary_files import Term, read_kept
 from dragoman.text.word_edges import Span
 
 TABLE = """source\ttarget

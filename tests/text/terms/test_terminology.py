@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.text.terms.terminology import (
     PROTECTED,
     LexicalConstraint,

@@ -24,6 +24,7 @@ from dragoman.text.vocabularies.foreign_vocabulary import (
 )
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.piece_spans import as_split, piece_spans
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies, load_vocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.splitting import SubwordNmt
 from dragoman.text.vocabularies.vocabulary import (
@@ -31,7 +32,6 @@ from dragoman.text.vocabularies.vocabulary import (
     EOS,
     PAD,
     UNK,
-    Vocabularies,
     Vocabulary,
     VocabularyConfig,
     prepare_line,
@@ -358,7 +358,7 @@ class TestLists:
 
     def test_a_file_is_read_as_it_was_written(self, tmp_path: Path) -> None:
         self.vocabulary.save(tmp_path / "v.pieces")
-        again = Vocabulary.load(tmp_path / "v.pieces")
+        again = load_vocabulary(tmp_path / "v.pieces")
         assert isinstance(again, ListedVocabulary)
         assert again.fingerprint == self.vocabulary.fingerprint
         assert again.encode("the old é") == self.vocabulary.encode("the old é")

@@ -27,13 +27,13 @@ from trained_vocabularies import (
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.corpora.cleaning import normalize
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies, load_vocabulary
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import (
     BOS,
     EOS,
     PAD,
     UNK,
-    Vocabularies,
     Vocabulary,
     VocabularyConfig,
     is_empty,
@@ -312,7 +312,7 @@ class TestSaving:
         for length in range(0, len(whole), 7):
             path.write_bytes(whole[:length])
             with pytest.raises(SavedError, match=r"vocabulary\.model: .*truncated, altered"):
-                Vocabulary.load(path)
+                load_vocabulary(path)
 
     @given(place=st.integers(min_value=0), bit=st.integers(0, 7))
     def test_a_file_with_any_bit_changed_is_refused(
@@ -324,7 +324,7 @@ class TestSaving:
         content[place % len(content)] ^= 1 << bit
         path.write_bytes(content)
         with pytest.raises(SavedError, match="truncated, altered"):
-            Vocabulary.load(path)
+            load_vocabulary(path)
 
     def test_a_missing_one_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SavedError, match=r"no vocabulary\.model here"):

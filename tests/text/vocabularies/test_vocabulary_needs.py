@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import (
     LEAST_OCCURRENCES,
     VocabularyNeeds,

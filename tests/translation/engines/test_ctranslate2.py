@@ -14,8 +14,10 @@ from tiny_model import save_tiny_adapter, save_tiny_model
 
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
-from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, load_model, save_model
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, VocabularyConfig
+from dragoman.saved.model import CONVERTED_DIRECTORY, load_model, save_model
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.engines.ctranslate2_conversion import convert
 from dragoman.translation.translator import Translator

@@ -17,13 +17,15 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig, build_model, load_model, save_model
+from dragoman.saved.model import build_model, load_model, save_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.search.phrases import Phrase
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation import workers
 from dragoman.translation.engines.engine import SourceBatch

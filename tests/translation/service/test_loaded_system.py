@@ -12,15 +12,16 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError
 from dragoman.documents.content import translate_contents
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.model import SavedConfig, build_model, save_model
+from dragoman.saved.model import build_model, save_model
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction
 from dragoman.text.inline_tags import InlineTags, PlacedTag
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.vocabularies.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.splitting import SubwordNmt
-from dragoman.text.vocabularies.vocabulary import Vocabularies
 from dragoman.translation.service.interface import (
     Pairing,
     RefusedError,

@@ -8,7 +8,8 @@ import pytest
 from translation.service.fake_systems import FakeSystem, service_of
 
 from dragoman.text.inline_tags import TagSpan
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.interface import Link, TextRequest, TranslatedText
 
 GLOSSARY = Glossary(

@@ -186,7 +186,7 @@ def _vocabulary(path: Path, side: str | None) -> Vocabulary:
         SavedError: there is none.
     """
     from dragoman.core.errors import ConfigError
-    from dragoman.text.vocabularies.vocabulary import Vocabularies
+    from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
     from dragoman.training.warm_start import vocabularies_home
 
     found = Vocabularies.load(vocabularies_home(path))

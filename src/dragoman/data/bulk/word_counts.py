@@ -30,7 +30,8 @@ from dragoman.data.bulk.shard_rows import (
 from dragoman.data.bulk.text_plan import TextPlan
 from dragoman.text.examples import Example
 from dragoman.text.lines import write_text
-from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")

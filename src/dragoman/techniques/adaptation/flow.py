@@ -18,7 +18,8 @@ from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.revision import ended_by, progress_of
 from dragoman.run.run_directory import begin
-from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model, weights_digest
+from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model
+from dragoman.saved.weights import weights_digest
 from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
 from dragoman.techniques.adaptation.adaptation_recipe import recipe
 from dragoman.techniques.adaptation.domain import Domain, domain_text
@@ -43,7 +44,7 @@ from dragoman.techniques.adaptation.vocabulary_choice import (
 )
 from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.formats import Pair
-from dragoman.text.vocabularies.vocabulary import FILE_NAMES
+from dragoman.text.vocabularies.saved_vocabularies import FILE_NAMES
 from dragoman.training.checkpoint import checkpoints
 
 RECORD_FILE = "adaptation.json"

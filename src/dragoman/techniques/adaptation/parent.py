@@ -11,19 +11,14 @@ from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved.model import (
-    CONFIG_FILE,
-    SavedConfig,
-    home_of,
-    model_directory,
-    read_config,
-    weights_digest,
-)
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.saved_config import SavedConfig
+from dragoman.saved.weights import weights_digest
 from dragoman.techniques.adaptation.domain_texts import TEXT_DIRECTORY
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import is_language_tag, spelling
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 _UNNAMED = {"source", "target"}
 _EVALUATION = ("bleu_tokenize", "lowercase", "chrf_word_order")

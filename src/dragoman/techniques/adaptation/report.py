@@ -24,7 +24,7 @@ from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import Progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_share

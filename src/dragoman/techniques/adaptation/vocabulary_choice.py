@@ -10,7 +10,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabularies.extension import extensible
-from dragoman.text.vocabularies.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import vocabulary_needs
 
 VocabularyChoice = Literal["auto", "keep", "extend"]

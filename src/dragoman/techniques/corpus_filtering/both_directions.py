@@ -8,7 +8,8 @@ from pathlib import Path
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.saved.directions import check_source, target_languages
-from dragoman.saved.model import CONFIG_FILE, SavedConfig, home_of, model_directory, read_config
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.corpus_filtering.pair_scorer import ScoringModels
 from dragoman.text.examples import Direction

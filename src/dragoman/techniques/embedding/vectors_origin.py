@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dragoman import __version__
 from dragoman.core.config import Config, parse
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import (
@@ -18,6 +17,7 @@ from dragoman.core.files import (
     storage_errors,
     write_json,
 )
+from dragoman.core.version import __version__
 from dragoman.text.word_vectors import WordVectors, write_vectors
 
 Tokens = Literal["words", "spaces", "pieces"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -12,38 +11,10 @@ from typing import NamedTuple
 from dragoman.core.errors import DataError
 from dragoman.core.wording import shown
 from dragoman.text.normalization import normalize
+from dragoman.text.terms.glossary_files import Term, read_terms
 from dragoman.text.word_edges import Span, fold, is_whole, longest_apart, occurrences
 
 _KEY = 4  # characters that terms are looked up by
-
-
-@dataclass(frozen=True)
-class Term:
-    """What a term of the source is called in the target language."""
-
-    source: str
-    """The term as it occurs in sources, normalised as every line is."""
-    targets: tuple[str, ...]
-    """Translations, such as inflected forms, any one of which will do."""
-    case_sensitive: bool = False
-    """Whether upper and lower case are told apart, in the source and in translations."""
-    do_not_translate: bool = False
-    """Whether the only translation is the term itself."""
-    line: int = 0
-    """Its line in the file, or the number of its entry in TBX, from 1; 0 if from no file."""
-
-    def spellings(self) -> tuple[str, ...]:
-        """The translations; unless case-sensitive, also with a capital letter, as in front."""
-        if self.case_sensitive:
-            return self.targets
-        capitals = (target[0].upper() + target[1:] for target in self.targets)
-        return tuple(dict.fromkeys((*self.targets, *capitals)))
-
-    def occurs_in(self, translation: str) -> bool:
-        """Whether a translation of it occurs, as whole words, in a text."""
-        return any(
-            next(occurrences(translation, one), None) is not None for one in self.spellings()
-        )
 
 
 class Match(NamedTuple):
@@ -90,8 +61,6 @@ class Glossary:
         Raises:
             DataError: the file is missing or broken, or terms contradict each other.
         """
-        from dragoman.text.terms.glossary_files import read_terms
-
         terms, unit = read_terms(Path(path), languages)
         return cls(terms, str(path), unit)
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -30,8 +30,7 @@ from dragoman.core.wording import named, shown
 from dragoman.text.language_codes import base_language, is_language_tag, spelling
 from dragoman.text.lines import COMPRESSIONS, read_lines
 from dragoman.text.normalization import normalize
-from dragoman.text.terms.glossary import Term
-from dragoman.text.word_edges import fold
+from dragoman.text.word_edges import fold, occurrences
 from dragoman.text.xml_parts import each_part, local
 
 log = logging.getLogger(__name__)
@@ -220,3 +219,32 @@ def _in_language(found: dict[str, list[tuple[str, bool]]], language: str) -> lis
     exact = [terms for name, terms in found.items() if spelling(name) == wanted]
     near = [terms for name, terms in found.items() if spelling(name).startswith(f"{wanted}-")]
     return [term for terms in exact or near for term in terms]
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a term of the source is called in the target language."""
+
+    source: str
+    """The term as it occurs in sources, normalised as every line is."""
+    targets: tuple[str, ...]
+    """Translations, such as inflected forms, any one of which will do."""
+    case_sensitive: bool = False
+    """Whether upper and lower case are told apart, in the source and in translations."""
+    do_not_translate: bool = False
+    """Whether the only translation is the term itself."""
+    line: int = 0
+    """Its line in the file, or the number of its entry in TBX, from 1; 0 if from no file."""
+
+    def spellings(self) -> tuple[str, ...]:
+        """The translations; unless case-sensitive, also with a capital letter, as in front."""
+        if self.case_sensitive:
+            return self.targets
+        capitals = (target[0].upper() + target[1:] for target in self.targets)
+        return tuple(dict.fromkeys((*self.targets, *capitals)))
+
+    def occurs_in(self, translation: str) -> bool:
+        """Whether a translation of it occurs, as whole words, in a text."""
+        return any(
+            next(occurrences(translation, one), None) is not None for one in self.spellings()
+        )

@@ -20,9 +20,10 @@ from itertools import groupby, pairwise
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.piece_messages import USER_DEFINED, piece_message
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.subword_sampling import merge_all
-from dragoman.text.vocabularies.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.vocabulary import Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import (
     Counted,
     Sides,

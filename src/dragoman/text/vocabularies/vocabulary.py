@@ -7,18 +7,16 @@ et al. 2020 (arXiv:1910.13267) or sampled segmentations.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
-from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.files import storage_errors
+from dragoman.core.errors import ConfigError
 from dragoman.core.ranges import IntArray
 from dragoman.core.unseen import UNSEEN
 from dragoman.text.normalization import CONTROLS, normalize
@@ -27,12 +25,6 @@ from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
 # What is neither white space nor may be removed.
 _KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")
 
-SUFFIXES = (".model", ".pieces")
-"""Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
-FILE_NAMES = tuple(
-    f"vocabulary{side}{suffix}" for suffix in SUFFIXES for side in ("", ".source", ".target")
-)
-"""Possible file names of a joint vocabulary, and of one for each side."""
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
@@ -228,7 +220,7 @@ class Vocabulary(ABC):
 
     @abstractmethod
     def save(self, path: Path | str) -> None:
-        """Write it to a file, which :meth:`load` reads.
+        """Write it to a file, which ``load_vocabulary`` reads.
 
         Raises:
             StorageError: the disk refuses.
@@ -264,99 +256,6 @@ class Vocabulary(ABC):
         named = zip(self.tags, self.pieces(self.tags), strict=True)
         return [i for i, tag in named if LANGUAGE_TAG.fullmatch(tag)]
 
-    @staticmethod
-    def load(path: Path | str) -> Vocabulary:
-        """Read what :meth:`save` wrote, of either kind.
-
-        Raises:
-            SavedError: the file is missing, truncated, altered or not Dragoman's.
-        """
-        from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
-        from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
-
-        path = Path(path)
-        kind = (
-            ListedVocabulary if path.suffix == ListedVocabulary.suffix else SentencePieceVocabulary
-        )
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise SavedError(f"{path}: no readable vocabulary here: {error.strerror}") from error
-        try:
-            return kind.opened(content)
-        except SavedError as error:
-            raise SavedError(f"{path}: {error}") from error
-
-
-class Vocabularies(NamedTuple):
-    """The vocabularies of the two sides; the same one twice where they share it."""
-
-    source: Vocabulary
-    target: Vocabulary
-
-    @property
-    def joint(self) -> bool:
-        """Whether both sides share one vocabulary."""
-        return self.source.fingerprint == self.target.fingerprint
-
-    @property
-    def same_ids(self) -> bool:
-        """Whether every piece has the same id on both sides, so that a matrix can serve both.
-
-        That is so of a joint vocabulary, and of those of OPUS-MT, which split the two sides
-        differently.
-        """
-        if self.joint:
-            return True
-        ours, theirs = (one.pieces(range(len(one))) for one in self)
-        return ours == theirs
-
-    @property
-    def fingerprints(self) -> tuple[str, str]:
-        """Fingerprints of the source and the target side, which identify the vocabularies."""
-        return self.source.fingerprint, self.target.fingerprint
-
-    @property
-    def digest(self) -> str:
-        """64 hexadecimal digits that identify the two together (SHA-256)."""
-        return hashlib.sha256(" ".join(self.fingerprints).encode()).hexdigest()
-
-    def save(self, directory: Path | str) -> None:
-        """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
-
-        The name of a list of pieces from another toolkit ends in ``.pieces``.
-
-        Raises:
-            StorageError: the disk refuses.
-        """
-        sides = (
-            {"": self.source} if self.joint else {".source": self.source, ".target": self.target}
-        )
-        written = set()
-        for side, vocabulary in sides.items():
-            name = f"vocabulary{side}{vocabulary.suffix}"
-            vocabulary.save(Path(directory) / name)
-            written.add(name)
-        for name in FILE_NAMES:
-            if name not in written:
-                with storage_errors(Path(directory) / name):
-                    (Path(directory) / name).unlink(missing_ok=True)
-
-    @classmethod
-    def load(cls, directory: Path | str) -> Vocabularies:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            SavedError: a file is missing, truncated, altered or of another kind.
-        """
-        joint, source, target = (_file(directory, side) for side in ("", ".source", ".target"))
-        if joint.exists():
-            vocabulary = Vocabulary.load(joint)
-            return cls(vocabulary, vocabulary)
-        if source.exists() or target.exists():
-            return cls(Vocabulary.load(source), Vocabulary.load(target))
-        raise SavedError(f"{directory}: no {joint.name} here; is this a run or a model?")
-
 
 def prepare_line(text: str) -> str:
     """A text as the vocabulary is trained on it and splits it."""
@@ -368,9 +267,3 @@ def is_empty(text: str) -> bool:
     if _KEPT.search(text):  # nearly always ends at the first character
         return False
     return not prepare_line(text)
-
-
-def _file(directory: Path | str, side: str) -> Path:
-    """The file of a side, of whichever kind there is."""
-    first, *others = (Path(directory) / f"vocabulary{side}{suffix}" for suffix in SUFFIXES)
-    return next((path for path in (first, *others) if path.exists()), first)

@@ -17,7 +17,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from dragoman.text.vocabularies.extension import Growth, growth, without_tags
-from dragoman.text.vocabularies.vocabulary import UNK, Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import Counted, Sides, counted_lines
 
 MOST_LACKING = 0.001

@@ -14,6 +14,7 @@ from dragoman.text.balance import balanced_lines
 from dragoman.text.examples import Example
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir, whole_counts
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import (
     BOS,
@@ -21,7 +22,6 @@ from dragoman.text.vocabularies.vocabulary import (
     PAD,
     UNK,
     UNKNOWN_SURFACE,
-    Vocabularies,
     VocabularyConfig,
     prepare_line,
 )

@@ -25,7 +25,8 @@ from dragoman.data.masked_pieces import MaskedBatches, Masking
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms.masking import MASK
-from dragoman.text.vocabularies.vocabulary import PAD, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import PAD
 from dragoman.training.objectives.chunks import chunked_backward
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
 from dragoman.training.objectives.interface import ObjectiveConfig

@@ -28,7 +28,8 @@ from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
 from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
 from dragoman.translation.engines.engine import SourceBatch, bounds_of
 

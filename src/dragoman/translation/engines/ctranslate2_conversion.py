@@ -23,8 +23,10 @@ from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.expressible import Known, check_expressible
-from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
-from dragoman.text.vocabularies.vocabulary import BOS, EOS, UNK, Vocabularies, Vocabulary
+from dragoman.saved.model import CONVERTED_DIRECTORY
+from dragoman.saved.weights import weights_digest
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.text.vocabularies.vocabulary import BOS, EOS, UNK, Vocabulary
 
 try:
     import ctranslate2

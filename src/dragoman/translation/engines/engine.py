@@ -25,7 +25,7 @@ from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.terminology import LexicalConstraint
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.engines.fitting import FittingSearch
 from dragoman.translation.engines.shortlisting import ShortlistedSearch
 from dragoman.translation.engines.term_search import ConstrainedSearch

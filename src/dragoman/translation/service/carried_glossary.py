@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from dragoman.text.normalization import normalize
-from dragoman.text.terms.glossary import Glossary, Match, Term
+from dragoman.text.terms.glossary import Glossary, Match
+from dragoman.text.terms.glossary_files import Term
 
 
 class CarriedGlossary(Glossary):

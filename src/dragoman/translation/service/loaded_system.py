@@ -10,14 +10,8 @@ from typing import Any
 
 from dragoman.core.errors import ConfigError, DragomanError
 from dragoman.saved.directions import NAMELESS, language_pairs, tags_between
-from dragoman.saved.model import (
-    CONFIDENCE_FILE,
-    CONFIG_FILE,
-    SavedConfig,
-    home_of,
-    model_directory,
-    read_config,
-)
+from dragoman.saved.model import CONFIDENCE_FILE, CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import TermsConfig
 from dragoman.text.inline_tags import PlacedTag, write_tags
@@ -25,7 +19,7 @@ from dragoman.text.language_codes import meant
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.text.terms.glossary import Glossary
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
 from dragoman.translation.translator import Translator

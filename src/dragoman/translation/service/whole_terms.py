@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dragoman.text.terms.glossary import Glossary, Term
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.glossary_files import Term
 from dragoman.translation.service.interface import Link, Rendering
 from dragoman.translation.service.text_jobs import TextJob
 

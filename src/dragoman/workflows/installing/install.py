@@ -17,14 +17,8 @@ from dragoman.core.files import atomic_directory, content_digest, storage_errors
 from dragoman.core.new_outputs import new_output
 from dragoman.saved.archive_members import ARCHIVES, LARGEST, archive_suffix
 from dragoman.saved.installed_models import is_model_name, models_folder
-from dragoman.saved.model import (
-    CONFIG_FILE,
-    MODEL_FILES,
-    WEIGHTS_FILE,
-    load_model,
-    model_directory,
-    read_config,
-)
+from dragoman.saved.model import CONFIG_FILE, MODEL_FILES, load_model, model_directory, read_config
+from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.workflows.download import download
 from dragoman.workflows.installing.model_archives import DIGEST_SUFFIX, unpack
 from dragoman.workflows.progress import counted_bytes

@@ -27,7 +27,8 @@ from dragoman.saved.archive_members import (
     members_of,
     reading,
 )
-from dragoman.saved.model import CONFIG_FILE, MODEL_FILES, WEIGHTS_FILE
+from dragoman.saved.model import CONFIG_FILE, MODEL_FILES
+from dragoman.saved.weights import WEIGHTS_FILE
 
 PACKED = (".tar.gz", ".tar.zst", ".tar")
 """Suffixes of the archives that are written."""

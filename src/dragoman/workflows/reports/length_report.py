@@ -30,7 +30,7 @@ def source_lengths(sources: Sequence[str], model: Path | None) -> list[int]:
     """
     if model is None:
         return [len(source.split()) for source in sources]
-    from dragoman.text.vocabularies.vocabulary import Vocabularies
+    from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
     return [len(ids) for ids in Vocabularies.load(model).source.encode_batch(sources)]
 

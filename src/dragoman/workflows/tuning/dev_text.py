@@ -12,18 +12,13 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import target_languages
-from dragoman.saved.model import (
-    CONFIG_FILE,
-    SavedConfig,
-    home_of,
-    model_directory,
-    read_config,
-)
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.corpus import evaluation_examples, own_source, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.preparation import texts_in_context
 
 
