@@ -1,5 +1,6 @@
 # make demo   trains, translates and scores on the embedded corpus, from nothing
-# make test   lint, types, import contracts and tests, as CI runs them
+# make test   lint, types, import contracts and tests
+# make test-all  the same with the tests that are exhaustive, as before a release
 # make corpus draws the embedded corpus again, and writes it into the package
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
 # make test-gpu      what a GPU computes, beside the processor; all other tests leave it alone
@@ -7,6 +8,7 @@
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
 # make coverage     how much of training, search, data, text and models their tests run, against floors
+# make test-other-rooms  the tests that make coverage leaves out; CI runs both
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make soak   kills, power losses, hostile input and overload for HOURS=2 hours, with a report in runs/soak
 # make dist   builds what is published, checks it, installs it elsewhere by digests and uses it; with a
@@ -47,25 +49,32 @@ LOCKED := server postgresql ctranslate2 documents moses plots
 # The rooms that tests/coverage_gate.py has floors for.
 COVERED := data models search text training
 
+TESTS := $(BIN)/pytest -n 2 --dist loadfile
+# Without what tries every combination: for make test-all.
+USUAL := -m "not exhaustive"
+
 # What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
 # What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test corpus test-kernels test-gpu test-cluster check coverage mutants soak dist bench format clean
+.PHONY: demo test test-all test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
 
 test: check
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(TESTS) $(USUAL)
+
+test-all: check
+	$(TESTS)
 
 corpus: $(VENV)/studies
 	$(BIN)/python -m studies.synthetic pack
 
 test-kernels: $(VENV)/installed
-	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/techniques tests/cli tests/server tests/client tests/workflows tests/test_*.py
+	$(KERNELS) $(TESTS) tests/models tests/search tests/training tests/techniques tests/cli tests/server tests/client tests/workflows tests/test_*.py
 
 check: $(VENV)/studies
 	$(BIN)/ruff check .
@@ -81,8 +90,11 @@ test-cluster: $(VENV)/installed
 
 coverage: $(VENV)/installed
 	mkdir -p build
-	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report json:build/coverage.json $(COVERED:%=tests/%)
+	$(TESTS) $(USUAL) --cov --cov-report json:build/coverage.json $(COVERED:%=tests/%)
 	$(BIN)/python tests/coverage_gate.py build/coverage.json
+
+test-other-rooms: $(VENV)/studies
+	$(TESTS) $(USUAL) $(COVERED:%=--ignore tests/%)
 
 mutants: $(VENV)/mutants
 	nice $(BIN)/python tests/mutants.py --sample $(SAMPLE) --seed $(SEED) $(JOBS:%=--jobs %)
