@@ -17,6 +17,7 @@ def test_sampling_repeats_with_its_seed(trained: Path, source: Path, dragoman: C
     assert sample("--seed", 3) == sample("--seed", 3)
     assert sample("--seed", 3) != sample("--seed", 4)
     assert sample("--top-k", 1) == sample("--top-k", 1, "--seed", 9)
+    assert sample("--min-p", 1) == sample("--top-k", 1)
 
 
 def test_more_samples_may_be_drawn_than_a_beam_is_wide(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, search
-from dragoman.search.sampling import draw
+from dragoman.search.sampling import Filter, draw
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Build = Callable[..., TranslationModel]
@@ -31,6 +31,7 @@ def expected(scores: np.ndarray, config: SamplingConfig) -> np.ndarray:
     while order and (not kept or weights[kept].sum() / total < config.top_p):
         kept.append(order.pop(0))
     likely = [i for i in kept if i == kept[0] or weights[i] / total >= (config.epsilon or 0)]
+    likely = [i for i in likely if weights[i] >= config.min_p * weights.max()]
     probabilities = np.zeros(len(scores))
     probabilities[likely] = weights[likely] / weights[likely].sum()
     return probabilities
@@ -41,6 +42,7 @@ configs = st.builds(
     temperature=st.sampled_from([0.3, 1.0, 2.5]),
     top_k=st.sampled_from([None, 1, 3, 99]),
     top_p=st.sampled_from([0.05, 0.5, 0.9, 1.0]),
+    min_p=st.sampled_from([0.0, 0.1, 0.6, 1.0]),
     epsilon=st.sampled_from([None, 0.05, 0.2, 0.9]),
 )
 
@@ -76,6 +78,60 @@ def test_below_epsilon_only_the_likeliest_is_drawn(
     uniform = torch.from_numpy((np.arange(1000) + 0.5) / 1000)
     ids = draw(scores.expand(1000, -1), uniform, SamplingConfig(epsilon=epsilon, top_k=top_k))
     np.testing.assert_allclose(np.bincount(ids, minlength=3) / 1000, shares, atol=0.002)
+
+
+@pytest.mark.parametrize("top_k", [None, 3])
+@pytest.mark.parametrize(
+    ("min_p", "shares"),
+    [
+        (0.39, [0.2, 0.5, 0.3]),
+        (0.41, [0.0, 0.625, 0.375]),
+        (0.61, [0.0, 1.0, 0.0]),
+        (1.0, [0.0, 1.0, 0.0]),
+    ],
+)
+def test_min_p_is_a_share_of_the_likeliest(
+    min_p: float, shares: list[float], top_k: int | None
+) -> None:
+    scores = torch.tensor([0.2, 0.5, 0.3]).double().log()
+    uniform = torch.from_numpy((np.arange(1000) + 0.5) / 1000)
+    ids = draw(scores.expand(1000, -1), uniform, SamplingConfig(min_p=min_p, top_k=top_k))
+    np.testing.assert_allclose(np.bincount(ids, minlength=3) / 1000, shares, atol=0.002)
+
+
+@given(seed=st.integers(0, 1000), config=configs)
+def test_a_number_draws_the_same_piece_in_every_release(seed: int, config: SamplingConfig) -> None:
+    """Pieces take their places in the interval by id, or best first if top-k or top-p rank them."""
+    generator = np.random.default_rng(seed)
+    scores, uniform = generator.normal(size=8, scale=2.0), generator.random(20)
+    probabilities = expected(scores, config)
+    is_ranked = config.top_k is not None or config.top_p < 1
+    order = np.argsort(-scores) if is_ranked else np.arange(8)
+    drawn = order[np.searchsorted(probabilities[order].cumsum(), uniform, side="right")]
+    ids = draw(torch.from_numpy(scores).expand(20, -1), torch.from_numpy(uniform), config)
+    assert ids.tolist() == drawn.tolist()
+
+
+class Odd(Filter):
+    """Pieces of odd places, and the first."""
+
+    def keeps(self, probabilities: Tensor) -> Tensor:
+        place = torch.arange(probabilities.size(1)).expand_as(probabilities)
+        return (place % 2 == 1) | (place == 0)
+
+
+class OddConfig(SamplingConfig):
+    """Sampling with one more filter."""
+
+    odd_only: Annotated[bool, Odd] = False
+
+
+def test_a_filter_is_a_class_and_a_field() -> None:
+    uniform = torch.from_numpy((np.arange(100) + 0.5) / 100)
+    config = OddConfig(odd_only=True, top_k=4)
+    ids = draw(torch.zeros(6).expand(100, -1), uniform, config)
+    assert set(ids.tolist()) == {0, 1, 3}
+    assert str(config) == "top-k 4, seed 1, odd-only True"
 
 
 def test_neither_end_of_the_interval_draws_what_is_forbidden() -> None:
@@ -153,7 +209,7 @@ def test_a_low_temperature_or_one_piece_is_greedy(build: Build, pad: Pad) -> Non
             assert sample.log_probability == pytest.approx(best.log_probability)
 
 
-@pytest.mark.parametrize("values", [{"temperature": 0}, {"top_p": 0}, {"top_p": 1.1}, {"top_k": 0}])
+@pytest.mark.parametrize("values", [{"temperature": 0}, {"top_p": 0}, {"min_p": 1.1}, {"top_k": 0}])
 def test_settings_without_sense_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(values))):
         parse(SearchConfig, {"sampling": values}, "test")

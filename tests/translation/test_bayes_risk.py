@@ -149,7 +149,7 @@ def test_a_line_that_is_too_long_is_refused(translator: Translator) -> None:
 
 
 def test_epsilon_is_for_samples_that_nothing_else_truncates(translator: Translator) -> None:
-    for sampling, epsilon in (({}, EPSILON), ({"epsilon": 0.0}, 0.0), ({"top_p": 0.5}, None)):
+    for sampling, epsilon in (({}, EPSILON), ({"epsilon": 0.0}, 0.0), ({"min_p": 0.5}, None)):
         drawn = sampling_settings(translator.configure(mbr=MBR, sampling=sampling)).sampling
         assert drawn is not None
         assert drawn.epsilon == epsilon

@@ -453,6 +453,7 @@ def test_the_lines_of_a_part_keep_their_numbers(tmp_path: Path) -> None:
             "sampling, temperature 0.7, top-p 0.9, seed 4",
         ),
         ({"sampling": {"epsilon": 0.1}}, "sampling, epsilon 0.1, seed 1"),
+        ({"sampling": {"min_p": 0.1, "epsilon": 0.0}}, "sampling, min-p 0.1, seed 1"),
         (
             {"mbr": {"samples": 8, "candidates": "both"}, "sampling": {"seed": 3}},
             "minimum Bayes risk of 8 samples by chrf, candidates both, epsilon 0.02, seed 3",

@@ -1,17 +1,18 @@
-"""Sampling: pieces drawn by their probability, from the whole vocabulary or the likeliest.
+"""Sampling: pieces drawn by their probability, from the whole vocabulary or from what filters keep.
 
-Top-k after Fan et al. 2018 (arXiv:1805.04833), the nucleus after Holtzman et al. 2020
-(arXiv:1904.09751), epsilon after Hewitt et al. 2022 (arXiv:2210.15191).
+A filter is a class and a field of :class:`SamplingConfig` whose annotation names it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.config import Config
 from dragoman.search.constraints import PartialOutputs, Rules
@@ -22,24 +23,112 @@ from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 
 
+class Filter:
+    """Restricts which pieces may be drawn; it always keeps the likeliest.
+
+    Args:
+        value: of its field in :class:`SamplingConfig`.
+    """
+
+    ranked: ClassVar[bool] = False
+    """Whether it needs the pieces best first, equal ones by lowest id."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def count(self, vocabulary: int) -> int:
+        """Number of likeliest pieces to keep before probabilities are computed."""
+        return vocabulary
+
+    def keeps(self, probabilities: Tensor) -> Tensor:
+        """Which pieces may be drawn.
+
+        Args:
+            probabilities: of the pieces that :meth:`count` keeps, after temperature, ``(rows,
+                pieces)``, float64; each row sums to one.
+
+        Returns:
+            ``(rows, pieces)``, True for a piece that may be drawn.
+        """
+        return torch.ones_like(probabilities, dtype=torch.bool)
+
+
+class TopK(Filter):
+    """The likeliest pieces (Fan et al. 2018, arXiv:1805.04833)."""
+
+    ranked = True
+
+    @override
+    def count(self, vocabulary: int) -> int:
+        return min(int(self.value), vocabulary)
+
+
+class Nucleus(Filter):
+    """The fewest likeliest pieces of this probability (Holtzman et al. 2020, arXiv:1904.09751)."""
+
+    ranked = True
+
+    @override
+    def keeps(self, probabilities: Tensor) -> Tensor:
+        likelier = probabilities.cumsum(1) - probabilities  # of all likelier pieces together
+        return likelier < self.value
+
+
+class MinP(Filter):
+    """Pieces with this share of the highest probability (Nguyen et al. 2024, arXiv:2407.01082)."""
+
+    @override
+    def keeps(self, probabilities: Tensor) -> Tensor:
+        return probabilities >= self.value * probabilities.amax(1, keepdim=True)
+
+
+class Epsilon(Filter):
+    """Pieces with at least this probability (Hewitt et al. 2022, arXiv:2210.15191)."""
+
+    @override
+    def keeps(self, probabilities: Tensor) -> Tensor:
+        return probabilities >= probabilities.amax(1, keepdim=True).clamp(max=self.value)
+
+
 class SamplingConfig(Config):
     """Sampling instead of the search for the best output."""
 
     temperature: float = Field(1.0, gt=0)
     """Divisor of log-probabilities: below 1 favours likely pieces, above 1 flattens the
     distribution."""
-    top_k: int | None = Field(None, ge=1)
+    top_k: Annotated[int | None, TopK] = Field(None, ge=1)
     """Number of likeliest pieces to draw from; all if not given."""
-    top_p: float = Field(1.0, gt=0, le=1)
+    top_p: Annotated[float, Nucleus] = Field(1.0, gt=0, le=1)
     """Draw from the fewest likeliest pieces that together have at least this probability (nucleus),
     after temperature and top_k; 1 disables this."""
-    epsilon: float | None = Field(None, ge=0, lt=1)
+    min_p: Annotated[float, MinP] = Field(0.0, ge=0, le=1)
+    """Do not draw pieces whose probability is below this share of the likeliest's, after
+    temperature; 0 disables this."""
+    epsilon: Annotated[float | None, Epsilon] = Field(None, ge=0, lt=1)
     """Do not draw pieces below this probability, after temperature and top_k; the likeliest can
-    always be drawn.  By default 0, which disables this; for `mbr` 0.02, unless top_k or top_p is
-    given."""
+    always be drawn.  By default 0, which disables this; for `mbr` 0.02, unless top_k, top_p or
+    min_p is given."""
     seed: int = Field(1, ge=0)
     """Seed of the random numbers. Each line of the input has its own random numbers, whatever batch
     it is in."""
+
+    def filters(self) -> list[Filter]:
+        """The filters that are set, even to a value that keeps every piece."""
+        return [
+            kind(value)
+            for name, field in type(self).model_fields.items()
+            for kind in field.metadata
+            if isinstance(kind, type) and issubclass(kind, Filter)
+            if (value := getattr(self, name)) != field.default
+        ]
+
+    def __str__(self) -> str:
+        """The settings that have an effect, such as "top-k 10, seed 1"."""
+        return ", ".join(
+            f"{name.replace('_', '-')} {value if isinstance(value, int) else f'{value:g}'}"
+            for name, value in self
+            if name == "seed" or (value and value != type(self).model_fields[name].default)
+        )
 
 
 def sample(
@@ -60,7 +149,7 @@ def sample(
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
         rules: what may be generated.
-        config: temperature and truncation.
+        config: temperature and filters.
         count: samples per sentence.
         penalties: of length and coverage, in the score.
         numbers: of each sentence in the whole input.  They and the seed alone decide which random
@@ -85,34 +174,31 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
         scores: log-probabilities ``(rows, vocabulary)``, -inf where forbidden; the remaining
             probabilities need not sum to one.
         uniform: random numbers in [0, 1), ``(rows,)``, float64.
-        config: temperature and truncation.
+        config: temperature and filters.
 
     Returns:
         Ids ``(rows,)``; for a row without a distribution (everything is forbidden, or the scores
         contain NaN or +inf), a piece whose score is not finite.
     """
-    vocabulary = scores.size(1)
-    truncated = config.top_k is not None or config.top_p < 1
-    if truncated:
-        scores, ids = best(scores, min(config.top_k or vocabulary, vocabulary))
+    filters = config.filters()
+    ids = None
+    if any(one.ranked for one in filters):
+        vocabulary = scores.size(1)
+        scores, ids = best(scores, min(one.count(vocabulary) for one in filters))
     # Small probabilities would vanish from a long sum in float32; the largest score is shifted to
     # 0 first, so that a tiny temperature does not turn all of them into -inf.
     highest, where_highest = scores.max(1, keepdim=True)
     probabilities = torch.softmax((scores.double() - highest) / config.temperature, dim=1)
-    if config.epsilon:
-        unlikely = (probabilities < config.epsilon) & (scores < highest)
-        probabilities = probabilities.masked_fill(unlikely, 0.0)
-    cumulative = probabilities.cumsum(1)
-    if truncated:
-        outside = cumulative - probabilities >= config.top_p
-        outside[:, 0] = False
-        cumulative = probabilities.masked_fill(outside, 0.0).cumsum(1)
+    kept = probabilities
+    for one in filters:
+        kept = kept.masked_fill(~one.keeps(probabilities), 0.0)
+    cumulative = kept.cumsum(1)
     total = cumulative[:, -1:].contiguous()
     place = torch.searchsorted(cumulative, uniform.unsqueeze(1) * total, right=True)
     # Rounding may raise the product to the total: take the last piece with any probability.
     place = place.minimum(torch.searchsorted(cumulative, total))
     place = torch.where(highest.isfinite(), place, where_highest)
-    return (ids.gather(1, place) if truncated else place).squeeze(1)
+    return (place if ids is None else ids.gather(1, place)).squeeze(1)
 
 
 def _draws(seed: int, numbers: Sequence[int], count: int, length: int) -> Tensor:

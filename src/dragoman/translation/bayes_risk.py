@@ -115,7 +115,7 @@ def sampling_settings(config: SearchConfig) -> SearchConfig:
     """How the samples of a search with ``mbr`` are drawn."""
     assert config.mbr is not None, "whoever calls has looked"
     drawn = config.sampling or SamplingConfig()
-    if drawn.epsilon is None and drawn.top_k is None and drawn.top_p == 1:
+    if not drawn.filters():
         drawn = drawn.model_copy(update={"epsilon": EPSILON})
     changes: dict[str, Any] = {"mbr": None, "sampling": drawn, "nbest": config.mbr.samples}
     return config.model_copy(update=changes)

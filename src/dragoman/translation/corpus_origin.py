@@ -13,7 +13,7 @@ from dragoman.saved.model import model_directory
 from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.system import TranslationSystem
 from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
-from dragoman.search import SearchConfig
+from dragoman.search import SamplingConfig, SearchConfig
 from dragoman.translation.bayes_risk import sampling_settings
 from dragoman.translation.translator import Translator
 
@@ -24,6 +24,7 @@ Known = Literal["source", "target"]
 _NOT_COMPARED = {"device", "workers", "search"}
 # Settings that older corpora do not name.
 _CAME_LATER = ("constrained_beam", "grammar", "unknown", "mbr")
+_LATER_FILTERS = ("min_p", "epsilon")
 
 
 def settings_of(
@@ -55,8 +56,9 @@ def settings_of(
     for name in _CAME_LATER:  # so that older corpora go on
         if search[name] == SearchConfig.model_fields[name].default:
             del search[name]
-    if search["sampling"] is not None and search["sampling"]["epsilon"] is None:
-        del search["sampling"]["epsilon"]
+    for name in _LATER_FILTERS if search["sampling"] is not None else ():
+        if search["sampling"][name] == SamplingConfig.model_fields[name].default:
+            del search["sampling"][name]
     return {
         "known": known,
         "method": method_of(translator.search, closest),
@@ -124,11 +126,7 @@ def method_of(search: SearchConfig, closest: str | None = None) -> str:
     if drawn is None:
         words = ["greedy" if search.beam == 1 else f"beam {search.beam}"]
     else:
-        words += [f"temperature {drawn.temperature:g}"] if drawn.temperature != 1 else []
-        words += [f"top-k {drawn.top_k}"] if drawn.top_k is not None else []
-        words += [f"top-p {drawn.top_p:g}"] if drawn.top_p != 1 else []
-        words += [f"epsilon {drawn.epsilon:g}"] if drawn.epsilon else []
-        words.append(f"seed {drawn.seed}")
+        words.append(str(drawn))
     if closest is not None:
         words.append(f"closest of {search.nbest} by {closest}")
     return ", ".join(words)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.search import SamplingConfig
 from dragoman.techniques.backtranslation import monolingual
 from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.techniques.backtranslation.directory import BackTranslationPlan
@@ -309,7 +310,8 @@ class TestSettings:
         one, two = (settings(method="top-k", top_k=5, seed=3).search(turn) for turn in (1, 2))
         assert one["sampling"]["top_k"] == 5
         assert one["sampling"]["seed"] != two["sampling"]["seed"]
-        assert settings(method="sampling").search(1)["sampling"]["top_k"] is None
+        whole = settings(method="sampling", seed=3).search(1)["sampling"]
+        assert whole == {**SamplingConfig().model_dump(), "seed": 4}  # whatever the model has set
 
     @pytest.mark.parametrize(
         ("values", "problem"),

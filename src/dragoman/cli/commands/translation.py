@@ -138,6 +138,12 @@ STANDARD_INPUT = "standard input"
     help="With --sample: sample from the likeliest pieces with total probability P.",
 )
 @click.option(
+    "--min-p",
+    metavar="P",
+    type=Number(0, 1),
+    help="With --sample: never sample pieces of less than P times the likeliest's probability.",
+)
+@click.option(
     "--epsilon",
     metavar="P",
     type=Number(0, 1, max_open=True),
@@ -358,8 +364,8 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     """Command-line options as values of SearchConfig; None is left to the model."""
     search = given_search(options)
     search |= {name: options[name] for name in ("grammar", "nbest", "buffer_lines")}
-    draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "epsilon", "seed")}
-    given = {name: value for name, value in draws.items() if value is not None}
+    draws = ("temperature", "top_k", "top_p", "min_p", "epsilon", "seed")
+    given = {name: options[name] for name in draws if options[name] is not None}
     if options["sample"] and options["beam"]:
         raise ConfigError("--beam and --sample exclude each other; leave one of them out")
     if options["sample"] and options["mbr"]:

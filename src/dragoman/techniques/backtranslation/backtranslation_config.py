@@ -74,10 +74,12 @@ class BackTranslationConfig(Config):
         Args:
             turn: number of this translation within the whole work; each has its own samples.
         """
+        from dragoman.search import SamplingConfig
+
         if self.method in {"sampling", "top-k"}:
             top_k = self.top_k if self.method == "top-k" else None
-            drawn = {"temperature": 1.0, "top_k": top_k, "top_p": 1.0, "seed": self.seed + turn}
-            return {"sampling": drawn, "nbest": 1}
+            drawn = SamplingConfig(top_k=top_k, seed=self.seed + turn)
+            return {"sampling": drawn.model_dump(), "nbest": 1}
         width = 1 if self.method == "greedy" else self.beam
         return {"nbest": 1} if width is None else {"beam": width, "nbest": 1}
 
