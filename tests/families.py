@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 
+import pytest
 import torch
+from _pytest.mark import ParameterSet
 from torch import Tensor
 
 from dragoman.models import (
@@ -310,6 +313,56 @@ VARIATIONS: dict[str, ModelConfig] = {
         backbone=TransformerConfig(**_SMALL), pooling="attention", train="head", dropout=0.0
     ),
 }
+
+
+COMBINED = frozenset(
+    {
+        "transformer, pre-norm",
+        "transformer, learned positions",
+        "transformer, separate embeddings",
+        "transformer, tied target",
+        "transformer, dot",
+        "transformer, alibi",
+        "transformer, no positions",
+        "transformer, window",
+        "transformer, additive in a window",
+        "transformer, rotary in a window",
+        "transformer, alibi in a window",
+        "transformer, as in other toolkits",
+        "transformer, linear attention, dot, narrow keys",
+        "transformer, gelu",
+        "transformer, pre-rms",
+        "recurrent, without input feeding",
+        "recurrent, bidirectional, additive",
+        "recurrent, GNMT",
+        "recurrent, deeper encoder with residuals",
+        "recurrent, averaging encoder",
+        "recurrent, alternating, source reversed",
+        "convs2s, other kernels",
+        "convs2s, shared embeddings",
+        "convs2s, no positions",
+        "bytenet, as many columns as pieces",
+        "transformer_lm, pre-norm, rotary",
+        "transformer_lm, biases",
+        "transformer_lm, experts",
+        "transformer_lm, source",
+        "recurrent_lm, tied GRU",
+        "recurrent_lm, factorised",
+        "recurrent_lm, source",
+        "deep_fusion, the translation model learns",
+        "classifier, first piece",
+        "classifier, bytenet",
+    }
+)
+"""Variations of mechanisms that others in the table have, too, or of a number or an activation."""
+
+
+def variations(named: Mapping[str, ModelConfig] = VARIATIONS) -> list[ParameterSet]:
+    """The configurations by their names, of which those combined are exhaustive."""
+    return [
+        pytest.param(config, id=name, marks=[pytest.mark.exhaustive] * (name in COMBINED))
+        for name, config in named.items()
+    ]
 
 
 GLOBAL_TAGS = {"<sep>": 7, "<doc>": 9}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from families import VARIATIONS, build
+from families import VARIATIONS, build, variations
 
 from dragoman.core import device
 from dragoman.core.device import (
@@ -106,7 +106,7 @@ def batch() -> Batch:
     return make_batch([[4, 5, 6], [7], [8, 9]], [[5, 6], [7, 8, 9], [4]])
 
 
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+@pytest.mark.parametrize("config", variations())
 def test_a_step_of_training_stays_on_the_device_of_the_model(
     config: ModelConfig, batch: Batch
 ) -> None:
@@ -122,23 +122,24 @@ def test_a_step_of_training_stays_on_the_device_of_the_model(
 
 
 # A family knows nothing of the ways to search: each family in one way, each way with one family.
-SEARCHES = [
-    *(pytest.param(c, {"beam": 3, "nbest": 2}, id=name) for name, c in VARIATIONS.items()),
-    *(
-        pytest.param(VARIATIONS["transformer"], options, id=way)
-        for way, options in {
-            "greedy": {"beam": 1},
-            "constraints": {"beam": 2, "no_repeat_ngram": 2, "minimum_length": 3},
-            "sampling": {"sampling": {"top_k": 5, "top_p": 0.9}, "nbest": 2},
-        }.items()
-    ),
-]
+@pytest.mark.parametrize("config", variations())
+def test_search_stays_on_the_device_of_the_model(config: ModelConfig, batch: Batch) -> None:
+    check_that_search_stays(config, {"beam": 3, "nbest": 2}, batch)
 
 
-@pytest.mark.parametrize(("config", "options"), SEARCHES)
-def test_search_stays_on_the_device_of_the_model(
-    config: ModelConfig, options: dict[str, object], batch: Batch
-) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"beam": 1}, id="greedy"),
+        pytest.param({"beam": 2, "no_repeat_ngram": 2, "minimum_length": 3}, id="constraints"),
+        pytest.param({"sampling": {"top_k": 5, "top_p": 0.9}, "nbest": 2}, id="sampling"),
+    ],
+)
+def test_each_way_to_search_stays_there(options: dict[str, object], batch: Batch) -> None:
+    check_that_search_stays(VARIATIONS["transformer"], options, batch)
+
+
+def check_that_search_stays(config: ModelConfig, options: dict[str, object], batch: Batch) -> None:
     scorer = ModelScorer(build(config).float())
     wanted = SearchConfig(extra_length=3, **options)
     prefixes = [[4], [], [5, 6]]

@@ -62,7 +62,10 @@ NOTATIONS += [
         ("a.srt", _CUE, "<rt>", 8000, ""),
         ("a.srt", "", "1:", 20_000, "\n" + _CUE),
         ("a.json", '{"a": "a', " ", 60_000, 'b"}'),
-        *(("a.json", '{"a": "a ', sign, 3000, ' b"}') for sign in NOTATIONS),
+        *(
+            pytest.param("a.json", '{"a": "a ', sign, 3000, ' b"}', marks=pytest.mark.exhaustive)
+            for sign in NOTATIONS
+        ),
         ("a.po", _PLURAL, " ", 2000, _AFTER_PLURAL),
         ("a.html", "<p>a <b>b", "!", 30_000, "b c</b></p>"),  # signs at the end of a mark
     ],

@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import pytest
-from families import VARIATIONS, VOCABULARY, build
+from families import VOCABULARY, build, variations
 
 from dragoman.models import (
     ByteNetConfig,
@@ -321,7 +321,7 @@ FORMULAS: dict[str, Callable[[Any], Products]] = {
 }
 
 
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+@pytest.mark.parametrize("config", variations())
 def test_operations_are_those_of_the_formula(config: ModelConfig) -> None:
     """And parameters those of the model: here alone each family is counted, which takes long."""
     counted = cost(config, VOCABULARY, VOCABULARY, SOURCE, TARGET)

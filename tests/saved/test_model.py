@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from families import VARIATIONS, teacher_force
+from families import VARIATIONS, teacher_force, variations
 from tiny_model import save_tiny_model
 from torch import Tensor
 from torch.nn.utils.parametrize import is_parametrized
@@ -61,7 +61,7 @@ def test_round_trip(tmp_path: Path, vocabularies: Vocabularies) -> None:
     assert "| test, bleu | 12.3 |" in (tmp_path / "model" / "README.md").read_text()
 
 
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+@pytest.mark.parametrize("config", variations())
 def test_every_family_comes_back_as_it_was(
     config: ModelConfig, tmp_path: Path, vocabularies: Vocabularies
 ) -> None:

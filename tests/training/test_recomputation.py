@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from families import VARIATIONS, build
+from families import VARIATIONS, build, variations
 from reversal import Reversal, assert_same, weights
 from torch import Tensor
 
+from dragoman.models import ModelConfig
 from dragoman.models.footprint import activation_bytes
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout, dropout_state, seed_dropout
@@ -18,7 +19,7 @@ from dragoman.training.objectives import CrossEntropy
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.trainer import Trainer
 
-LAYERED = [name for name, config in VARIATIONS.items() if config.has_separate_layers]
+LAYERED = {name: config for name, config in VARIATIONS.items() if config.has_separate_layers}
 BATCH = next(Reversal(sentences=5).all_batches())
 
 
@@ -32,9 +33,9 @@ def gradients(model: TranslationModel) -> dict[str, Tensor]:
     return found | {"figures": torch.tensor(list(model.figures().values()))}
 
 
-@pytest.mark.parametrize("name", LAYERED)
-def test_gradients_are_the_same_bit_for_bit(name: str) -> None:
-    model = build(VARIATIONS[name]).train()
+@pytest.mark.parametrize("config", variations(LAYERED))
+def test_gradients_are_the_same_bit_for_bit(config: ModelConfig) -> None:
+    model = build(config).train()
     for module in model.modules():
         if isinstance(module, Dropout):
             module.rate = 0.3

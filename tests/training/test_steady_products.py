@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 import torch
-from families import VARIATIONS, build
+from families import VARIATIONS, build, variations
 from hypothesis import given
 from hypothesis import strategies as st
 from reversal import Reversal
@@ -118,7 +118,7 @@ def test_products_may_be_changed_in_place() -> None:
     assert layer.bias.grad == 30
 
 
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+@pytest.mark.parametrize("config", variations())
 def test_models_learn_the_same(config: ModelConfig) -> None:
     check_that_it_learns_the_same(build(config))
 

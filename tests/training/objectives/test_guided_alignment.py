@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from families import VARIATIONS, build
+from families import VARIATIONS, build, variations
 from torch import Tensor
 from torch.nn import functional
 
 from dragoman.data.batches import Batch, make_batch
-from dragoman.models import ByteNetConfig, TransformerConfig, TransformerLMConfig
+from dragoman.models import ByteNetConfig, ModelConfig, TransformerConfig, TransformerLMConfig
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import seed_dropout
@@ -85,13 +85,12 @@ def test_without_alignments_it_is_cross_entropy_bit_for_bit() -> None:
     assert all(torch.equal(found[name], gradient) for name, gradient in gradients.items())
 
 
-WITH_ATTENTION = [name for name, config in VARIATIONS.items() if config.attention_layers]
+ATTENDING = {name: config for name, config in VARIATIONS.items() if config.attention_layers}
 
 
-@pytest.mark.parametrize("name", WITH_ATTENTION)
-def test_the_pass_that_tells_where_it_looks_is_the_one_that_decodes(name: str) -> None:
+@pytest.mark.parametrize("config", variations(ATTENDING))
+def test_the_pass_that_tells_where_it_looks_is_the_one_that_decodes(config: ModelConfig) -> None:
     """In each family: the hidden vectors are the same, weights of one layer are those among all."""
-    config = VARIATIONS[name]
     model = build(config)
     memory = model.encode(PLAIN.source, PLAIN.source_mask)
     hidden, looks = model.decode_attending(PLAIN.target_input, memory)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from families import VARIATIONS, build
+from families import VARIATIONS, build, variations
 from reversal import (
     VOCABULARY,
     Records,
@@ -116,7 +116,7 @@ def test_loss_and_gradient_are_the_formulas() -> None:
     torch.testing.assert_close(gradient, theirs)
 
 
-@pytest.mark.parametrize("config", READERS.values(), ids=READERS.keys())
+@pytest.mark.parametrize("config", variations(READERS))
 def test_any_encoder_learns_and_no_decoder_does(config: ModelConfig) -> None:
     model = build(config).train()
     seed_dropout(1)

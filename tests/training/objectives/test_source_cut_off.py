@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 import torch
-from families import VARIATIONS, build
+from families import VARIATIONS, build, variations
 from torch import Tensor
 
 from dragoman.data.batches import Batch, make_batch
@@ -97,7 +97,7 @@ def expected_of_cut_off(
 
 
 @pytest.mark.parametrize("zero", [False, True])
-@pytest.mark.parametrize("config", READERS.values(), ids=READERS.keys())
+@pytest.mark.parametrize("config", variations(READERS))
 def test_a_mixed_batch_is_the_sum_without_what_reads_the_source(
     config: ModelConfig, zero: bool
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from command_line import CommandLine
-from families import VARIATIONS, VOCABULARY, build, random_ids, teacher_force
+from families import VOCABULARY, build, random_ids, teacher_force, variations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_model import save_tiny_model
@@ -135,7 +135,7 @@ def test_only_larger_matrices_and_the_parameters_stay(monkeypatch: pytest.Monkey
 
 @here
 @pytest.mark.usefixtures("every_size")
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+@pytest.mark.parametrize("config", variations())
 def test_every_family_scores_nearly_as_in_float32(config: ModelConfig) -> None:
     model = build(config).float()
     settle_weights(model)

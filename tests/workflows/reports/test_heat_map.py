@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 from command_line import CommandLine, one_error
-from families import VARIATIONS, VOCABULARY, built
+from families import VARIATIONS, VOCABULARY, built, variations
 from matplotlib import font_manager
 
 from dragoman.cli.main import run
@@ -63,11 +63,10 @@ def save(directory: Path, config: ModelConfig, vocabularies: Vocabularies) -> Pa
     return directory
 
 
-@pytest.mark.parametrize("name", VARIATIONS)
+@pytest.mark.parametrize("config", variations())
 def test_every_family_shows_its_attention_or_says_that_it_has_none(
-    name: str, vocabularies: Vocabularies
+    config: ModelConfig, vocabularies: Vocabularies
 ) -> None:
-    config = VARIATIONS[name]
     translator = Translator([built(config)], vocabularies)
     if not (config.reads_source and config.attention_layers):
         with pytest.raises(ConfigError, match="has no attention over the source; use a family"):
