@@ -21,10 +21,11 @@ from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.core.paths import Relocation, TextPath
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
-from dragoman.text.corpora.public_corpora import located
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import LOCATORS
 from dragoman.validation import SCORES_FILE
 from studies.tables.seeds import with_seeds
 
@@ -45,7 +46,7 @@ class TestText(CorpusPart):
 
     bleu_tokenize: BleuTokenizer | None = None
     """Tokeniser of BLEU for this text; by default that of `evaluation`."""
-    glossary: str | None = None
+    glossary: TextPath | None = None
     """Glossary of the metric terms for this text; by default that of `evaluation`."""
 
     def conflicts(self) -> Iterator[str]:
@@ -247,27 +248,11 @@ def read_table(path: Path) -> TableConfig:
     Raises:
         ConfigError: the file is missing, or wrong; one line names the key and the remedy.
     """
-    values = read_yaml(path)
     folder = Path(os.path.realpath(path)).parent
-    if "evaluation" in values:
-        values = {**values, "evaluation": _with_glossary(values["evaluation"], folder)}
-    tests = values.get("tests")
-    if isinstance(tests, dict):
-        placed = {
-            name: _with_glossary(relocate_part(part, folder), folder)
-            for name, part in tests.items()
-        }
-        values = {**values, "tests": placed}
+    values = Relocation(folder, LOCATORS).of(TableConfig, read_yaml(path))
     if "data" in values:
         raise ConfigError(f"{path}: a recipe, not a table of results; see studies/README.md")
     return parse(TableConfig, with_seeds(values), path)
-
-
-def _with_glossary(values: Any, folder: Path) -> Any:
-    """Plain values whose glossary, if they name one, starts from ``folder``."""
-    if isinstance(values, dict) and isinstance(glossary := values.get("glossary"), str):
-        return {**values, "glossary": str(located(glossary, folder))}
-    return values
 
 
 def expanded(value: Any, places: dict[str, Path]) -> Any:

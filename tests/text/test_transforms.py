@@ -20,8 +20,8 @@ from dragoman.text.corpora.cleaning import (
     held_out_keys,
     normalize,
 )
-from dragoman.text.corpora.corpus import evaluation_pairs, kept_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.corpus import evaluation_pairs, kept_pairs, part_labels
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import Pair
 from dragoman.text.transforms.casing import CaseConfig

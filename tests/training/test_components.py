@@ -12,6 +12,7 @@ from tiny_model import LINES, TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models import DeepFusionConfig, TransformerConfig
 from dragoman.models.registry import NamedModelConfig
+from dragoman.recipe.reading import component_paths, relocated
 from dragoman.saved.model import build_model, load_model
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.components import (
@@ -24,7 +25,6 @@ from dragoman.training.components import (
     take_components,
     unfit_components,
 )
-from dragoman.training.named_models import component_paths, relocate_models
 
 OTHER = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=9, heads=2)
 
@@ -124,7 +124,7 @@ def test_paths_of_models_become_absolute(tmp_path: Path) -> None:
             "components": {"translation": {"model": "a"}, "language_model": 3},
         },
     }
-    found = relocate_models(values, tmp_path)
+    found = relocated(values, tmp_path)
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
     assert found["model"] == {**values["model"], "translation": a}
     assert found["vocabulary"] == {"of": a, "size": 9}
@@ -133,7 +133,7 @@ def test_paths_of_models_become_absolute(tmp_path: Path) -> None:
         "components": {"translation": {"model": a}, "language_model": 3},
     }
     section = {"training": {"start_from": {"model": "b", "parts": ["encoder"]}}}
-    moved = relocate_models(section, tmp_path)["training"]["start_from"]
+    moved = relocated(section, tmp_path)["training"]["start_from"]
     assert moved == {"model": b, "parts": ["encoder"]}
-    assert relocate_models({"training": 1, "model": 2}, tmp_path) == {"training": 1, "model": 2}
+    assert relocated({"training": 1, "model": 2}, tmp_path) == {"training": 1, "model": 2}
     assert component_paths(None) == component_paths({"family": "nothing"}) == {}

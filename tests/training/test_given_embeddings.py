@@ -14,6 +14,7 @@ from tiny_model import LINES, TINY_LM
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
+from dragoman.recipe.reading import relocated
 from dragoman.saved.model import build_model
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
@@ -27,7 +28,6 @@ from dragoman.training.given_embeddings import (
     take_embeddings,
     unfit_embeddings,
 )
-from dragoman.training.named_models import relocate_models
 from dragoman.training.settings import TrainingConfig
 
 WIDTH = 8
@@ -209,7 +209,7 @@ def test_what_a_configuration_may_not_say() -> None:
 
 def test_paths_become_absolute_and_the_card_names_files(tmp_path: Path) -> None:
     values = {"training": {"embeddings": {"source": "a.vec", "target": ["b.vec", 7]}}}
-    moved = relocate_models(values, tmp_path)["training"]["embeddings"]
+    moved = relocated(values, tmp_path)["training"]["embeddings"]
     assert moved == {"source": str(tmp_path / "a.vec"), "target": [str(tmp_path / "b.vec"), 7]}
     config = EmbeddingsConfig(source="x/a.vec", target="x/a.vec", fixed=True)
     assert config.story() == "Embeddings were initialised with a.vec, which were kept fixed."

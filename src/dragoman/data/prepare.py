@@ -33,7 +33,8 @@ from dragoman.data.store import (
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpora.cleaning_report import CountedLines, PartReport
-from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.corpus import part_labels
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Direction, Example
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
+from dragoman.core.paths import TextPath
 from dragoman.evaluation.kept_items import Counter, kept_items_metric
 from dragoman.evaluation.label_metrics import label_metric
 from dragoman.evaluation.languages import (
@@ -123,7 +124,7 @@ class EvaluationConfig(Config):
     """Languages that wrong_language chooses from. By default all languages that the identifier
     knows; in a run, those of data.train."""
 
-    glossary: str | None = None
+    glossary: TextPath | None = None
     """Glossary for the metric terms, the rate at which translations use the glossary's translation
     of a term in the source."""
 

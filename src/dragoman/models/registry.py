@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from dragoman.core.errors import ConfigError
+from dragoman.core.paths import MODEL_PATH, ModelPath
 from dragoman.core.plugins import installed, load_class
 from dragoman.core.sections import OneOf
 from dragoman.models.interface import MAX_LAYERS, FamilyConfig, TranslationModel
@@ -111,7 +112,7 @@ class NamedModelConfig(FamilyConfig):
 
     family: Literal["named"] = "named"
     """No family."""
-    path: str
+    path: ModelPath
     """A model, a finished run, or a checkpoint of a run."""
 
     @property
@@ -147,7 +148,7 @@ class Components(Families):
 
 COMPONENTS = Components()
 
-ComponentConfig = Annotated[FamilyConfig, COMPONENTS]
+ComponentConfig = Annotated[FamilyConfig, MODEL_PATH, COMPONENTS]
 """The configuration of any family, or of the model that a path names."""
 
 

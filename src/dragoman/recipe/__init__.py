@@ -6,7 +6,6 @@ from dragoman.recipe.reading import (
     ExperimentConfig,
     read_experiment,
     read_values,
-    relocate_glossary,
     relocated,
     with_train_parts,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "ExperimentConfig",
     "read_experiment",
     "read_values",
-    "relocate_glossary",
     "relocated",
     "with_train_parts",
 ]

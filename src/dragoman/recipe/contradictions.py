@@ -11,8 +11,7 @@ from dragoman.text.corpora.back_translated import (
     BACK_TRANSLATION_NEEDS_ONE_VOCABULARY,
     back_translation_problems,
 )
-from dragoman.text.corpora.corpus_part import TRANSLATION, CorpusPart
-from dragoman.text.corpora.part_problems import context_problems
+from dragoman.text.corpora.corpus_part import TRANSLATION, CorpusPart, context_problems
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation

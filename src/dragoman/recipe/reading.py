@@ -6,20 +6,22 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dragoman.core.config import on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.core.paths import Relocation
 from dragoman.core.recipe_library import found_recipe
 from dragoman.core.wording import listed
+from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
-from dragoman.recipe.description import RunDescription, has_sets_by_name
-from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
-from dragoman.text.corpora.public_corpora import located
+from dragoman.recipe.description import RunDescription
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import LOCATORS
 from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
-from dragoman.training.named_models import component_paths, relocate_models
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")
 """Sections that replace those of a base as a whole."""
@@ -72,7 +74,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     )
     # The file's own models are absolute by now; --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
-    values = _with_implied_vocabulary(relocate_models(override(whole, list(settings)), Path.cwd()))
+    values = _with_implied_vocabulary(_with_models_here(override(whole, list(settings))))
     return relocated(values, Path(os.path.realpath(path)).parent)
 
 
@@ -114,46 +116,13 @@ def relocated(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     ``parse`` reports misplaced values.
     """
-    values = relocate_glossary(relocate_models(values, folder), folder)
-    values = _relocate_consolidation(values, folder)
-    data = values.get("data")
-    if not isinstance(data, dict):
-        return values
-    data = dict(data)
-    for name in ("train", "held_out"):
-        if isinstance(data.get(name), list):
-            data[name] = [relocate_part(part, folder) for part in data[name]]
-    if isinstance(data.get("test"), dict):
-        data["test"] = {name: relocate_part(part, folder) for name, part in data["test"].items()}
-    if has_sets_by_name(data.get("dev")):
-        data["dev"] = {name: relocate_part(part, folder) for name, part in data["dev"].items()}
-    elif "dev" in data:
-        data["dev"] = relocate_part(data["dev"], folder)
-    return {**values, "data": data}
+    return Relocation(folder, LOCATORS).of(ExperimentConfig, values)
 
 
-def relocate_glossary(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The glossary whose terms are counted, with an absolute path.
-
-    Args:
-        values: of a configuration; not changed.
-        folder: what a relative path is relative to.
-    """
-    scored = values.get("evaluation")
-    if not isinstance(scored, dict) or not isinstance(glossary := scored.get("glossary"), str):
-        return values
-    return {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
-
-
-def _relocate_consolidation(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The general text of elastic weight consolidation with absolute paths."""
-    training = values.get("training")
-    held = training.get("consolidation") if isinstance(training, dict) else None
-    if not isinstance(training, dict) or not isinstance(held, dict) or "text" not in held:
-        return values
-    text = held["text"]
-    moved = [relocate_part(part, folder) for part in (text if isinstance(text, list) else [text])]
-    return {**values, "training": {**training, "consolidation": {**held, "text": moved}}}
+def _with_models_here(values: dict[str, Any]) -> dict[str, Any]:
+    """The same of models alone, which ``--set`` names relative to the current directory."""
+    models = {"model": LOCATORS["model"]}
+    return Relocation(Path.cwd(), models).of(ExperimentConfig, values)
 
 
 def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:
@@ -187,3 +156,15 @@ def _with_implied_vocabulary(values: dict[str, Any]) -> dict[str, Any]:
     if starts or not components or not isinstance(vocabulary, dict) or "of" in vocabulary:
         return values
     return {**values, "vocabulary": {**vocabulary, "of": next(iter(components.values()))}}
+
+
+def component_paths(model: Any) -> dict[str, str]:
+    """Paths in the section ``model`` by their key, in the order of the family's components."""
+    if not isinstance(model, Mapping):
+        return {}
+    kinds = list(FAMILIES.at_hand())
+    # The family may be that of a base; one that there is not is reported later.
+    with suppress(KeyError, TypeError, ConfigError):
+        kinds.append(FAMILIES.find(model.get("family", FAMILIES.default)))
+    names = dict.fromkeys(name for kind in kinds for name in kind.components)
+    return {name: model[name] for name in names if isinstance(model.get(name), str)}

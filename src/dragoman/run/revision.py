@@ -11,9 +11,12 @@ from typing import Any
 
 from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
+from dragoman.core.paths import Relocation
 from dragoman.core.wording import in_shell, listed
-from dragoman.recipe import ExperimentConfig, relocate_glossary
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
+from dragoman.text.corpora.public_corpora import LOCATORS
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.limits import limit_reached, limits_passed
 from dragoman.training.schedule import learning_rate
@@ -74,7 +77,9 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     """
     where = run / CONFIG_FILE
     before = plain_values(config)
-    values = relocate_glossary(override(before, list(settings)), Path.cwd())
+    values = override(before, list(settings))
+    here = Relocation(Path.cwd(), LOCATORS)  # of what may change, only a glossary has a path
+    values = {**values, "evaluation": here.of(EvaluationConfig, values["evaluation"])}
     after = parse(ExperimentConfig, values, where)
     changed = list(changed_keys(before, plain_values(after)))
     bounded = any(one.metric != "loss" for one in config.training.bounds.values())

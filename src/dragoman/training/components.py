@@ -14,6 +14,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import SavedError
+from dragoman.core.paths import ModelPath
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.registry import NamedModelConfig
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
@@ -24,7 +25,7 @@ from dragoman.training.warm_start import StartConfig, check_start, digest_of, ta
 class TakenComponent(Config):
     """A trained model that another one is composed of."""
 
-    model: str
+    model: ModelPath
     """A model, a finished run, or a checkpoint of a run."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     """Digest of its weights, written to the run when training begins; from then on other weights

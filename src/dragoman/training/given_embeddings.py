@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.core.files import content_digest
+from dragoman.core.paths import MODEL_PATH
 from dragoman.models.interface import FamilyConfig, Side, TranslationModel
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
@@ -34,7 +35,7 @@ def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-VectorFiles = Annotated[tuple[str, ...], BeforeValidator(_several)]
+VectorFiles = Annotated[tuple[str, ...], MODEL_PATH, BeforeValidator(_several)]
 """The path of a file, or a list of them."""
 
 

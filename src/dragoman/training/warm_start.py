@@ -12,6 +12,7 @@ from torch import Tensor
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.paths import MODEL_PATH, ModelPath
 from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
 from dragoman.saved.model import CONFIG_FILE, home_of, load_model, model_directory, read_config
@@ -44,7 +45,7 @@ class StartConfig(Config):
     (`transformer_lm`), and the other way round.
     """
 
-    model: str
+    model: ModelPath
     """A model, a finished run, or a checkpoint of a run."""
     parts: tuple[Part, ...] = Field(_ALL, min_length=1)
     """The parts to take; other weights are drawn at random. The embeddings are those of both sides,
@@ -81,7 +82,7 @@ def _named_alone(values: Any) -> Any:
     return {"model": values} if isinstance(values, str) else values
 
 
-OptionalStart = Annotated[StartConfig | None, BeforeValidator(_named_alone)]
+OptionalStart = Annotated[StartConfig | None, MODEL_PATH, BeforeValidator(_named_alone)]
 """A model's path, a section, or nothing."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.paths import Relocation
 from dragoman.text.corpora.corpus import evaluation_examples, read_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import LOCATORS, corpora_folder
 from dragoman.text.formats import Pair
 
 DATA = corpora_folder()
@@ -104,7 +106,9 @@ class TestTargetAlone:
         assert list(read_pairs(part)) == [Pair("", "eins", 1), Pair("", "zwei", 2)]
 
     def test_paths_and_names(self) -> None:
-        part = CorpusPart(**relocate_part({"target": "x/a.de"}, Path("/corpora")))
+        part = CorpusPart(
+            **Relocation(Path("/corpora"), LOCATORS).of(CorpusPart, {"target": "x/a.de"})
+        )
         assert (part.source, part.target) == (None, "/corpora/x/a.de")
         assert part.name == "x/a.de"
 
@@ -167,7 +171,7 @@ class TestPart:
     def test_an_empty_name_is_no_name_of_a_folder(self, values: dict[str, str]) -> None:
         (name,) = (key for key, value in values.items() if not value)
         with pytest.raises(ValueError, match=f"{name} is empty; name it, or leave it out"):
-            CorpusPart(**relocate_part(values, Path("/corpora")))
+            CorpusPart(**Relocation(Path("/corpora"), LOCATORS).of(CorpusPart, values))
 
     @pytest.mark.parametrize(
         ("path", "kind"),
@@ -219,15 +223,15 @@ class TestPart:
 
     def test_relative_paths_start_from_the_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", "/home/ada")
-        folder = Path("/corpora")
-        table = relocate_part({"path": "x/a.tsv", "source": "en", "target": "de"}, folder)
+        moved = partial(Relocation(Path("/corpora"), LOCATORS).of, CorpusPart)
+        table = moved({"path": "x/a.tsv", "source": "en", "target": "de"})
         assert table == {"path": "/corpora/x/a.tsv", "source": "en", "target": "de"}
-        files = relocate_part({"source": "/a.en", "target": "~/a.de", "weight": 2}, folder)
+        files = moved({"source": "/a.en", "target": "~/a.de", "weight": 2})
         assert files == {"source": "/a.en", "target": "/home/ada/a.de", "weight": 2}
 
     @pytest.mark.parametrize("values", [None, 3, ["a.en"], {"source": 3}])
     def test_what_is_no_part_is_left_for_the_check(self, values: object) -> None:
-        assert relocate_part(values, Path("/corpora")) == values
+        assert Relocation(Path("/corpora"), LOCATORS).of(CorpusPart, values) == values
 
     def test_names_are_short_and_tell_folders_apart(self) -> None:
         assert CorpusPart(source="/d/tok/a.en", target="/d/tok/a.de").name == "tok/a.en + a.de"

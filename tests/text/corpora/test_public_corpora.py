@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.text.corpora.corpus_part import relocate_part
-from dragoman.text.corpora.public_corpora import corpora_folder, located
+from dragoman.core.paths import Relocation
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import LOCATORS, corpora_folder, located
 from dragoman.text.lines import read_lines
 
 
@@ -57,7 +58,7 @@ def test_other_paths_are_beside_the_recipe(name: str) -> None:
 def test_columns_are_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAGOMAN_CORPORA", "/c")
     values = {"path": "corpora/a.tsv", "source": "corpora/en", "target": "de"}
-    assert relocate_part(values, Path("/r")) == values | {"path": "/c/a.tsv"}
+    assert Relocation(Path("/r"), LOCATORS).of(CorpusPart, values) == values | {"path": "/c/a.tsv"}
 
 
 def test_a_missing_corpus_names_the_command(

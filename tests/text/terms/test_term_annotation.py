@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import DataError
+from dragoman.core.paths import Relocation
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, relocate_part
+from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.public_corpora import LOCATORS
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
@@ -92,7 +94,7 @@ def test_lines_of_a_test_set_are_annotated_where_their_terms_are(
     (tmp_path / "a.tsv").write_text("en\tde\n Open  the device\tdas Gera\u0308t\n", "utf-8")
     values: dict[str, Any] = {"path": "a.tsv", "source": "en", "target": "de"}
     values["transforms"] = [{"kind": "terms", "glossary": "terms.tsv", "share": 1}]
-    part = parse(CorpusPart, relocate_part(values, tmp_path), "f")
+    part = parse(CorpusPart, Relocation(tmp_path, LOCATORS).of(CorpusPart, values), "f")
     (pair,) = evaluation_pairs(part)
     assert pair.source == "Open the <term> device <as> Gerät </term>"
 
@@ -127,7 +129,7 @@ def test_pairs_that_disagree_with_a_glossary_are_left_out(glossary: str, tmp_pat
     (tmp_path / "a.tsv").write_text("en\tde\na device\tein Gerät\na door\teine Tür\n", "utf-8")
     values: dict[str, Any] = {"path": "a.tsv", "source": "en", "target": "de"}
     values["transforms"] = [{"kind": "with_terms", "glossary": "terms.tsv"}]
-    part = parse(CorpusPart, relocate_part(values, tmp_path), "f")
+    part = parse(CorpusPart, Relocation(tmp_path, LOCATORS).of(CorpusPart, values), "f")
     assert [pair.source for pair in evaluation_pairs(part)] == ["a device"]
     assert part.inputs() == [tmp_path / "a.tsv", tmp_path / "terms.tsv"]
 

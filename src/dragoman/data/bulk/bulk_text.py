@@ -14,7 +14,8 @@ from dragoman.data.bulk.duplicates import CleanShard, FindDuplicates, KeyShard
 from dragoman.data.bulk.text_plan import SHARD_LINES, PartCut, TextPlan, TextShard
 from dragoman.data.origin import InputFile, clean_text_settings, digest
 from dragoman.text.corpora.cleaning import CleaningConfig, CleaningReport
-from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.corpus import part_labels
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 
 FORMAT = 1

@@ -20,8 +20,8 @@ from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.adaptation.adaptation_recipe import REPLAY_TASK
 from dragoman.techniques.host import Host
 from dragoman.text.corpora.cleaning_report import CountedLines
-from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart, part_labels
+from dragoman.text.corpora.corpus import evaluation_pairs, part_labels
+from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from dragoman.core.errors import DataError
@@ -114,3 +115,18 @@ def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
     """
     for one in evaluation_examples(part):
         yield Pair(one.tagged_source, one.target, one.line)
+
+
+def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
+    """The name of each part, with its direction or a number where others have the same name."""
+    labels = [part.name for part in parts]
+    for more in (
+        [part.direction.name for part in parts],
+        [f"({number})" for number in range(1, len(parts) + 1)],
+    ):
+        times = Counter(labels)
+        labels = [
+            f"{label} {one}" if times[label] > 1 else label
+            for label, one in zip(labels, more, strict=True)
+        ]
+    return labels

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
+from dragoman.core.paths import PathMark, TextPath
 from dragoman.text.context import ContextConfig
-from dragoman.text.corpora.part_problems import part_problems
-from dragoman.text.corpora.public_corpora import located
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.label_form import label_problem
@@ -26,10 +24,16 @@ from dragoman.text.transforms import (
     split_at_first_draw,
     transformed,
 )
+from dragoman.text.transforms.order import order_problems
 from dragoman.text.vocabularies.vocabulary import is_empty
 
 TRANSLATION = "translation"
 """The training task of parts that name no other."""
+
+
+_BESIDE_CONTEXT = {"filter", "tag"}
+"""Transforms that leave the words of a sentence as they are."""
+_FILE_ALONE = PathMark("text", unless="path")
 
 
 class CorpusPart(Config):
@@ -38,15 +42,15 @@ class CorpusPart(Config):
     For a language model, a part has only a target.
     """
 
-    path: str | None = None
+    path: TextPath | None = None
     """A TSV with a header, JSONL, TMX, PO or XLIFF file. Without it, `source` and `target` are two
     plain files, aligned line by line. Compression by gzip, xz or zstd is recognised. A relative
     path is relative to the folder of the configuration; `corpora/NAME/FILE` may be a file of the
     public corpus NAME."""
-    source: str | None = None
+    source: Annotated[str | None, _FILE_ALONE] = None
     """Column, key or language of the source; without `path`, the file of the source lines. Leave it
     out for a language model, which reads only the target."""
-    target: str | None = None
+    target: Annotated[str | None, _FILE_ALONE] = None
     """The same for the target."""
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
     """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
@@ -65,7 +69,7 @@ class CorpusPart(Config):
     """Columns, keys or languages of a file, such as `[en, de]`: each text in them is labelled with
     the name of its column, key or language. They replace `source` and a label."""
 
-    alignments: str | None = None
+    alignments: TextPath | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
     space in the original text and numbered from 0, source first; pairs with white space other than
@@ -307,45 +311,76 @@ class CorpusPart(Config):
         return [*self.files(), *read]
 
 
-def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
-    """The name of each part, with its direction or a number where others have the same name."""
-    labels = [part.name for part in parts]
-    for more in (
-        [part.direction.name for part in parts],
-        [f"({number})" for number in range(1, len(parts) + 1)],
-    ):
-        times = Counter(labels)
-        labels = [
-            f"{label} {one}" if times[label] > 1 else label
-            for label, one in zip(labels, more, strict=True)
-        ]
-    return labels
+def part_problems(part: CorpusPart) -> Iterator[str]:
+    """A format that is unknown or does not fit the other keys, and the rest that does not."""
+    for name in ("path", "source", "target", "alignments"):
+        if getattr(part, name) == "":
+            yield f"{name} is empty; name it, or leave it out"
+            return
+    try:
+        form = part.file_format
+    except ValueError as error:
+        yield str(error)
+        return
+    if form.one_file == (part.path is None):
+        yield (
+            "two plain files are given as source and target without path, any other format as path"
+        )
+    elif form.sides is None and (part.source is not None or part.target is not None):
+        yield f"{form.name} files have just two sides; leave source and target out"
+    elif part.is_labelled:
+        yield from _label_problems(part, form)
+    elif form.sides is not None and part.target is None:
+        yield f"name both source and target: the {form.sides} to read{_alone(part)}"
+    if part.alignments is not None and not part.has_source:
+        yield "alignments link two sides, and there is no source; leave them out"
+    changes = part.tags or part.transforms
+    if part.alignments is not None and changes:
+        yield (
+            "alignments count the words of the original text, which tags and transforms "
+            "change; leave one of them out"
+        )
+    if part.documents is not None and form.sides not in {"columns", "keys"}:
+        yield f"documents is a column of a table, and {form.name} has none; leave it out"
+    yield from order_problems(part.transforms, part.has_source)
+    if part.tags and not any([part.has_source, *(one.makes_source for one in part.transforms)]):
+        yield "tags go in front of a source, and there is none"
+    yield from context_problems(part)
 
 
-def relocate_part(values: Any, folder: Path) -> Any:
-    """The plain values of a :class:`CorpusPart` with relative paths starting from ``folder``.
-
-    Paths that begin with ``corpora/`` may be files of public corpora, see
-    :func:`dragoman.text.corpora.public_corpora.located`.
-
-    Anything but such a mapping is returned unchanged, since it is not validated yet.
-    """
-    if not isinstance(values, dict):
-        return values
-    keys = ["source", "target"] if values.get("path") is None else ["path"]
-    keys.append("alignments")
-    given = {key: values.get(key) for key in keys}
-    files = {key: name for key, name in given.items() if isinstance(name, str) and name}
-    values = values | {key: str(located(name, folder)) for key, name in files.items()}
-    if isinstance(values.get("transforms"), list):
-        values["transforms"] = [_relocate_transform(one, folder) for one in values["transforms"]]
-    return values
+def context_problems(part: CorpusPart) -> Iterator[str]:
+    """Why its sentences cannot be read with their context."""
+    if part.context is None:
+        return
+    if not part.has_source:
+        yield "context is read with a source, and there is none"
+    if part.is_aligned:
+        yield "context and word alignments do not go together; leave one of them out"
+    for transform in part.transforms:
+        if transform.kind not in _BESIDE_CONTEXT or transform.is_random:
+            yield (
+                f"transforms: {transform.kind} would not change the context of a sentence "
+                "alike; with context, there is filter, and tag without share"
+            )
 
 
-def _relocate_transform(transform: Any, folder: Path) -> Any:
-    """The plain values of a transform with the paths of its files, if any, from ``folder``."""
-    if not isinstance(transform, dict):
-        return transform
-    files = {key: transform.get(key) for key in ("glossary", "segments")}
-    named = {key: name for key, name in files.items() if isinstance(name, str)}
-    return transform | {key: str(located(name, folder)) for key, name in named.items()}
+def _label_problems(part: CorpusPart, form: Format) -> Iterator[str]:
+    """A label beside targets, or without sources."""
+    if part.target is not None:
+        yield "label is the target of every pair; leave target out, or label"
+    if part.label_columns:
+        if part.label is not None or part.source is not None:
+            yield "label_columns name the texts and their labels; leave source and label out"
+        if not form.names_sides:
+            yield f"label_columns are of one file with named columns, not {form.name}"
+    elif form.sides is not None and part.source is None:
+        where = "the file of its lines" if not form.one_file else f"one of the {form.sides}"
+        yield f"label needs text to label; name it as source, {where}"
+    if part.alignments is not None:
+        yield "alignments link two texts, and label is none; leave one of them out"
+
+
+def _alone(part: CorpusPart) -> str:
+    """What to do about text in one language that is named as a source."""
+    copied = any(transform.kind == "copy" for transform in part.transforms)
+    return "; text to copy is named as target, with its target_language" if copied else ""

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from dragoman.core.paths import TextPath
 from dragoman.text.examples import Direction, Example
 from dragoman.text.inline_tags import (
     SYMBOL,
@@ -118,7 +119,7 @@ class InjectTagsConfig(SharedTransform):
 
     kind: Literal["inject_tags"] = "inject_tags"
     """Inline tags around phrases that translate each other."""
-    segments: str
+    segments: TextPath
     """File of `dragoman segments`. A relative path is relative to the folder of the
     configuration."""
     share: float = Field(0.5, gt=0, le=1)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from dragoman.core.paths import TextPath
 from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
 from dragoman.text.segments import segment_table
@@ -24,7 +25,7 @@ class SegmentConfig(SharedTransform):
 
     kind: Literal["segment"] = "segment"
     """A word or phrase in place of its sentence."""
-    segments: str
+    segments: TextPath
     """File of `dragoman segments`. A relative path is relative to the folder of the
     configuration."""
     share: float = Field(0.1, gt=0, le=1)

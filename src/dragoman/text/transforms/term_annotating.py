@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from dragoman.core.paths import TextPath
 from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
 from dragoman.text.terms.glossary import Glossary, Match, unmet
@@ -27,7 +28,7 @@ class AnnotateTermsConfig(SharedTransform):
 
     kind: Literal["terms"] = "terms"
     """Terms annotated with their translations."""
-    glossary: str
+    glossary: TextPath
     """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
     of the configuration."""
     method: AnnotationMethod = "append"
@@ -82,7 +83,7 @@ class WithTermsConfig(TransformConfig):
 
     kind: Literal["with_terms"] = "with_terms"
     """Pairs whose sides agree with a glossary."""
-    glossary: str
+    glossary: TextPath
     """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
     of the configuration."""
 

@@ -17,6 +17,7 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
+from dragoman.core.paths import ModelPath
 from dragoman.core.ranges import IntArray
 from dragoman.core.unseen import UNSEEN
 from dragoman.text.normalization import CONTROLS, normalize
@@ -74,7 +75,7 @@ class VocabularyConfig(Config):
     training_pairs: int = Field(default=2_000_000, gt=0)
     """Maximum pairs to train a vocabulary on, after cleaning; a larger corpus is sampled at
     random."""
-    of: str | None = None
+    of: ModelPath | None = None
     """A run or model whose vocabulary is reused unchanged, without its weights. Of the other
     settings in this section only `sampling` is then read. If it has two vocabularies, each language
     keeps its own: a language model takes the vocabulary of the target, or of the source if that is

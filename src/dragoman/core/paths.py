@@ -1,0 +1,109 @@
+"""Keys of a configuration whose values are paths, and values in which these are absolute.
+
+A path in a file is relative to the folder of that file.  A key says beside itself that it holds
+one, as in ``model: ModelPath``, and :class:`Relocation` finds all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from dragoman.core.sections import OneOf, keys_of
+
+
+@dataclass(frozen=True)
+class PathMark:
+    """The annotation of a key that holds a path, or a list of paths."""
+
+    names: str
+    """``model``, or ``text``: files of text, vectors and glossaries may be of public corpora."""
+    unless: str | None = None
+    """Another key of the section: where it is given, this one holds no path."""
+
+
+MODEL_PATH, TEXT_PATH = PathMark("model"), PathMark("text")
+ModelPath = Annotated[str, MODEL_PATH]
+"""The path of a model, run or checkpoint, or of a file that was made of one."""
+TextPath = Annotated[str, TEXT_PATH]
+"""The path of a file of text."""
+
+Locators = Mapping[str, Callable[[str, Path], str]]
+"""From the value of a key and a folder to an absolute path, by what a :class:`PathMark` names."""
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """Makes the paths of a configuration absolute.
+
+    Args:
+        folder: what relative paths are relative to.
+        locators: of the paths that are to change; others stay.
+    """
+
+    folder: Path
+    locators: Locators
+
+    def of(self, kind: type[BaseModel], values: Any) -> Any:
+        """The plain values of a configuration of this kind, with absolute paths.
+
+        Misplaced values stay as they are, since validation reports them.
+        """
+        if not isinstance(values, dict):
+            return values
+        changed = dict(values)
+        for key, field in keys_of(kind).items():
+            if key in values:
+                marks = [mark for mark in field.metadata if not _holds_no_path(mark, values)]
+                changed[key] = self._marked(field.annotation, marks, values[key])
+        return changed
+
+    def _marked(self, annotation: Any, marks: Collection[Any], values: Any) -> Any:
+        """The values of a field of this annotation, which has these marks."""
+        for mark in marks:
+            if isinstance(mark, PathMark):
+                values = self._located(mark, values)
+            elif isinstance(mark, OneOf) and isinstance(values, dict):
+                # Without its key, a section is completed by that of the file's base.
+                for kind in mark.chosen(values) if mark.key in values else mark.at_hand():
+                    values = self.of(kind, values)
+                return values
+        return self._within(annotation, values)
+
+    def _located(self, mark: PathMark, values: Any) -> Any:
+        """A path, or those of a list."""
+        locate = self.locators.get(mark.names)
+        if locate is None or not isinstance(values, (str, list)):
+            return values
+        if isinstance(values, str):
+            return locate(values, self.folder)
+        return [locate(one, self.folder) if isinstance(one, str) else one for one in values]
+
+    def _within(self, annotation: Any, values: Any) -> Any:
+        """The values of a field of this annotation, which has no marks itself."""
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            return self._marked(arguments[0], arguments[1:], values)
+        if origin in (Union, UnionType):
+            for one in arguments:
+                values = self._within(one, values)
+        elif origin in (tuple, list) and isinstance(values, list):
+            values = [self._within(arguments[0], one) for one in values]
+        elif origin in (tuple, list):  # where one alone may stand for a list
+            values = self._within(arguments[0], values)
+        elif origin is dict and isinstance(values, dict):
+            values = {key: self._within(arguments[1], one) for key, one in values.items()}
+        elif origin is None and isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            values = self.of(annotation, values)
+        return values
+
+
+def _holds_no_path(mark: Any, section: Mapping[str, Any]) -> bool:
+    """Whether another key of the section makes this one something else."""
+    other = mark.unless if isinstance(mark, PathMark) else None
+    return other is not None and section.get(other) is not None
