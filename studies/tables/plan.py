@@ -21,7 +21,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.paths import Relocation, TextPath
+from dragoman.core.relocation import Relocation, TextPath
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.text.corpora.corpus_part import CorpusPart

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
-from dragoman.core.paths import TextPath
+from dragoman.core.relocation import TextPath
 from dragoman.evaluation.kept_items import Counter, kept_items_metric
 from dragoman.evaluation.label_metrics import label_metric
 from dragoman.evaluation.languages import (

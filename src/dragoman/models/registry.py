@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from dragoman.core.errors import ConfigError
-from dragoman.core.paths import MODEL_PATH, ModelPath
 from dragoman.core.plugins import installed, load_class
+from dragoman.core.relocation import MODEL_PATH, ModelPath
 from dragoman.core.sections import OneOf
 from dragoman.models.interface import MAX_LAYERS, FamilyConfig, TranslationModel
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from dragoman.core.config import on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.paths import Relocation
 from dragoman.core.recipe_library import found_recipe
+from dragoman.core.relocation import Relocation
 from dragoman.core.wording import listed
 from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
-from dragoman.core.paths import Relocation
+from dragoman.core.relocation import Relocation
 from dragoman.core.wording import in_shell, listed
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig

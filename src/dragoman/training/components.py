@@ -14,7 +14,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import SavedError
-from dragoman.core.paths import ModelPath
+from dragoman.core.relocation import ModelPath
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.registry import NamedModelConfig
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config

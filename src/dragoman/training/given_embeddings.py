@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.core.files import content_digest
-from dragoman.core.paths import MODEL_PATH
+from dragoman.core.relocation import MODEL_PATH
 from dragoman.models.interface import FamilyConfig, Side, TranslationModel
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies

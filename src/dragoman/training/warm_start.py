@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.paths import MODEL_PATH, ModelPath
+from dragoman.core.relocation import MODEL_PATH, ModelPath
 from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
 from dragoman.saved.model import CONFIG_FILE, home_of, load_model, model_directory, read_config

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.paths import Relocation
+from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_examples, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.corpora.public_corpora import LOCATORS, corpora_folder

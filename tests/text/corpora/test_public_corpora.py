@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.core.paths import Relocation
+from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.corpora.public_corpora import LOCATORS, corpora_folder, located
 from dragoman.text.lines import read_lines

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
-from dragoman.core.paths import PathMark, TextPath
+from dragoman.core.relocation import PathMark, TextPath
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
@@ -24,7 +24,7 @@ from dragoman.text.transforms import (
     split_at_first_draw,
     transformed,
 )
-from dragoman.text.transforms.order import order_problems
+from dragoman.text.transforms.transform_order import order_problems
 from dragoman.text.vocabularies.vocabulary import is_empty
 
 TRANSLATION = "translation"

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from dragoman.core.files import absolute, user_data_folder
-from dragoman.core.paths import Locators
+from dragoman.core.relocation import Locators
 
 SETTING = "DRAGOMAN_CORPORA"
 """The environment variable that names the folder of public corpora."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from dragoman.core.paths import TextPath
+from dragoman.core.relocation import TextPath
 from dragoman.text.examples import Direction, Example
 from dragoman.text.inline_tags import (
     SYMBOL,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dragoman.core.paths import TextPath
+from dragoman.core.relocation import TextPath
 from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
 from dragoman.text.segments import segment_table

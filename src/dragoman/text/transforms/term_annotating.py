@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dragoman.core.paths import TextPath
+from dragoman.core.relocation import TextPath
 from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
 from dragoman.text.terms.glossary import Glossary, Match, unmet

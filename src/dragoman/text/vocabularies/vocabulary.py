@@ -17,8 +17,8 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
-from dragoman.core.paths import ModelPath
 from dragoman.core.ranges import IntArray
+from dragoman.core.relocation import ModelPath
 from dragoman.core.unseen import UNSEEN
 from dragoman.text.normalization import CONTROLS, normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
