@@ -31,7 +31,7 @@ from material import SIZES, VOCABULARY, Material, prepare, transformer
 from pictures import growth_picture, length_picture
 
 from dragoman.core.device import processor_name
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 
 RESULTS = HERE / "results"
 LENGTH = 15

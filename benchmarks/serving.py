@@ -38,8 +38,8 @@ from machine import THREADS
 from material import SIZES, prepare
 
 from dragoman.core.config import to_yaml
-from dragoman.text.corpora.public_corpora import corpora_folder
 from dragoman.text.lines import read_lines
+from dragoman.text.public_corpora import corpora_folder
 from dragoman.translation.translator import Translator
 
 CLIENTS = (1, 8, 64)

@@ -10,7 +10,7 @@ import pytest
 from dragoman.models import TransformerConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpora.corpus_manifest import corpora
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 from studies.tables.plan import read_table
 from studies.tables.workplace import Workplace
 

@@ -29,7 +29,7 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.run.run_directory import claim, is_run
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, has_model
 from dragoman.saved.weights import WEIGHTS_FILE
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 from dragoman.training.checkpoint import checkpoints
 from dragoman.validation import SCORES_FILE
 from studies.tables.named_files import described, named_files, other_files

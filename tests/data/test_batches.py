@@ -19,7 +19,7 @@ from dragoman.data.batches import Batch, Batches, make_batch, pad_sources, prefe
 from dragoman.data.store import Store
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies as train

@@ -23,7 +23,7 @@ from dragoman.evaluation.significance import (
     compare_systems,
     difference_interval,
 )
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 
 WMT22 = corpora_folder() / "wmt22"
 

@@ -20,7 +20,7 @@ from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.corpora.public_corpora import LOCATORS
+from dragoman.text.public_corpora import LOCATORS
 from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")

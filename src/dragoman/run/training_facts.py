@@ -14,7 +14,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model_card import CardScore, TrainingFacts, TrainingText
 from dragoman.text.corpora.corpus_manifest import corpora
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.corpora.public_corpora import corpus_of
+from dragoman.text.public_corpora import corpus_of
 from dragoman.training.checkpoint import Progress
 from dragoman.training.optimizers.distributed import World
 from dragoman.validation import Report

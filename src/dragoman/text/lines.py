@@ -16,7 +16,7 @@ import zstandard
 
 from dragoman.core.errors import DataError
 from dragoman.core.files import atomic_write
-from dragoman.text.corpora.public_corpora import remedy
+from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import DataError
-from dragoman.text.formats.interface import Link
+from dragoman.text.examples import Link
 from dragoman.text.lines import read_lines
 
 __all__ = ["Link", "LinkCheck", "read_alignments", "read_gold_alignments", "word_count"]

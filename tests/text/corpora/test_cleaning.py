@@ -24,8 +24,8 @@ from dragoman.text.corpora.cleaning import (
 )
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.corpora.public_corpora import corpora_folder
 from dragoman.text.formats import Pair
+from dragoman.text.public_corpora import corpora_folder
 
 DATA = corpora_folder()
 KEEP_ALL = CleaningConfig(

@@ -17,8 +17,8 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_examples, read_pairs
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.corpora.public_corpora import LOCATORS, corpora_folder
 from dragoman.text.formats import Pair
+from dragoman.text.public_corpora import LOCATORS, corpora_folder
 
 DATA = corpora_folder()
 needs_data = pytest.mark.skipif(

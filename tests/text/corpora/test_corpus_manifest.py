@@ -12,7 +12,7 @@ from corpora_web import sha256
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile, corpora
-from dragoman.text.corpora.public_corpora import corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 
 ALL = pytest.mark.parametrize("name", corpora())
 

@@ -176,7 +176,7 @@ def backtranslate(
 def _values(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, as settings, with absolute paths."""
     from dragoman.techniques.backtranslation.directory import reverse_settings
-    from dragoman.text.corpora.public_corpora import located
+    from dragoman.text.public_corpora import located
 
     values = {name: value for name, value in given.items() if value is not None}
     reverse = values.pop("reverse", None)
@@ -189,7 +189,7 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 def _text(option: str, path: Path) -> Path:
     """A file of text that can be read twice."""
     from dragoman.core.errors import ConfigError, DataError
-    from dragoman.text.corpora.public_corpora import corpora_folder, remedy
+    from dragoman.text.public_corpora import corpora_folder, remedy
 
     if not path.exists():
         public = path.is_relative_to(corpora_folder())

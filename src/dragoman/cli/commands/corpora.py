@@ -87,7 +87,7 @@ def where(name: str | None) -> None:
       zcat "$(dragoman corpora where multi30k)/train.en.gz" | head
     """
     from dragoman.text.corpora.corpus_manifest import corpus
-    from dragoman.text.corpora.public_corpora import corpora_folder
+    from dragoman.text.public_corpora import corpora_folder
 
     if name is not None:
         corpus(name)

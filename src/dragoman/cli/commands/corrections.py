@@ -298,8 +298,8 @@ def _outputs(directory: Path, direction: tuple[str, str], file_format: str) -> l
 def _write(
     paths: list[Path], direction: tuple[str, str], chosen: list[Correction], file_format: str
 ) -> None:
+    from dragoman.text.examples import Pair
     from dragoman.text.formats import format_named
-    from dragoman.text.formats.interface import Pair
     from dragoman.text.normalization import normalize
 
     with format_named(file_format).write(paths, direction) as add_pair:

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.plugins import installed, load_class
-from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, instead
+from dragoman.text.examples import Pair
+from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.po import Po

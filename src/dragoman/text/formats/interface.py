@@ -7,28 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.wording import named
-
-
-class Pair(NamedTuple):
-    """A source and its translation."""
-
-    source: str
-    target: str
-    line: int
-    """Line of the file, or number of the entry where entries are not lines; from 1."""
-    before: tuple[tuple[str, str], ...] = ()
-    """Sources and targets that are its context, the nearest last; none unless a context is read."""
-
+from dragoman.text.examples import Link, Pair
 
 _MOST_COMPARED, _LONGEST_COMPARED = 1000, 80
 """Names, and characters of one, among which what was meant is looked for."""
 
-Link = tuple[int, int]
-"""The number of a source word and that of a target word, from 0."""
 
 Sides = tuple[str, str]
 """What the source and the target are called in a file: columns, keys, languages ..."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import DataError
-from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, check_names, instead
+from dragoman.text.examples import Pair
+from dragoman.text.formats.interface import AddPair, Format, Sides, check_names, instead
 from dragoman.text.lines import read_lines, write_text
 
 _FIRST_RECORDS = 100  # from which the keys are known

@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from dragoman.core.errors import DataError
-from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, unwritable
+from dragoman.text.examples import Pair
+from dragoman.text.formats.interface import AddPair, Format, Sides, unwritable
 from dragoman.text.lines import line_problem, read_lines, write_text
 
 
