@@ -312,7 +312,7 @@ def test_without_metrics_nothing_is_translated(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = configuration(corpus, best_metric="loss", max_steps=1)
-    monkeypatch.delattr(Translator, "stream_nbest")
+    monkeypatch.delattr(Translator, "stream_lines")
     train(Experiment.create(read_experiment(path, ["evaluation.metrics=[]"]), tmp_path))
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert figures(scores["dev"]).keys() == LOSSES

@@ -19,6 +19,7 @@ from dragoman.saved.model import CONFIDENCE_FILE
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.confidence import conditions_of, measure
+from dragoman.translation.engines.engine import SearchedBatch
 from dragoman.translation.opening import open_system
 from dragoman.translation.outputs import Translation
 from dragoman.translation.routing import Router
@@ -182,7 +183,7 @@ def test_an_overflow_gives_no_confidence(model: Path) -> None:
     class Overflowing:
         def search(self, batches: Any, config: SearchConfig) -> Any:
             for batch in batches:
-                yield [[nothing] for _ in batch.sources]
+                yield SearchedBatch(batch, [[nothing] for _ in batch.sources])
 
         def close(self) -> None:
             pass

@@ -32,7 +32,7 @@ def looping() -> TableScorer:
 
 def found(scorer: TableScorer, **settings: Any) -> list[tuple[list[int], tuple[str, ...]]]:
     config = SearchConfig(beam=1, **settings)
-    (hypotheses,) = TorchEngine(scorer).search([BATCH], config)
+    ((_, hypotheses),) = TorchEngine(scorer).search([BATCH], config)
     return [(one[0].ids, one[0].faults) for one in hypotheses]
 
 

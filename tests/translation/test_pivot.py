@@ -25,10 +25,10 @@ from dragoman.text.terms.terminology import LexicalConstraint
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.translation.lines import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import distinct, joined
 from dragoman.translation.preparation import Preparation
-from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -162,7 +162,7 @@ def test_an_empty_hypothesis_lacks_the_terms_of_its_line() -> None:
     _, vocabularies = untrained(7)
     wanted = (LexicalConstraint(("tree",)),)
     prepare = Preparation(vocabularies, SEARCH, None, reads_source=True)
-    encoded = prepare([Line("", "", 0, wanted), Line("", "", 1, ()), Line("", "", 2)])
+    encoded = prepare([Line("", "", n, "", terms) for n, terms in enumerate((wanted, (), None))])
     missing = [one.missing for (one,) in encoded.translations]
     assert (encoded.wanted, missing) == ([], [("tree",), None, None])
 

@@ -38,7 +38,7 @@ class ByFirstLetter:
     ) -> Iterator[LineLabels]:
         for text in texts:
             sure = 0.9 if len(text) > 3 else 0.3
-            yield LineLabels([Labelled(text[0], sure)] if text else [])
+            yield LineLabels(text, [Labelled(text[0], sure)] if text else [])
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_weights_of_an_ensemble_are_not_those_of_the_models_of_a_route() -> None
 def test_wrong_arguments_are_refused_at_once(translators: dict[str, Translator]) -> None:
     router = routed(translators)
     with pytest.raises(UsageError, match="progress"):
-        router.stream_nbest(LINES, progress=3)  # type: ignore[arg-type]
+        router.stream_nbest(LINES, progress=3)
     with pytest.raises(ConfigError, match="buffer_lines"):
         router.stream_nbest(LINES, buffer_lines=0)
     with pytest.raises(DataError, match="no such file"):

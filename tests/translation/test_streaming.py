@@ -15,7 +15,7 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engines.engine import SourceBatch
+from dragoman.translation.engines.engine import SearchedBatch, SourceBatch
 from dragoman.translation.translator import Translator
 
 few = settings(
@@ -128,7 +128,7 @@ class Ahead:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
+    ) -> Iterator[SearchedBatch]:
         pending: deque[SourceBatch] = deque()
         for batch in batches:
             pending.append(batch)
@@ -138,10 +138,11 @@ class Ahead:
         while pending:
             yield self._found(pending.popleft())
 
-    def _found(self, batch: SourceBatch) -> list[list[Hypothesis]]:
+    def _found(self, batch: SourceBatch) -> SearchedBatch:
         if self.fails_at in batch.numbers:
             raise LookupError("a worker failed")
-        return [[Hypothesis(ids, 0.0, 0.0, ended=True)] for ids in batch.sources]
+        found = [[Hypothesis(ids, 0.0, 0.0, ended=True)] for ids in batch.sources]
+        return SearchedBatch(batch, found)
 
     def close(self) -> None:
         """There is nothing."""

@@ -26,7 +26,7 @@ from dragoman.text.vocabularies.vocabulary import EOS, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation.batching import RequestBatcher
 from dragoman.translation.domains import DomainRouter
-from dragoman.translation.engines.engine import Engine, SourceBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.outputs import Scored
 from dragoman.translation.routing import Router
 from dragoman.translation.synthesis import GivenLine, translate_corpus
@@ -51,11 +51,12 @@ class Repeating(Engine):
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
+    ) -> Iterator[SearchedBatch]:
         for batch in batches:
             for number, ids in zip(batch.numbers, batch.sources, strict=True):
                 self.read[number] = self._vocabularies.source.decode(ids)
-            yield [[Hypothesis(list(ids), 0.0, 0.0, ended=True)] for ids in batch.sources]
+            found = [[Hypothesis(list(ids), 0.0, 0.0, ended=True)] for ids in batch.sources]
+            yield SearchedBatch(batch, found)
 
     def close(self) -> None:
         pass

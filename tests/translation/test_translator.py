@@ -21,7 +21,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, PAD, VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.translation.engines.engine import SourceBatch
+from dragoman.translation.engines.engine import SearchedBatch, SourceBatch
 from dragoman.translation.outputs import AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 
@@ -473,9 +473,10 @@ class Closable:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
+    ) -> Iterator[SearchedBatch]:
         for batch in batches:
-            yield [[Hypothesis([], 0.0, 0.0, ended=True)]] * len(batch.sources)
+            found = [[Hypothesis([], 0.0, 0.0, ended=True)]] * len(batch.sources)
+            yield SearchedBatch(batch, found)
 
     def close(self) -> None:
         self.closed += 1

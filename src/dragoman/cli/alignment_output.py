@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from dragoman.cli.translated_lines import Remembered, one_line
+from dragoman.cli.translated_lines import one_line
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.translation.outputs import Translation
+    from dragoman.translation.line_translator import LineTranslator
+    from dragoman.translation.lines import TranslatedLine
+    from dragoman.translation.translator import Translator
 
 _TOGETHER = 256  # lines
 
@@ -19,15 +22,28 @@ class AlignmentOutput:
     """Writes the links of each line and its best translation, in Pharaoh format.
 
     Args:
-        path: the file, which appears whole once all is translated.
-        translator: has one model, or several, with attention.
-        sources: the lines.
-
-    Raises:
-        ConfigError: the models have no attention over the source, or each line chooses its model.
+        translator: has models with attention.
+        stream: the file.
     """
 
-    def __init__(self, path: Path, translator: object, sources: Remembered) -> None:
+    def __init__(self, translator: Translator, stream: IO[str]) -> None:
+        from dragoman.translation.aligning import PairReader
+
+        self._translator, self._stream = translator, stream
+        self._reader = PairReader(translator)
+        self._pairs: list[tuple[str, str]] = []
+        self._written = 0
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path, translator: LineTranslator) -> Iterator[AlignmentOutput]:
+        """Opens a file, which appears whole once all is translated.
+
+        Raises:
+            ConfigError: the models have no attention over the source, or each line chooses its
+                model.
+        """
+        from dragoman.core.files import atomic_write
         from dragoman.translation.forced import check_attention
         from dragoman.translation.translator import Translator
 
@@ -38,33 +54,26 @@ class AlignmentOutput:
             )
         translator.check_direct("--alignment")
         check_attention(translator.models)
-        self._path, self._translator, self._sources = path, translator, sources
+        with atomic_write(path) as stream:
+            output = cls(translator, stream)
+            yield output
+            output._write()
 
-    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations on, and write the links of the best ones."""
-        from dragoman.core.files import atomic_write
-        from dragoman.translation.aligning import PairReader
+    def add(self, translated: TranslatedLine) -> None:
+        """Write the links of a line and its best translation, together with those of others."""
+        line, (best, *_) = translated
+        is_refused = best.refused is not None
+        self._pairs.append(("", "") if is_refused else (line.given, one_line(best.text)))
+        if len(self._pairs) == _TOGETHER:
+            self._write()
+
+    def _write(self) -> None:
         from dragoman.workflows.pair_alignment import attended_links, pharaoh_lines
 
-        with atomic_write(self._path) as stream:
-            reader = PairReader(self._translator)
-            pairs: list[tuple[str, str]] = []
-            done = 0
-
-            def write() -> None:
-                nonlocal done
-                links = attended_links(
-                    self._translator, pairs, lambda _: None, first=done + 1, reader=reader
-                )
-                stream.writelines(line + "\n" for line in pharaoh_lines(links))
-                done += len(pairs)
-                pairs.clear()
-
-            for translations in translated:
-                source, best = self._sources.next(), translations[0]
-                is_refused = best.refused is not None
-                pairs.append(("", "") if is_refused else (source, one_line(best.text)))
-                if len(pairs) == _TOGETHER:
-                    write()
-                yield translations
-            write()
+        first = self._written + 1
+        links = attended_links(
+            self._translator, self._pairs, lambda _: None, first=first, reader=self._reader
+        )
+        self._stream.writelines(line + "\n" for line in pharaoh_lines(links))
+        self._written += len(self._pairs)
+        self._pairs.clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,8 @@ from dragoman.core.errors import DataError
 from dragoman.workflows.results import to_json
 
 if TYPE_CHECKING:
+    from dragoman.translation.lines import TranslatedLine
     from dragoman.translation.outputs import Translation
-
 
 log = logging.getLogger(__name__)
 
@@ -34,81 +33,7 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
         output.flush()
 
 
-class Remembered:
-    """Keeps lines that were read ahead until their translations arrive."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines, self._kept = iter(lines), deque[str]()
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self._kept.append(line)
-            yield line
-
-    def next(self) -> str:
-        """The first line that was not returned yet."""
-        return self._kept.popleft()
-
-
-@dataclass(frozen=True)
-class PrintedFields:
-    """What is printed before each translation."""
-
-    scores: bool = False
-    confidence: bool = False
-
-
-class Flags:
-    """Warns of translations that a person should look at.
-
-    Args:
-        bound: the confidence below which a translation is flagged; None flags nothing.
-    """
-
-    def __init__(self, bound: float | None) -> None:
-        self._bound = bound
-        self._lines = self._flagged = 0
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is a bound."""
-        return self._bound is not None
-
-    def is_flagged(self, translation: Translation) -> bool:
-        """Whether to look at a translation: a refused line always, an empty one never."""
-        if self._bound is None:
-            return False
-        if translation.refused is not None:
-            return True
-        return translation.confidence is not None and translation.confidence < self._bound
-
-    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations on, and warn of those that are flagged unless they were refused."""
-        for number, translations in enumerate(translated, 1):
-            best, self._lines = translations[0], number
-            if self.is_flagged(best):
-                self._flagged += 1
-                if best.refused is None:
-                    log.warning(
-                        "line %d: confidence %.2f, below %g", number, best.confidence, self._bound
-                    )
-            yield translations
-
-    def conclude(self) -> None:
-        """Say how many lines are flagged."""
-        if self._flagged:
-            log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
-
-
 _FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
-
-
-def warned_of_faults(translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-    """Pass translations on, and warn of those that are degenerate all the same."""
-    for number, translations in enumerate(translated, 1):
-        if faults := translations[0].faults:
-            log.warning("line %d: the translation %s; check it", number, worded_faults(faults))
-        yield translations
 
 
 def worded_faults(faults: Sequence[str]) -> str:
@@ -120,63 +45,89 @@ def worded_faults(faults: Sequence[str]) -> str:
     return " and ".join(_FAULTS[fault] for fault in faults)
 
 
-class Refusals:
-    """Reports lines that cannot be translated: when they come, and again at the end."""
+class LineReport:
+    """Warns of lines that a person should look at: at once, and again at the end.
 
-    def __init__(self) -> None:
-        self._count, self._first = 0, ""
+    Args:
+        flag_below: the confidence below which a translation is flagged; None flags nothing.
+    """
 
-    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations on, and warn of refused lines."""
-        for translations in translated:
-            if (reason := translations[0].refused) is not None:
-                log.warning("%s; its translation is left empty", reason)
-                self._count, self._first = self._count + 1, self._first or reason
-            yield translations
+    def __init__(self, flag_below: float | None) -> None:
+        self._bound = flag_below
+        self._lines = self._flagged = 0
+        self._refused: list[str] = []
 
-    def complain(self) -> None:
-        """Fail the command if any line was refused.
+    @property
+    def flags(self) -> bool:
+        """Whether lines are flagged."""
+        return self._bound is not None
+
+    def is_flagged(self, translation: Translation) -> bool:
+        """Whether to look at a translation: a refused line always, an empty one never."""
+        if self._bound is None:
+            return False
+        if translation.refused is not None:
+            return True
+        return translation.confidence is not None and translation.confidence < self._bound
+
+    def add(self, line: int, best: Translation) -> None:
+        """Warn of a line whose best translation is refused, flagged or degenerate.
+
+        Args:
+            line: its number, from 1.
+            best: its best translation.
+        """
+        self._lines = line
+        if best.refused is not None:
+            log.warning("%s; its translation is left empty", best.refused)
+            self._refused.append(best.refused)
+        if self.is_flagged(best):
+            self._flagged += 1
+            if best.refused is None:
+                log.warning(
+                    "line %d: confidence %.2f, below %g", line, best.confidence, self._bound
+                )
+        if best.faults:
+            said = worded_faults(best.faults)
+            log.warning("line %d: the translation %s; check it", line, said)
+
+    def conclude(self) -> None:
+        """Say how many lines are flagged.
 
         Raises:
-            DataError: there were.
+            DataError: lines were refused.
         """
-        if self._count:
+        if self._flagged:
+            log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
+        if self._refused:
             raise DataError(
-                f"{self._count:,} lines cannot be translated and are left empty; the first is "
-                f"{self._first}"
+                f"{len(self._refused):,} lines cannot be translated and are left empty; the first "
+                f"is {self._refused[0]}"
             )
 
 
-def objects(
-    sources: Remembered,
-    translated: Iterable[list[Translation]],
-    *,
-    has_confidence: bool,
-    flags: Flags,
-) -> Iterator[str]:
-    """A JSON object for each input line, as docs/command-line.md describes it.
+@dataclass(frozen=True)
+class PrintedFields:
+    """What is printed of each translation beside its text."""
 
-    Args:
-        sources: the lines.
-        translated: their translations.
-        has_confidence: whether confidences are written.
-        flags: decides which lines are flagged.
-    """
-
-    def described(translation: Translation) -> dict[str, Any]:
-        values = _values(translation)
-        return values | {"confidence": translation.confidence} if has_confidence else values
-
-    for number, (best, *others) in enumerate(translated, 1):
-        values = {"line": number, "source": sources.next(), **described(best)}
-        values["refused"] = best.refused
-        if flags.wanted:
-            values["flagged"] = flags.is_flagged(best)
-        values["alternatives"] = [described(translation) for translation in others]
-        yield to_json(values)
+    nbest: bool = False
+    """All translations of a line, with its number and their scores."""
+    scores: bool = False
+    confidence: bool = False
 
 
-def _values(translation: Translation) -> dict[str, Any]:
+def json_line(translated: TranslatedLine, report: LineReport, shown: PrintedFields) -> str:
+    """The JSON object of an input line, as docs/command-line.md describes it."""
+    line, (best, *others) = translated
+    values = {"line": line.number + 1, "source": line.given, **_values(best, shown)}
+    values["refused"] = best.refused
+    if report.flags:
+        values["flagged"] = report.is_flagged(best)
+    values["alternatives"] = [_values(one, shown) for one in others]
+    return to_json(values)
+
+
+def _values(translation: Translation, shown: PrintedFields) -> dict[str, Any]:
     values: dict[str, Any] = {
         "translation": translation.text,
         "score": translation.score,
@@ -187,28 +138,27 @@ def _values(translation: Translation) -> dict[str, Any]:
     }
     if translation.missing is not None:
         values["missing"] = list(translation.missing)
-    return values if translation.pivot is None else {**values, "pivot": translation.pivot}
+    if translation.pivot is not None:
+        values["pivot"] = translation.pivot
+    if shown.confidence:
+        values["confidence"] = translation.confidence
+    return values
 
 
-def formatted(
-    translated: Iterable[list[Translation]], *, numbered: bool, shown: PrintedFields
-) -> Iterator[str]:
-    """A line for each translation, its fields separated by tabs.
+def text_lines(translated: TranslatedLine, shown: PrintedFields) -> Iterator[str]:
+    """A line for each translation of an input line, its fields separated by tabs.
 
-    Args:
-        translated: the translations.
-        numbered: whether all of a line are written, with its number and their scores.
-        shown: what else precedes each; where nothing was translated, confidence is empty.
+    If nothing was translated, the field of its confidence is empty.
     """
-    for number, translations in enumerate(translated, 1):
-        for translation in translations if numbered else translations[:1]:
-            fields = [str(number)] if numbered else []
-            if numbered or shown.scores:
-                fields.append(f"{translation.score:.4f}")
-            if shown.confidence:
-                known = translation.confidence
-                fields.append("" if known is None else f"{known:.4f}")
-            yield "\t".join([*fields, one_line(translation.text)])
+    line, translations = translated
+    for translation in translations if shown.nbest else translations[:1]:
+        fields = [str(line.number + 1)] if shown.nbest else []
+        if shown.nbest or shown.scores:
+            fields.append(f"{translation.score:.4f}")
+        if shown.confidence:
+            known = translation.confidence
+            fields.append("" if known is None else f"{known:.4f}")
+        yield "\t".join([*fields, one_line(translation.text)])
 
 
 def one_line(text: str) -> str:

@@ -20,7 +20,7 @@ from dragoman.evaluation.logistic import fit_logistic
 from dragoman.evaluation.reliability import Reliability, reliability
 from dragoman.saved.calibration import Calibration, calibration_path, read_calibration
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search import SearchConfig
 from dragoman.translation.building import build_engine
 from dragoman.translation.confidence import (
     MEASUREMENTS,
@@ -28,9 +28,8 @@ from dragoman.translation.confidence import (
     check_searches,
     conditions_of,
     measure,
-    with_batches,
 )
-from dragoman.translation.engines.engine import Engine, SourceBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
 from dragoman.translation.opening import open_system, open_terms
 from dragoman.translation.translator import Translator
 
@@ -234,12 +233,13 @@ class _MeasuringEngine:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engines.engine.Engine.search`."""
-        for batch, found in with_batches(self._engine, batches, config):
-            for number, source, (best, *_) in zip(batch.numbers, batch.sources, found, strict=True):
+    ) -> Iterator[SearchedBatch]:
+        """Searches with the other engine."""
+        for searched in self._engine.search(batches, config):
+            (numbers, sources, *_), found = searched
+            for number, source, (best, *_) in zip(numbers, sources, found, strict=True):
                 self.found[number] = measure(best, len(source))
-            yield found
+            yield searched
 
     def close(self) -> None:
         """Close the engine."""

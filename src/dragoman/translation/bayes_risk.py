@@ -25,15 +25,15 @@ from dragoman.search import SamplingConfig, SearchConfig
 from dragoman.search.bayes_risk_config import BayesRiskConfig
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.translation.lines import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import Line
 
 EPSILON = 0.02
 """Below this probability no piece is drawn, unless the settings say something else."""
 
 Progress = Callable[[int], object]
-Search = Callable[[Iterator[Line], Progress, SearchConfig], Iterator[list[Translation]]]
-"""From lines to their translations, as :meth:`LineStream.run`, with the settings of the search."""
+Search = Callable[[Iterator[Line], Progress, SearchConfig], Iterator[TranslatedLine]]
+"""Translates lines as :meth:`LineStream.run` does, with the settings of the search."""
 
 
 class BayesRiskStream:
@@ -51,15 +51,15 @@ class BayesRiskStream:
         self._mbr: BayesRiskConfig = config.mbr
         self._similarity = PairwiseSimilarity(config.mbr.utility)
 
-    def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
-        """The best translations of each line by expected utility, in order.
+    def run(self, lines: Iterator[Line]) -> Iterator[TranslatedLine]:
+        """Each line with its best translations by expected utility, in order.
 
         If reading ``lines`` fails, the lines before the failure are translated first.
         """
         sampled, searched = sampling_settings(self._config), beam_settings(self._config)
         if self._mbr.candidates == "samples":
-            for samples in self._search(lines, self._progress, sampled):
-                yield self._chosen(samples, samples)
+            for line, samples in self._search(lines, self._progress, sampled):
+                yield TranslatedLine(line, self._chosen(samples, samples))
             return
         once, again = tee(lines)
         both = zip(
@@ -67,9 +67,9 @@ class BayesRiskStream:
             self._search(again, self._progress, searched),
             strict=True,
         )
-        for samples, found in both:
+        for (line, samples), (_, found) in both:
             candidates = found if self._mbr.candidates == "beam" else [*found, *samples]
-            yield self._chosen(candidates, samples)
+            yield TranslatedLine(line, self._chosen(candidates, samples))
 
     def _chosen(
         self, candidates: Sequence[Translation], samples: Sequence[Translation]

@@ -25,7 +25,8 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.combining import build_scorer, check_same_vocabularies
 from dragoman.translation.engines.engine import TorchEngine, evaluating
-from dragoman.translation.streaming import buffered, group_by_length
+from dragoman.translation.lines import buffered
+from dragoman.translation.streaming import group_by_length
 
 _TOLD_EVERY = 1000  # lines between two reports of progress
 
@@ -42,6 +43,8 @@ class Labelled(NamedTuple):
 class LineLabels:
     """What a classifier says about a line."""
 
+    text: str
+    """The line."""
     best: list[Labelled]
     """The likeliest label first; none for an empty line and for a refused one."""
     refused: str | None = None
@@ -92,7 +95,7 @@ class Identifier:
         """See :meth:`Classifier.stream`; no line is refused."""
         for number, text in enumerate(check_lines(texts), 1):
             found = identified(text, self._among)[:nbest] if text.strip() else []
-            yield LineLabels([Labelled(*one) for one in found])
+            yield LineLabels(text, [Labelled(*one) for one in found])
             if number % _TOLD_EVERY == 0:
                 progress(number)
 
@@ -199,7 +202,7 @@ class Classifier:
     def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
         """The labels of some lines, of which ``before`` came before."""
         limit = self._engine.scorer.position_limit
-        found = [LineLabels([]) for _ in texts]
+        found = [LineLabels(text, []) for text in texts]
         encoded = self._vocabulary.encode_batch(texts)
         sources = [self._tags + source if source else [] for source in encoded]
         wanted = []
@@ -207,7 +210,7 @@ class Classifier:
             if not source:
                 continue
             if reason := self._search.refusal(len(source), limit):
-                found[place] = LineLabels([], f"line {before + place + 1}: {reason}")
+                found[place] = LineLabels(texts[place], [], f"line {before + place + 1}: {reason}")
             else:
                 wanted.append(place)
 
@@ -217,7 +220,7 @@ class Classifier:
         for group in group_by_length(wanted, length, self._search.tokens_at_once):
             most = self._likeliest([sources[place] for place in group], nbest)
             for place, best in zip(group, most, strict=True):
-                found[place] = LineLabels(best)
+                found[place] = LineLabels(texts[place], best)
         return found
 
     @torch.inference_mode()

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from dragoman.saved.model import model_directory
 from dragoman.saved.shortlist import shortlist_path
 from dragoman.saved.weights import weights_digest
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engines.engine import Engine, MayBeAway, SourceBatch
+from dragoman.translation.engines.engine import Engine, MayBeAway, SearchedBatch, SourceBatch
 from dragoman.translation.opening import OpenSystem
 
 log = logging.getLogger(__name__)
@@ -122,18 +121,19 @@ class ConfidentEngine:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engines.engine.Engine.search`.
+    ) -> Iterator[SearchedBatch]:
+        """Searches with the other engine, and measures what it finds.
 
         Settings other than those of the calibration are warned about, once each.
         """
         check_searches(config)
         self._warn(config)
-        for batch, found in with_batches(self._engine, batches, config):
-            yield [
+        for batch, found in self._engine.search(batches, config):
+            confident = [
                 [replace(one, confidence=self._confidence(one, len(source))) for one in hypotheses]
                 for source, hypotheses in zip(batch.sources, found, strict=True)
             ]
+            yield SearchedBatch(batch, confident)
 
     @property
     def is_ready(self) -> bool:
@@ -163,21 +163,6 @@ class ConfidentEngine:
                 "low; use those, or calibrate again with these",
                 found,
             )
-
-
-def with_batches(
-    engine: Engine, batches: Iterable[SourceBatch], config: SearchConfig
-) -> Iterator[tuple[SourceBatch, list[list[Hypothesis]]]]:
-    """What an engine finds, each with the batch that it is of."""
-    at_work: deque[SourceBatch] = deque()
-
-    def remembered() -> Iterator[SourceBatch]:
-        for batch in batches:
-            at_work.append(batch)
-            yield batch
-
-    for found in engine.search(remembered(), config):
-        yield at_work.popleft(), found
 
 
 def check_searches(config: SearchConfig) -> None:

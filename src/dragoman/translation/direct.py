@@ -16,15 +16,16 @@ from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
+from dragoman.translation.lines import Constraints, Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import (
     LanguageReminder,
     Preparation,
     context_fitter,
-    contextual,
+    reading_context,
 )
-from dragoman.translation.streaming import Constraints, Line, LineStream
-from dragoman.translation.terms import WatchedAnnotation, lacking
+from dragoman.translation.streaming import LineStream
+from dragoman.translation.terms import CountedAnnotation, lacking
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
@@ -65,8 +66,8 @@ class DirectTranslation:
         config: SearchConfig,
         *,
         warn_of_unused: bool = True,
-    ) -> Iterator[list[Translation]]:
-        """The translations of each line, best first, in order and in bounded memory.
+    ) -> Iterator[TranslatedLine]:
+        """Each line with its translations, in order and in bounded memory.
 
         Args:
             lines: a document, or several between which there are empty lines.
@@ -74,7 +75,7 @@ class DirectTranslation:
             config: settings of the search.
             warn_of_unused: whether to warn at the end if no term to be annotated was in the lines.
         """
-        watched = None if self.annotate is None else WatchedAnnotation(self.annotate)
+        annotate = None if self.annotate is None else CountedAnnotation(self.annotate)
         prepare = Preparation(
             self.vocabularies,
             config,
@@ -82,25 +83,38 @@ class DirectTranslation:
             self.reads_source,
             self.tags,
             reminder=self.reminder,
-            annotate=watched,
+            annotate=annotate,
             context=self.context,
         )
         if self.context is not None:
-            lines = contextual(lines, self.context, self.vocabularies.source)
-        stream = LineStream(self.engine, config, prepare, self._read, progress)
-        if config.unknown == "mark":
-            translated = stream.run(lines)
-        else:
-            check_copies(self.local.models, self.vocabularies, self.context)
-            fitter = context_fitter(self.context, self.vocabularies, config, self.position_limit)
-            copier = UnknownCopier(
-                *(self.local, self.vocabularies, config.tokens_at_once, fitter),
-                has_inline_tags=self.inline_tags is not None,
-            )
-            translated = copier.stream(stream.run, lines, self.tags, self.annotate)
-        if watched is not None and warn_of_unused:
-            return watched.warned(translated)
-        return translated
+            lines = map(reading_context(self.context, self.vocabularies.source), lines)
+        copier = None if config.unknown == "mark" else self._copier(config)
+
+        def finish(line: Line, hypotheses: list[Hypothesis]) -> list[Translation]:
+            translations = [self._read(one, line.constraints) for one in hypotheses]
+            return translations if copier is None else copier.of_line(line, translations)
+
+        stream = LineStream(self.engine, config, prepare, finish, progress)
+        if annotate is not None and warn_of_unused:
+            stream.at_end = annotate.conclude
+        return stream.run(lines)
+
+    def _copier(self, config: SearchConfig) -> UnknownCopier:
+        """Replaces unknown pieces of translations.
+
+        Raises:
+            ConfigError: there can be none, or no model has attention.
+        """
+        check_copies(self.local.models, self.vocabularies, self.context)
+        return UnknownCopier(
+            self.local,
+            self.vocabularies,
+            config.tokens_at_once,
+            context_fitter(self.context, self.vocabularies, config, self.position_limit),
+            tags=self.tags,
+            annotate=self.annotate,
+            has_inline_tags=self.inline_tags is not None,
+        )
 
     def forced(self, search: SearchConfig) -> ForcedDecoder:
         """What scores given translations, within the bounds of these settings."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
 
 from dragoman.core.arguments import check_function
 from dragoman.core.errors import ConfigError
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
+from dragoman.text.terms.glossary import Glossary
+from dragoman.translation.line_translator import LineTranslator
+from dragoman.translation.lines import Line, TranslatedLine, buffered, numbered
 from dragoman.translation.outputs import Translation
-from dragoman.translation.preparation import numbered
-from dragoman.translation.streaming import Line, buffered
 from dragoman.translation.terms import UseOfTerms, read_glossary
 from dragoman.translation.translator import Translator
-
-DispatcherType = TypeVar("DispatcherType", bound="Dispatcher")
 
 
 def translator_apart(system: TranslationSystem, where: str, decided: str) -> Translator:
@@ -43,7 +45,7 @@ def translator_apart(system: TranslationSystem, where: str, decided: str) -> Tra
     )
 
 
-class Dispatcher(ABC):
+class Dispatcher(LineTranslator):
     """Gives each line to a translator by its group, such as its language.
 
     A ``with`` block closes all translators at its end.
@@ -62,57 +64,39 @@ class Dispatcher(ABC):
         """All translators, that of lines without a group first."""
 
     @property
+    @override
     def search(self) -> SearchConfig:
         """Settings of the translator of other lines."""
         return next(iter(self._translators())).search
 
     @property
+    @override
     def has_confidence(self) -> bool:
         """Whether translations of some lines have a calibrated confidence."""
         return any(translator.has_confidence for translator in self._translators())
 
+    @override
     def close(self) -> None:
         """Close all translators."""
         for translator in self._translators():
             translator.close()
 
-    def __enter__(self: DispatcherType) -> DispatcherType:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
-        """See :meth:`Translator.translate_nbest`."""
-        return list(self.stream_nbest(lines, **options))
-
-    def stream_nbest(
+    @override
+    def stream_lines(
         self,
         lines: Iterable[str],
         *,
         prefix: str | Iterable[str] | None = None,
+        glossary: Glossary | Mapping[str, str | Sequence[str]] | Path | str | None = None,
         numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
         buffer_lines: int | None = None,
         **options: Any,
-    ) -> Iterator[list[Translation]]:
-        """Translations in the order of the lines, of which ``buffer_lines`` are read ahead.
-
-        Args:
-            lines: source sentences.
-            prefix: as in :meth:`Translator.stream_nbest`; by default that of the translator.
-            numbers: as there.
-            progress: called with the number of lines translated so far.
-            buffer_lines: by default as in the settings of search.
-            options: ``glossary``, as there, and values of :class:`~dragoman.search.SearchConfig`.
-
-        Raises:
-            DragomanError: the errors of :meth:`Translator.stream_nbest`.
-        """
+    ) -> Iterator[TranslatedLine]:
         if progress is not None:
             check_function(progress, "progress")
-        if options.get("glossary") is not None:  # once, not for each buffer and group
-            options["glossary"] = read_glossary(options["glossary"])
+        if glossary is not None:  # once, not for each buffer and group
+            options["glossary"] = read_glossary(glossary)
         given = numbered(lines, "" if prefix is None else prefix, numbers)
         others = next(iter(self._translators()))
         size = others.configure(buffer_lines=buffer_lines).buffer_lines
@@ -125,12 +109,12 @@ class Dispatcher(ABC):
         prefixed: bool,
         progress: Callable[[int], object] | None,
         options: dict[str, Any],
-    ) -> Iterator[list[Translation]]:
+    ) -> Iterator[TranslatedLine]:
         done, use = 0, UseOfTerms()
         for buffer in buffered(lines, size):
             with use.counts():
                 translated = self._translated(buffer, prefixed, options)
-            yield from translated
+            yield from map(TranslatedLine, buffer, translated)
             done += len(buffer)
             if progress is not None:
                 progress(done)

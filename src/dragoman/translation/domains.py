@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,8 +21,8 @@ from dragoman.saved.weights import WEIGHTS_FILE, read_weights
 from dragoman.text.tags import TAG
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.dispatch import Dispatcher, translator_apart
+from dragoman.translation.lines import Line
 from dragoman.translation.opening import system_of
-from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
 
@@ -160,7 +161,7 @@ class DomainRouter(Dispatcher):
         known = frozenset(source.pieces(source.tags))
         for line in lines:
             domain, text = split_domain(line.text, self._domains, known)
-            yield domain, line._replace(text=text)
+            yield domain, replace(line, text=text)
 
 
 def split_domain(

@@ -53,7 +53,7 @@ def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
         numbers: Sequence[int],
     ) -> list[list[list[int]]]:
         engine = TorchEngine(ModelScorer(model), [model], tags=never)
-        (found,) = engine.search([SourceBatch(list(numbers), list(sentences))], config)
+        ((_, found),) = engine.search([SourceBatch(list(numbers), list(sentences))], config)
         return [[hypothesis.ids for hypothesis in hypotheses] for hypotheses in found]
 
     return search

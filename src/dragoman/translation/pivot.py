@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
+from dragoman.translation.lines import Constraints, Line, TranslatedLine
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import Constraints, Line
 
-Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[list[Translation]]]
-"""From lines to their translations, best first, with a function that is told of progress."""
+Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[TranslatedLine]]
+"""Translates lines, and reports progress to a function."""
 
 
 def check_ranks(config: SearchConfig) -> None:
@@ -41,6 +41,30 @@ def check_ranks(config: SearchConfig) -> None:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _FirstLine(Line):
+    """A line as the first leg translates it: only what is copied must be in its hypotheses."""
+
+    whole: Line
+    """With the prefix and the terms of the translation."""
+
+    @classmethod
+    def of(cls, line: Line) -> _FirstLine:
+        """A line without what concerns the second leg."""
+        copied = _copied(line.constraints)
+        return cls(line.text, "", line.number, line.given, copied, whole=line)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PivotLine(Line):
+    """A hypothesis in the pivot language, as the second leg translates it."""
+
+    first: TranslatedLine
+    """The line and its hypotheses in the pivot language, without repetitions."""
+    is_last: bool
+    """Whether it is the last of these."""
+
+
 class PivotStream:
     """Translates lines as they come, through hypotheses in the pivot language.
 
@@ -56,44 +80,46 @@ class PivotStream:
     ) -> None:
         self._into, self._onward = into, onward
         self._nbest, self._progress = nbest, progress
-        self._opened: deque[list[Translation]] = deque()  # hypotheses of lines, while at work
         self._ends: deque[int] = deque()  # how many hypotheses there are up to each line's last
         self._hypotheses = self._done = 0
 
-    def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
-        """The translations of each line, in order.
+    def run(self, lines: Iterator[Line]) -> Iterator[TranslatedLine]:
+        """Each line with its translations, in order.
 
         If reading ``lines`` fails, the lines before the failure are translated first.
         """
         found: list[list[Translation]] = []
-        for translations in self._onward(self._read(lines), self._tell):
+        for pivot, translations in self._onward(self._read(lines), self._report):
+            assert isinstance(pivot, _PivotLine), "as they were read"
             found.append(translations)
-            if len(found) == len(self._opened[0]):
-                yield joined(self._opened.popleft(), found)[: self._nbest]
+            if pivot.is_last:
+                line, pivots = pivot.first
+                yield TranslatedLine(line, joined(pivots, found)[: self._nbest])
                 found = []
 
-    def _read(self, lines: Iterator[Line]) -> Iterator[Line]:
+    def _read(self, lines: Iterator[Line]) -> Iterator[_PivotLine]:
         """Hypotheses in the pivot language, at least one of each line, which may be empty.
 
         Each keeps the number of its line, which errors report, and the prefix and the terms of its
-        translation; only what is copied from the line must be in the hypothesis, too.
+        translation.
         """
-        waiting: deque[Line] = deque()
-
-        def remembered() -> Iterator[Line]:
-            for line in lines:
-                waiting.append(line)
-                yield line._replace(prefix="", constraints=_copied(line.constraints))
-
-        for translations in self._into(remembered(), lambda _: None):
-            line, pivots = waiting.popleft(), distinct(translations)
-            self._hypotheses += len(pivots)
-            self._opened.append(pivots)
+        for line, translations in self._into(map(_FirstLine.of, lines), lambda _: None):
+            assert isinstance(line, _FirstLine), "as they were given"
+            first = TranslatedLine(line.whole, distinct(translations))
+            self._hypotheses += len(first.translations)
             self._ends.append(self._hypotheses)
-            for pivot in pivots:
-                yield line._replace(text=pivot.text)
+            for place, pivot in enumerate(first.translations, 1):
+                yield _PivotLine(
+                    pivot.text,
+                    line.whole.prefix,
+                    line.number,
+                    line.given,
+                    line.whole.constraints,
+                    first=first,
+                    is_last=place == len(first.translations),
+                )
 
-    def _tell(self, hypotheses: int) -> None:
+    def _report(self, hypotheses: int) -> None:
         """Report the lines that are done when this many hypotheses are translated."""
         before = self._done
         while self._ends and self._ends[0] <= hypotheses:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import count, repeat
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 
-from dragoman.core.arguments import check_lines, check_list
-from dragoman.core.errors import ConfigError, DataError, UsageError
+from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
 from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
@@ -18,8 +17,9 @@ from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import UNK, UNKNOWN_SURFACE, Vocabulary, is_empty
+from dragoman.translation.lines import Line
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import EncodedLines, Line
+from dragoman.translation.streaming import EncodedLines
 from dragoman.translation.terms import lacking
 
 log = logging.getLogger(__name__)
@@ -40,52 +40,6 @@ def check_prefix(reads_source: bool, context: ContextConfig | None = None) -> No
         raise ConfigError(
             "prefix: a language model continues each line; put the prefix there instead"
         )
-
-
-def numbered(
-    lines: Iterable[str], prefix: str | Iterable[str], numbers: Iterable[int] | None
-) -> Iterator[Line]:
-    """Lines with their prefixes and numbers.
-
-    Args:
-        lines: the lines to translate.
-        prefix: one for all lines, or one per line.
-        numbers: of the lines in the whole input, from 0; None counts them here.  An iterator may
-            go on for ever.
-
-    Raises:
-        UsageError: at once, if one of these has the wrong type; later, if one of their items has.
-        DataError: on reaching a line that has no prefix or number; after the last line, if there
-            is a further prefix or number.
-    """
-    texts = check_lines(lines)
-    prefixes = repeat(prefix) if isinstance(prefix, str) else check_lines(prefix, "prefix")
-    given = count() if numbers is None else check_list(numbers, "numbers", "whole numbers")
-    finite = {} if isinstance(prefix, str) else {"prefixes": prefixes}
-    if isinstance(numbers, Sized):
-        finite["numbers"] = given
-    return _joined(texts, prefixes, given, finite)
-
-
-def _joined(
-    lines: Iterator[str],
-    prefixes: Iterator[str],
-    numbers: Iterator[int],
-    finite: Mapping[str, Iterator[object]],
-) -> Iterator[Line]:
-    """Lines with what is theirs; ``finite``, by name, must end with the lines."""
-    place = -1
-    for place, text in enumerate(lines):
-        prefix, number = next(prefixes, None), next(numbers, None)
-        if prefix is None or number is None:
-            name = "prefixes" if prefix is None else "numbers"
-            raise DataError(f"{name}: found {place}, fewer than there are lines; give one per line")
-        if not isinstance(number, int) or number < 0:
-            raise UsageError(f"numbers: expected whole numbers from 0 on, found {shown(number)}")
-        yield Line(text, prefix, number)
-    for name, rest in finite.items():
-        if next(rest, None) is not None:
-            raise DataError(f"{name}: found more than the {place + 1} lines; give one per line")
 
 
 def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
@@ -190,9 +144,7 @@ class Preparation:
                     self._remind(line.number, source)
             else:
                 translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
-        numbers = [line.number for line in lines]
-        constraints = [line.constraints for line in lines]
-        return EncodedLines(numbers, ids, prefixes, translations, wanted, constraints)
+        return EncodedLines(lines, ids, prefixes, translations, wanted)
 
     def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
         """Ids that outputs begin with; a language model continues the lines themselves."""
@@ -256,13 +208,14 @@ def context_reader(context: ContextConfig, vocabulary: Vocabulary) -> ContextRea
     return ContextReader(context, vocabulary.pieces(vocabulary.tags))
 
 
-def contextual(
-    lines: Iterable[Line], context: ContextConfig, vocabulary: Vocabulary
-) -> Iterator[Line]:
-    """Lines with their context; see :class:`~dragoman.text.context.ContextReader`."""
+def reading_context(context: ContextConfig, vocabulary: Vocabulary) -> Callable[[Line], Line]:
+    """A function that gives each line of a text its context, if called with them in order."""
     reader = context_reader(context, vocabulary)
-    for line in lines:
-        yield line._replace(text=reader(line.number, line.text)[0])
+
+    def in_context(line: Line) -> Line:
+        return replace(line, text=reader(line.number, line.text)[0])
+
+    return in_context
 
 
 def texts_in_context(
@@ -271,8 +224,8 @@ def texts_in_context(
     """The lines of one text, each with its context if there is one."""
     if context is None:
         return list(texts)
-    given = (Line(text, "", number) for number, text in enumerate(texts))
-    return [line.text for line in contextual(given, context, vocabulary)]
+    reader = context_reader(context, vocabulary)
+    return [reader(number, text)[0] for number, text in enumerate(texts)]
 
 
 def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:

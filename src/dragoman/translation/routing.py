@@ -16,8 +16,8 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
 from dragoman.translation.dispatch import Dispatcher, translator_apart
+from dragoman.translation.lines import Line
 from dragoman.translation.opening import system_of
-from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)

@@ -11,36 +11,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, TypeVar
 
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.terms.terminology import LexicalConstraint
-from dragoman.translation.engines.engine import Engine, SourceBatch
+from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
+from dragoman.translation.lines import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 
-Item = TypeVar("Item")
-Constraints = tuple[LexicalConstraint, ...] | None
-"""What a translation must contain; None if no one asks."""
-
-
-class Line(NamedTuple):
-    """A line to translate."""
-
-    text: str
-    prefix: str
-    """What its translation begins with."""
-    number: int
-    """Its number in the whole input, from 0: sampling draws by it, and errors report it, counted
-    from 1."""
-    constraints: Constraints = None
-    """What its translation must contain."""
+Finish = Callable[[Line, list[Hypothesis]], list[Translation]]
+"""From a line and its hypotheses to its translations."""
 
 
 @dataclass(frozen=True)
 class EncodedLines:
     """Lines as ids."""
 
-    numbers: Sequence[int]
+    lines: Sequence[Line]
     sources: Sequence[list[int]]
     prefixes: Sequence[list[int]] | None
     """None if no line has one."""
@@ -48,36 +33,42 @@ class EncodedLines:
     """The translations of lines that need no search; placeholders for the others."""
     wanted: Sequence[int]
     """Indices of the lines that need search."""
-    constraints: Sequence[Constraints]
-    """What the translation of each must contain."""
 
 
 class _Buffer:
     """Lines that are batched together."""
 
-    def __init__(self, lines: EncodedLines, done: int, tokens: int) -> None:
-        self._lines = lines
-        self.translations = lines.translations
+    def __init__(self, encoded: EncodedLines, done: int, tokens: int) -> None:
+        self._encoded = encoded
         self.groups = list(
-            group_by_length(lines.wanted, lambda place: len(lines.sources[place]) + 1, tokens)
+            group_by_length(encoded.wanted, lambda place: len(encoded.sources[place]) + 1, tokens)
         )
         self.waiting = len(self.groups)
-        self.done = done + len(lines.numbers) - len(lines.wanted)  # the others take no time
+        self.done = done + len(encoded.lines) - len(encoded.wanted)  # the others take no time
 
-    def batch(self, group: list[int]) -> SourceBatch:
-        """The batch that an engine gets for a group of places."""
-        lines = self._lines
-        constraints = [lines.constraints[place] or () for place in group]
+    def batch(self, places: list[int]) -> SourceBatch:
+        """The batch that an engine gets for some of the lines."""
+        encoded = self._encoded
+        constraints = [encoded.lines[place].constraints or () for place in places]
         return SourceBatch(
-            [lines.numbers[place] for place in group],
-            [lines.sources[place] for place in group],
-            None if lines.prefixes is None else [lines.prefixes[place] for place in group],
+            [encoded.lines[place].number for place in places],
+            [encoded.sources[place] for place in places],
+            None if encoded.prefixes is None else [encoded.prefixes[place] for place in places],
             constraints if any(constraints) else None,
+            places,
         )
 
-    def constraints(self, place: int) -> Constraints:
-        """What the translation of a line must contain."""
-        return self._lines.constraints[place]
+    def answer(self, searched: SearchedBatch, finish: Finish) -> None:
+        """Keep the translations of the lines of a batch."""
+        lines, places = self._encoded.lines, searched.batch.places
+        for place, hypotheses in zip(places, searched.hypotheses, strict=True):
+            self._encoded.translations[place] = finish(lines[place], hypotheses)
+        self.waiting -= 1
+        self.done += len(places)
+
+    def translated(self) -> Iterator[TranslatedLine]:
+        """All lines with their translations."""
+        return map(TranslatedLine, self._encoded.lines, self._encoded.translations)
 
 
 class LineStream:
@@ -87,7 +78,7 @@ class LineStream:
         engine: carries out the searches.
         config: of search.
         prepare: converts lines of text to ids.
-        finish: converts a hypothesis, and what it must contain, to a translation.
+        finish: converts the hypotheses of a line to its translations.
         progress: called with the number of lines translated so far, after each batch and whenever
             lines that need no search are reached.
     """
@@ -97,25 +88,39 @@ class LineStream:
         engine: Engine,
         config: SearchConfig,
         prepare: Callable[[list[Line]], EncodedLines],
-        finish: Callable[[Hypothesis, Constraints], Translation],
+        finish: Finish,
         progress: Callable[[int], object],
     ) -> None:
         self._engine, self._config = engine, config
         self._prepare, self._finish, self._progress = prepare, finish, progress
         self._tokens = max(1, config.tokens_at_once // config.rows)
         self._read = 0  # lines so far
-        self._told = 0  # to ``progress``
+        self._reported = 0  # to ``progress``
         self._failure: Exception | None = None
+        self.at_end: Callable[[], object] | None = None
+        """Called after the last line, unless reading or preparing lines failed."""
 
-    def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
-        """The translations of each line, in order.
+    def run(self, lines: Iterator[Line]) -> Iterator[TranslatedLine]:
+        """Each line with its translations, in order.
 
         If reading ``lines`` fails, the lines before the failure are translated first.
         """
-        while (buffer := self._next(lines)) is not None:
-            yield from self._unbroken(buffer, lines)
+        while (first := self._next(lines)) is not None:
+            opened: deque[_Buffer] = deque()  # the first of them gets the next answer
+            for searched in self._engine.search(self._feed(first, lines, opened), self._config):
+                opened[0].answer(searched, self._finish)
+                self._report(opened[0].done)
+                while opened and not opened[0].waiting:
+                    self._report(opened[0].done)
+                    yield from opened.popleft().translated()
+            for buffer in opened:
+                assert not buffer.waiting, "an engine answers every batch"
+                self._report(buffer.done)
+                yield from buffer.translated()
         if self._failure is not None:
             raise self._failure
+        if self.at_end is not None:
+            self.at_end()
 
     def _next(self, lines: Iterator[Line]) -> _Buffer | None:
         """The next buffer; None at the end and after a failure, while others may be at work."""
@@ -137,68 +142,25 @@ class LineStream:
         self._read += len(read)
         return buffer
 
-    def _unbroken(self, first: _Buffer, lines: Iterator[Line]) -> Iterator[list[Translation]]:
-        """Translations of ``first`` and of the buffers that directly follow it."""
-        opened: deque[_Buffer] = deque()
-        at_work: deque[tuple[_Buffer, list[int]]] = deque()
-        batches = self._feed(first, lines, opened, at_work)
-        for found in self._engine.search(batches, self._config):
-            buffer, group = at_work.popleft()
-            for place, hypotheses in zip(group, found, strict=True):
-                wanted = buffer.constraints(place)
-                buffer.translations[place] = [self._finish(one, wanted) for one in hypotheses]
-            buffer.waiting -= 1
-            buffer.done += len(group)
-            self._tell(buffer.done)
-            while opened and not opened[0].waiting:
-                self._tell(opened[0].done)
-                yield from opened.popleft().translations
-        assert not at_work, "an engine answers every batch"
-        for buffer in opened:
-            self._tell(buffer.done)
-            yield from buffer.translations
-
-    def _tell(self, done: int) -> None:
+    def _report(self, done: int) -> None:
         """Report progress, unless there is none."""
-        if done > self._told:
-            self._told = done
+        if done > self._reported:
+            self._reported = done
             self._progress(done)
 
     def _feed(
-        self,
-        first: _Buffer,
-        lines: Iterator[Line],
-        opened: deque[_Buffer],
-        at_work: deque[tuple[_Buffer, list[int]]],
+        self, first: _Buffer, lines: Iterator[Line], opened: deque[_Buffer]
     ) -> Iterator[SourceBatch]:
         """Batches, until a buffer has none or must be answered at once."""
         buffer: _Buffer | None = first
         while buffer is not None:
             opened.append(buffer)
             for group in buffer.groups:
-                at_work.append((buffer, group))
                 yield buffer.batch(group)
             # Reading on would delay the answer to a caller who needs it to give the next line.
             if not buffer.groups or self._config.buffer_lines == 1:
                 return
             buffer = self._next(lines)
-
-
-def buffered(lines: Iterator[Item], size: int) -> Iterator[list[Item]]:
-    """Lines in lists of at most ``size``; if reading fails, those before the failure come first."""
-    failure: Exception | None = None
-    while failure is None:
-        buffer: list[Item] = []
-        try:
-            for line in islice(lines, size):
-                buffer.append(line)
-        except Exception as error:  # the caller's iterator may raise anything
-            failure = error
-        if buffer:
-            yield buffer
-        elif failure is None:
-            return
-    raise failure
 
 
 def group_by_length(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 
 from dragoman.core.arguments import check_list, check_text
@@ -19,8 +19,7 @@ from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.translation.engines.term_search import PhraseSpeller
-from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import Constraints, Line
+from dragoman.translation.lines import Constraints, Line, TranslatedLine
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +29,10 @@ _text_in_parts: ContextVar[UseOfTerms | None] = ContextVar("text_in_parts", defa
 """The text of which calls translate parts; None: each is a text by itself."""
 
 
-class WatchedLines:
-    """Adds to each line what its translation must contain.
+class TermDemands:
+    """Says what the translation of each line must contain, and warns of translations that lack it.
 
     Args:
-        lines: to be translated.
         terms: of the translations.
         source: vocabulary of the lines; tags of it in front of a line are not its text.
         speller: of the translations.
@@ -45,7 +43,6 @@ class WatchedLines:
 
     def __init__(
         self,
-        lines: Iterator[Line],
         terms: Terminology,
         source: Vocabulary,
         speller: PhraseSpeller,
@@ -53,42 +50,43 @@ class WatchedLines:
         has_inline_tags: bool = False,
         separator: str | None = None,
     ) -> None:
-        self._lines, self._terms, self._speller = lines, terms, speller
+        self._terms, self._speller = terms, speller
         self._has_inline_tags, self._separator = has_inline_tags, separator
         self._tags = frozenset(source.pieces(source.tags))
-        self._waiting: deque[Line] = deque()
-        self._lines_seen = self._found = 0
+        self._lines = self._found = 0
 
-    def __iter__(self) -> Iterator[Line]:
-        for line in self._lines:
-            try:
-                text = line.text
-                if self._separator is not None:  # terms of the context are not translated here
-                    text = text.rpartition(self._separator)[2]
-                if self._has_inline_tags:
-                    text = without_tags(text)
-                found = self._terms.constraints(text, self._tags)
-            except DataError as error:
-                raise DataError(f"line {line.number + 1}: {error}") from error
-            self._lines_seen, self._found = self._lines_seen + 1, self._found + len(found)
-            wanted = tuple(map(self._speller.as_decoded, found))
-            watched = line._replace(constraints=wanted)
-            self._waiting.append(watched)
-            yield watched
+    def demand(self, line: Line) -> Line:
+        """A line with what its translation must contain.
 
-    def warned(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations on, with a warning for each that lacks something."""
-        for translations in translated:
-            line, best = self._waiting.popleft(), translations[0]
-            if best.missing and best.refused is None:
-                log.warning(
-                    "line %d: the translation lacks %s",
-                    line.number + 1,
-                    ", ".join(self._reason(name, line.constraints or ()) for name in best.missing),
-                )
-            yield translations
+        Raises:
+            DataError: its terms contradict one another.
+        """
+        try:
+            text = line.text
+            if self._separator is not None:  # terms of the context are not translated here
+                text = text.rpartition(self._separator)[2]
+            if self._has_inline_tags:
+                text = without_tags(text)
+            found = self._terms.constraints(text, self._tags)
+        except DataError as error:
+            raise DataError(f"line {line.number + 1}: {error}") from error
+        self._lines, self._found = self._lines + 1, self._found + len(found)
+        return replace(line, constraints=tuple(map(self._speller.as_decoded, found)))
+
+    def check(self, translated: TranslatedLine) -> None:
+        """Warn of a translation that lacks something."""
+        line, (best, *_) = translated
+        if best.missing and best.refused is None:
+            log.warning(
+                "line %d: the translation lacks %s",
+                line.number + 1,
+                ", ".join(self._reason(name, line.constraints or ()) for name in best.missing),
+            )
+
+    def conclude(self) -> None:
+        """Count the terms of all lines."""
         if any(one.terms for one in self._terms.glossaries):
-            UseOfTerms.note(self._lines_seen, self._found)
+            UseOfTerms.note(self._lines, self._found)
 
     def _reason(self, name: str, constraints: Sequence[LexicalConstraint]) -> str:
         """What is missing, and why if the vocabulary is to blame."""
@@ -98,8 +96,8 @@ class WatchedLines:
         return f"{shown(name)} (the target vocabulary lacks some of its characters)"
 
 
-class WatchedAnnotation:
-    """Annotates the terms of lines, and warns at their end if there were none.
+class CountedAnnotation:
+    """Annotates the terms of lines, and counts them.
 
     Args:
         annotate: annotates a line.
@@ -115,9 +113,8 @@ class WatchedAnnotation:
         self._lines, self._terms = self._lines + 1, self._terms + terms
         return text
 
-    def warned(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations of the lines on."""
-        yield from translated
+    def conclude(self) -> None:
+        """Count the terms of all lines."""
         UseOfTerms.note(self._lines, self._terms)
 
 

@@ -12,13 +12,13 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
+from typing_extensions import Self, override
 
 from dragoman.core.arguments import check_function
-from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.core.wording import shown
+from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Scorer, SearchConfig
@@ -35,6 +35,8 @@ from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engines.engine import Engine, MayBeAway, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
+from dragoman.translation.forced import ForcedDecoder
+from dragoman.translation.lines import Line, TranslatedLine, numbered
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,
@@ -43,23 +45,21 @@ from dragoman.translation.opening import (
     open_terms,
     system_of,
 )
-from dragoman.translation.outputs import Attention, AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.pivot import PivotStream, check_ranks
 from dragoman.translation.preparation import (
     LanguageReminder,
     check_prefix,
-    numbered,
     texts_in_context,
 )
-from dragoman.translation.streaming import Line
+from dragoman.translation.scoring_translator import ScoringTranslator
 from dragoman.translation.terms import (
-    WatchedLines,
+    TermDemands,
     check_terms,
     read_glossary,
 )
 
 
-class Translator:
+class Translator(ScoringTranslator):
     """Models, their vocabularies and a way to search.
 
     Args:
@@ -120,7 +120,7 @@ class Translator:
             inline_tags=inline_tags,
         )
         self.vocabularies = vocabularies
-        self.search = (search or SearchConfig()).sized_for(local.device)
+        self._search = (search or SearchConfig()).sized_for(local.device)
         self._prefix, self._pivot, self._closed = prefix, pivot, False
         self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
         self._languages = languages
@@ -200,12 +200,7 @@ class Translator:
     ) -> Translator:
         """The translator of an open system without a pivot of its own.
 
-        Args:
-            opened: the system.
-            engine: carries out its searches; closed with the translator.
-            pivot: as in the constructor.
-            terms: as in the constructor.
-            languages: as in the constructor.
+        Other arguments are those of the constructor.
         """
         return cls(
             opened.models,
@@ -224,6 +219,7 @@ class Translator:
             languages=languages,
         )
 
+    @override
     def close(self) -> None:
         """End the processes of ``workers``; afterwards this can no longer translate or score.
 
@@ -235,12 +231,15 @@ class Translator:
         if self._pivot is not None:
             self._pivot.close()
 
-    def __enter__(self) -> Translator:
+    @override
+    def __enter__(self) -> Self:
         self._check_open()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    @property
+    @override
+    def search(self) -> SearchConfig:
+        return self._search
 
     @property
     def models(self) -> list[TranslationModel]:
@@ -269,8 +268,8 @@ class Translator:
         return other
 
     @property
+    @override
     def has_confidence(self) -> bool:
-        """Whether translations have a calibrated confidence."""
         return isinstance(self._direct.engine, ConfidentEngine)
 
     @property
@@ -309,51 +308,8 @@ class Translator:
         """Maximum positions of a source or target, end symbol included; None: unlimited."""
         return self._direct.position_limit
 
-    def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
-        """The best translation of each line; of a language model, the line and its continuation.
-
-        Args:
-            lines: source sentences; an empty line has an empty translation, but a language model
-                starts a new text there.
-            options: ``prefix``, ``glossary``, ``numbers`` and ``progress`` as in
-                :meth:`stream_nbest`; any other is a value of
-                :class:`~dragoman.search.SearchConfig` for this call, such as ``beam=8``, and None
-                leaves the setting as it is.
-
-        Raises:
-            ConfigError: an option does not exist or is out of range.
-            UsageError: ``lines`` is a single string or contains anything but strings, or the
-                translator is closed.
-            DataError: a line, or its prefix, is longer than ``max_source_pieces`` or the model's
-                positions; or the vocabulary lacks a character of a prefix.
-        """
-        return list(self.stream(lines, **options))
-
-    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
-        """The ``nbest`` best translations of each line, or as many samples, best first.
-
-        The beam is at least as wide as ``nbest``, unless ``beam`` is given too.  Other arguments
-        and errors are those of :meth:`translate`, but a line that is too long raises no error: it
-        has one translation, which is empty and gives the reason (:attr:`Translation.refused`).
-        Fewer than ``nbest`` are returned where fewer are possible.
-        """
-        return list(self.stream_nbest(lines, **options))
-
-    def stream(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
-        """The best translation of each line, in order and in bounded memory.
-
-        Arguments and errors are those of :meth:`translate`; the translations before a line that
-        fails come first.
-        """
-        nbest = options.pop("nbest", None)
-        if nbest is not None and not (isinstance(nbest, int) and nbest == 1):
-            raise ConfigError(
-                "nbest: only the best translation of each line is returned here; use "
-                "translate_nbest"
-            )
-        return self._best(self.stream_nbest(lines, **options, nbest=1))
-
-    def stream_nbest(
+    @override
+    def stream_lines(
         self,
         lines: Iterable[str],
         *,
@@ -362,30 +318,7 @@ class Translator:
         numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
         **options: Any,
-    ) -> Iterator[list[Translation]]:
-        """The ``nbest`` best translations of each line, in order and in bounded memory.
-
-        ``buffer_lines`` lines are read before the first translation is returned, and as many again
-        if ``workers`` or another engine process several batches at once; with 1, each line is
-        answered before the next is read.
-
-        Args:
-            lines: as in :meth:`translate`.
-            prefix: what the translation of every line begins with, or one text per line, "" for
-                none; an empty line stays empty.
-            glossary: terms whose translations must be used, in addition to those that this was
-                opened with: a glossary, a file of one, or a mapping.  What a translation lacks all
-                the same is in :attr:`Translation.missing`, and a warning names it.
-            numbers: of the lines in the whole input, from 0, if these are not its first:
-                sampling draws by them, and errors report them, counted from 1.  An iterator such
-                as ``itertools.count(100)`` may go on for ever.
-            progress: called with the number of lines translated so far, after each batch and
-                whenever lines that need no search are reached; at last with that of all lines.
-            options: values of :class:`~dragoman.search.SearchConfig`.
-
-        Raises:
-            DragomanError: the errors of :meth:`translate_nbest`.
-        """
+    ) -> Iterator[TranslatedLine]:
         self._check_open()
         prefix = self._prefix if prefix is None else prefix
         if prefix != "":
@@ -397,28 +330,33 @@ class Translator:
         terms = self._terms
         if glossary is not None:
             terms = terms.also(read_glossary(glossary, self._languages))
-        if terms:
-            if not self.reads_source:
-                raise ConfigError("glossary: a language model has no source to find terms in")
-            check_terms(terms, self._speller, config, self._direct.local.scorer)
-            tags = (
-                self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
-            )
-            context = self._direct.context
-            watched = WatchedLines(
-                *(given, terms, tags, self._speller),
-                has_inline_tags=self._direct.inline_tags is not None,
-                separator=None if context is None else context.separator,
-            )
-            translated = self._stream(iter(watched), progress or _nobody, config)
-            return self._while_open(watched.warned(translated))
-        return self._while_open(self._stream(given, progress or _nobody, config))
+        demands = self._demands(terms, config) if terms else None
+        if demands is not None:
+            given = map(demands.demand, given)
+        return self._checked(self._searched(given, progress or _nobody, config), demands)
 
-    def _stream(
+    def _demands(self, terms: Terminology, config: SearchConfig) -> TermDemands:
+        """What translations must contain.
+
+        Raises:
+            ConfigError: there is no source to find terms in, or outputs are not searched for.
+            DataError: a term does not fit into an output.
+        """
+        if not self.reads_source:
+            raise ConfigError("glossary: a language model has no source to find terms in")
+        check_terms(terms, self._speller, config, self._direct.local.scorer)
+        reader, context = self._pivot or self, self._direct.context
+        return TermDemands(
+            *(terms, reader.vocabularies.source, self._speller),
+            has_inline_tags=self._direct.inline_tags is not None,
+            separator=None if context is None else context.separator,
+        )
+
+    def _searched(
         self, given: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
-    ) -> Iterator[list[Translation]]:
-        """Translations by the models or, with a pivot, by both legs."""
-        # WatchedLines has its own warning of a glossary whose terms occur in no line.
+    ) -> Iterator[TranslatedLine]:
+        """Lines translated by the models or, with a pivot, by both legs."""
+        # TermDemands has its own warning of a glossary whose terms occur in no line.
         onward = partial(self._direct.stream, warn_of_unused=not self._terms.glossaries)
         if config.mbr is not None:
             check_compared(self.vocabularies, self.reads_source)
@@ -433,6 +371,18 @@ class Translator:
             progress,
         )
         return stream.run(given)
+
+    def _checked(
+        self, translated: Iterator[TranslatedLine], demands: TermDemands | None
+    ) -> Iterator[TranslatedLine]:
+        """Lines and translations, with a warning for each that lacks a term."""
+        for one in translated:
+            if demands is not None:
+                demands.check(one)
+            yield one
+            self._check_open()  # it may have been closed before the next one is requested
+        if demands is not None:
+            demands.conclude()
 
     @property
     def glossaries(self) -> Sequence[Glossary]:
@@ -458,82 +408,11 @@ class Translator:
             check_ranks(config)
         return config
 
-    def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
-        """How likely each target is as the translation of its source (forced decoding).
-
-        Models that read context read the sources as :meth:`translate` reads lines, and targets as
-        well if they have it.
-
-        Args:
-            sources: one per target; None for a language model, which scores targets alone.
-            targets: the translations to score.
-
-        Raises:
-            ConfigError: sources for a language model, or none for a translation model; or there is
-                a pivot.
-            UsageError: either is a single string or contains anything but strings, or the
-                translator is closed.
-            DataError: unequal numbers of lines, a line longer than ``max_source_pieces`` or the
-                model's positions, or one with the tag of a language that the model lacks.
-        """
+    @override
+    def _forced(self, wanted: str) -> ForcedDecoder:
         self._check_open()
-        self.check_direct("scores")
-        return self._direct.forced(self.search).score(sources, targets)
-
-    def score_fit(
-        self, sources: Sequence[str] | None, targets: Sequence[str]
-    ) -> list[Scored | Unscored]:
-        """Scores as :meth:`score` gives them, each pair by itself.
-
-        Where a pair cannot be scored, the reason takes the place of its score.  Each pair is read
-        as a text by itself.
-
-        Args:
-            sources: one per target; None for a language model.
-            targets: the translations to score.
-
-        Raises:
-            ConfigError: as for :meth:`score`.
-            DataError: unequal numbers of lines.
-            UsageError: as for :meth:`score`.
-        """
-        self._check_open()
-        self.check_direct("scores")
-        return self._direct.forced(self.search).score_fit(sources, targets)
-
-    def attention(
-        self, source: str, target: str | None = None, *, of: AttentionOf = "source"
-    ) -> Attention:
-        """Where the model looks in ``source`` while it writes ``target``.
-
-        Args:
-            source: a sentence.
-            target: its translation; the model's own if not given.
-            of: what is looked at: the source; or, in self-attention, the source by the source
-                (encoder; ``target`` is not read), or the target by the target (decoder).
-
-        Raises:
-            ConfigError: this is an ensemble, a family without such attention, there is a pivot, or
-                nothing of this name is looked at.
-            DataError: an empty source; a source or target that is longer than
-                ``max_source_pieces`` or the model's positions.
-            UsageError: either is not a string, or the translator is closed.
-        """
-        self._check_open()
-        self.check_direct("attention")
-        if of not in get_args(AttentionOf):
-            raise ConfigError(
-                f"attention: {shown(of)} is not looked at; choose one of: "
-                f"{', '.join(get_args(AttentionOf))}"
-            )
-        forced = self._direct.forced(self.search)
-        forced.check_shown(of_source=of == "source")
-        ids = forced.source_ids(source)
-        if target is None and of != "encoder":
-            (target,) = self.translate([source])
-        if of == "source" and target is not None:
-            return forced.attention(ids, target)
-        return forced.self_attention(ids, None if of == "encoder" else target)
+        self.check_direct(wanted)
+        return self._direct.forced(self.search)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -553,17 +432,6 @@ class Translator:
                 f"{wanted}: there is one for each of the two legs, not through a pivot; load the "
                 "models of a leg without pivot"
             )
-
-    def _best(self, translated: Iterable[list[Translation]]) -> Iterator[str]:
-        for translations in translated:
-            if (reason := translations[0].refused) is not None:
-                raise DataError(reason)
-            yield translations[0].text
-
-    def _while_open(self, translated: Iterator[list[Translation]]) -> Iterator[list[Translation]]:
-        for translations in translated:
-            yield translations
-            self._check_open()  # it may have been closed before the next one is requested
 
 
 def _nobody(_: int) -> None:

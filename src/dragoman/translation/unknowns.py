@@ -7,8 +7,7 @@ aligned by attention, as in Jean et al. 2015 (arXiv:1412.2007), section 3.3.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from torch import Tensor
@@ -23,9 +22,9 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import UNK
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
+from dragoman.translation.lines import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import with_tags
-from dragoman.translation.streaming import Line
 from dragoman.translation.terms import lacking
 
 
@@ -71,6 +70,8 @@ class UnknownCopier:
         vocabularies: of the models.
         batch_tokens: size of a batch, padding included.
         fitter: has left out the farthest context of lines that are too long with it, if anything.
+        tags: put in front of each line.
+        annotate: changes each line before it is encoded.
         has_inline_tags: whether symbols of inline tags in a translation are no text.
     """
 
@@ -81,44 +82,22 @@ class UnknownCopier:
         batch_tokens: int,
         fitter: ContextFitter | None = None,
         *,
+        tags: Sequence[str] = (),
+        annotate: Callable[[str], str] | None = None,
         has_inline_tags: bool = False,
     ) -> None:
         self._engine, self._vocabularies, self._size = engine, vocabularies, batch_tokens
         self._fitter, self._has_inline_tags = fitter, has_inline_tags
+        self._tags, self._annotate = tags, annotate
 
-    def stream(
-        self,
-        translate: Callable[[Iterator[Line]], Iterator[list[Translation]]],
-        lines: Iterator[Line],
-        tags: Sequence[str],
-        annotate: Callable[[str], str] | None,
-    ) -> Iterator[list[Translation]]:
-        """Translations whose unknown pieces are replaced.
-
-        What a translation lacks is what it lacks afterwards.
-
-        Args:
-            translate: translates lines, with unknown pieces.
-            lines: to be translated.
-            tags: put in front of each line.
-            annotate: changes each line before it is encoded.
-        """
-        waiting: deque[Line] = deque()
-
-        def remembered() -> Iterator[Line]:
-            for line in lines:
-                waiting.append(line)
-                yield line
-
-        for translations in translate(remembered()):
-            line = waiting.popleft()
-            text = line.text if annotate is None else annotate(line.text)
-            (whole,) = with_tags(tags, [text])
-            copied = self(text, whole, translations)
-            yield [
-                one if one is before else replace(one, missing=self._lacking(line, one))
-                for one, before in zip(copied, translations, strict=True)
-            ]
+    def of_line(self, line: Line, translations: Sequence[Translation]) -> list[Translation]:
+        """The translations of a line without unknown pieces, and what they then lack."""
+        text = line.text if self._annotate is None else self._annotate(line.text)
+        (whole,) = with_tags(self._tags, [text])
+        return [
+            one if one is before else replace(one, missing=self._lacking(line, one))
+            for one, before in zip(self(text, whole, translations), translations, strict=True)
+        ]
 
     def _lacking(self, line: Line, translation: Translation) -> tuple[str, ...] | None:
         has_inline_tags = self._has_inline_tags

@@ -12,8 +12,8 @@ import torch
 
 from dragoman.core.lasting_pool import LastingPool
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import Hypothesis, SearchConfig
-from dragoman.translation.engines.engine import SourceBatch, TorchEngine
+from dragoman.search import SearchConfig
+from dragoman.translation.engines.engine import SearchedBatch, SourceBatch, TorchEngine
 from dragoman.translation.opening import OpenSystem, open_system
 
 _AHEAD = 2  # batches waiting per worker, so that no worker waits for this process
@@ -40,8 +40,8 @@ class WorkerEngine:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engines.engine.Engine.search`.
+    ) -> Iterator[SearchedBatch]:
+        """Searches for several batches at once.
 
         Raises:
             NoWorkersError: a worker was killed, and others cannot be started.
@@ -80,7 +80,7 @@ def torch_engine(opened: OpenSystem) -> TorchEngine:
     )
 
 
-def _search(task: tuple[SourceBatch, SearchConfig]) -> list[list[Hypothesis]]:
+def _search(task: tuple[SourceBatch, SearchConfig]) -> SearchedBatch:
     assert _engine is not None, "a worker has begun"
     batch, config = task
     return next(_engine.search([batch], config))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,24 +89,23 @@ def parse_lines(
         lines: sentences of words separated by spaces, as in the Penn Treebank; brackets in them
             are escaped.
         tokenize: whether ``lines`` are ordinary text, to be split into such words.
-        progress: as in :meth:`~dragoman.translation.translator.Translator.stream_nbest`.
+        progress: as in :meth:`~dragoman.translation.translator.Translator.stream_lines`.
         buffer_lines: lines to read ahead; by default what the search settings say.
 
     Raises:
-        DragomanError: the errors of ``stream_nbest``.
+        DragomanError: the errors of ``stream_lines``.
     """
-    waiting: deque[list[str]] = deque()
+
+    def separated(line: str) -> str:
+        words = penn_words(line) if tokenize else [escaped(word) for word in line.split()]
+        return " ".join(words)
+
     vocabulary = translator.vocabularies.source
-
-    def sentences() -> Iterator[str]:
-        for line in lines:
-            words = penn_words(line) if tokenize else [escaped(word) for word in line.split()]
-            waiting.append(_as_read(words, vocabulary))
-            yield " ".join(words)
-
-    found = translator.stream_nbest(sentences(), progress=progress, buffer_lines=buffer_lines)
-    for number, translations in enumerate(found, 1):
-        yield _parsed(number, waiting.popleft(), translations)
+    for line, translations in translator.stream_lines(
+        map(separated, lines), progress=progress, buffer_lines=buffer_lines
+    ):
+        words = _as_read(line.given.split(), vocabulary)
+        yield _parsed(line.number + 1, words, translations)
 
 
 def _as_read(words: list[str], vocabulary: Vocabulary) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from command_line import CommandLine, one_error
 from tiny_model import TINY_LM, save_tiny_model
 
-from dragoman.cli.translated_lines import Remembered
 from dragoman.text.context import ContextConfig
 from dragoman.text.pharaoh import read_alignments
 from dragoman.translation.translator import Translator
@@ -138,22 +136,6 @@ def test_translations_come_with_their_links(tmp_path: Path, dragoman: CommandLin
     said = [one.split("\t")[0] for one in plain.out.splitlines()]
     pairs.write_text(f"en\tde\nab c\t{said[0]}\nd e a\t{said[2]}\n", "utf-8")
     assert dragoman("align", model, pairs).out == f"{first}\n{third}\n"
-
-
-def test_no_line_is_kept_once_its_links_are_known(
-    tmp_path: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readers: list[Remembered] = []
-
-    def remembered(lines: Iterable[str]) -> Remembered:
-        readers.append(Remembered(lines))
-        return readers[-1]
-
-    monkeypatch.setattr("dragoman.cli.commands.translation.Remembered", remembered)
-    model = save_tiny_model(tmp_path / "model")
-    outcome = dragoman("translate", model, "--alignment", tmp_path / "a", stdin=b"ab c\nd\n")
-    assert outcome.code == 0, outcome.err
-    assert readers and not any(one._kept for one in readers)
 
 
 @pytest.mark.parametrize("target", [False, True])

@@ -190,7 +190,7 @@ def test_a_worker_has_them_too(
     (source,) = translator.vocabularies.source.encode_batch(LINES[:1])
     constraints = Terminology([Glossary.of(GLOSSARY)]).constraints(LINES[0])
     task = (SourceBatch([0], [source], None, [constraints]), translator.search)
-    (found,) = workers._search(pickle.loads(pickle.dumps(task)))
+    _, (found,) = workers._search(pickle.loads(pickle.dumps(task)))
     (expected,) = translator.translate(LINES[:1], glossary=GLOSSARY)
     assert translator.vocabularies.target.decode(found[0].ids) == expected
 

@@ -17,7 +17,7 @@ from dragoman.cli.options import (
     json_option,
     output_option,
 )
-from dragoman.cli.translated_lines import Remembered, write_lines
+from dragoman.cli.translated_lines import write_lines
 from dragoman.core.errors import DataError
 from dragoman.workflows.results import to_json
 
@@ -74,15 +74,14 @@ def classify(
     lines, interactive = lines_of(inputs)
     with shown_progress(output, interactive, "labelling") as progress:
         refused: list[str] = []
-        sources = Remembered(lines)
         found = classifier.stream(
-            sources if as_json else lines,
+            lines,
             options["nbest"],
             buffer_lines=1 if interactive else None,
             progress=progress or (lambda count: None),
         )
         watched = _watched(found, refused)
-        written = _objects(sources, watched) if as_json else _formatted(watched, labels)
+        written = _objects(watched) if as_json else _formatted(watched, labels)
         write_lines(output, written)
     if refused:
         raise DataError(
@@ -129,9 +128,9 @@ def _formatted(found: Iterable[LineLabels], labels: bool) -> Iterator[str]:
         yield "\t".join(cells)
 
 
-def _objects(sources: Remembered, found: Iterable[LineLabels]) -> Iterator[str]:
+def _objects(found: Iterable[LineLabels]) -> Iterator[str]:
     """A JSON object for each line, as docs/command-line.md describes it."""
     for number, line in enumerate(found, 1):
         labels = [one._asdict() for one in line.best]
-        values = {"line": number, "source": sources.next(), "labels": labels}
+        values = {"line": number, "source": line.text, "labels": labels}
         yield to_json({**values, "refused": line.refused})

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -39,13 +39,10 @@ from dragoman.cli.translated_documents import (
     warn_of_documents,
 )
 from dragoman.cli.translated_lines import (
-    Flags,
+    LineReport,
     PrintedFields,
-    Refusals,
-    Remembered,
-    formatted,
-    objects,
-    warned_of_faults,
+    json_line,
+    text_lines,
     write_lines,
 )
 from dragoman.core.errors import ConfigError
@@ -53,7 +50,7 @@ from dragoman.workflows.progress import counting
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
-    pass
+    from dragoman.translation.lines import TranslatedLine
 
 log = logging.getLogger(__name__)
 
@@ -232,39 +229,40 @@ def translate(
         raise click.UsageError("--json includes the scores; leave out --scores")
     beside = {name: options[name] for name in ("write_system", "alignment")}
     keep_texts(inputs, {"output": output, **beside})
-    shown = PrintedFields(scores=scores, confidence=options["confidence"])
-    flags = Flags(options["flag_below"])
-    uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
+    report = LineReport(options["flag_below"])
+    uses = options["confidence"], report.flags, as_json, options["write_system"] is not None
     if options["calibration"] is not None and not any(uses):
         raise click.UsageError(
             "--calibration is read with --confidence, --flag-below or --json; add one of them"
         )
-    options["confidence"] = shown.confidence or flags.wanted
+    confidence, options["confidence"] = options["confidence"], options["confidence"] or report.flags
     places = {"--output": output, "--alignment": options["alignment"]}
     lines, interactive = lines_of(inputs)
-    with open_translator(models, options, search, places) as translator:
-        at_once = 1 if interactive and not options["buffer_lines"] else None
-        wanted: Iterable[str] = lines
+    with open_translator(models, options, search, places) as translator, ExitStack() as stack:
         links = None
         if (path := options["alignment"]) is not None:
-            wanted = linked = Remembered(wanted)
-            links = AlignmentOutput(path, translator, linked)
-        refused, sources = Refusals(), Remembered(wanted)
+            links = stack.enter_context(AlignmentOutput.open(path, translator))
+        shown = PrintedFields(
+            nbest=bool(options["nbest"]) or translator.search.nbest > 1,
+            scores=scores,
+            confidence=translator.has_confidence if as_json else confidence,
+        )
+
+        def written(translated: Iterable[TranslatedLine]) -> Iterator[str]:
+            for one in translated:
+                report.add(one.line.number + 1, one.translations[0])
+                if links is not None:
+                    links.add(one)
+                if as_json:
+                    yield json_line(one, report, shown)
+                else:
+                    yield from text_lines(one, shown)
+
         with shown_progress(output, interactive) as progress:
-            wanted = sources if as_json else wanted
-            found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
-            translated = warned_of_faults(flags.watch(refused.watch(found)))
-            if links is not None:
-                translated = links.watch(translated)
-            if as_json:
-                known = translator.has_confidence
-                written = objects(sources, translated, has_confidence=known, flags=flags)
-            else:
-                several = bool(options["nbest"]) or translator.search.nbest > 1
-                written = formatted(translated, numbered=several, shown=shown)
-            write_lines(output, written)
-    flags.conclude()
-    refused.complain()
+            at_once = 1 if interactive and not options["buffer_lines"] else None
+            found = translator.stream_lines(lines, progress=progress, buffer_lines=at_once)
+            write_lines(output, written(found))
+    report.conclude()
 
 
 @click.command()

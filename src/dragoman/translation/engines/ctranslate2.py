@@ -31,7 +31,7 @@ from dragoman.search.whole_characters import ByteSymbols, unwritable_pieces
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.engines.ctranslate2_conversion import convert, piece_names, positions_of
-from dragoman.translation.engines.engine import SourceBatch, bounds_of
+from dragoman.translation.engines.engine import SearchedBatch, SourceBatch, bounds_of
 
 try:
     import ctranslate2
@@ -99,8 +99,8 @@ class CTranslate2Engine:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`.engine.Engine.search`.  Batches run in parallel."""
+    ) -> Iterator[SearchedBatch]:
+        """Runs batches in parallel."""
         if config.coverage_penalty:
             raise ConfigError(
                 "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
@@ -125,17 +125,17 @@ class CTranslate2Engine:
                 raise ConfigError("the engine ctranslate2 cannot demand terms; leave out --engine")
             pending.append((batch, self._submit(batch.sources, config)))
             if len(pending) >= self._ahead:
-                yield self._results(*pending.popleft(), config)
+                yield self._searched(*pending.popleft(), config)
         while pending:
-            yield self._results(*pending.popleft(), config)
+            yield self._searched(*pending.popleft(), config)
 
     def close(self) -> None:
         """Free the converted model's memory."""
         self._translator.unload_model()
 
-    def _results(
+    def _searched(
         self, batch: SourceBatch, results: list[Any], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
+    ) -> SearchedBatch:
         found = self._found(batch.sources, results, config)
 
         def again(places: list[int], bounds: list[Bounds]) -> list[list[Hypothesis]]:
@@ -147,7 +147,8 @@ class CTranslate2Engine:
             return second
 
         bounds = bounds_of(batch, config)
-        return without_faults(found, bounds, again if config.searches_again else None)
+        best = without_faults(found, bounds, again if config.searches_again else None)
+        return SearchedBatch(batch, best)
 
     def _found(
         self, sources: list[list[int]], results: list[Any], config: SearchConfig

@@ -46,6 +46,9 @@ class SourceBatch(NamedTuple):
     constraints: list[tuple[LexicalConstraint, ...]] | None = None
     """What each output must contain; None if nothing."""
 
+    places: Sequence[int] = ()
+    """Where the sentences are among those that the caller read together."""
+
     def part(self, places: slice) -> SourceBatch:
         """Some of the sentences that follow one another."""
         prefixes, constraints = self.prefixes, self.constraints
@@ -66,6 +69,14 @@ class SourceBatch(NamedTuple):
         )
 
 
+class SearchedBatch(NamedTuple):
+    """A batch and what was found for it."""
+
+    batch: SourceBatch
+    hypotheses: list[list[Hypothesis]]
+    """Of each sentence, best first."""
+
+
 def bounds_of(batch: SourceBatch, config: SearchConfig) -> list[Bounds]:
     """What each output may be without being degenerate."""
     prefixes = batch.prefixes or [[] for _ in batch.sources]
@@ -80,8 +91,8 @@ class Engine(Protocol):
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """The hypotheses of each sentence, best first, one batch after the other.
+    ) -> Iterator[SearchedBatch]:
+        """Each batch with its hypotheses, in the order of ``batches``.
 
         An engine that works on several batches at once reads a bounded number of ``batches`` ahead.
 
@@ -160,10 +171,11 @@ class TorchEngine:
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`Engine.search`; a batch that does not fit into memory is divided."""
+    ) -> Iterator[SearchedBatch]:
+        """Divides a batch that does not fit into memory."""
         for batch in batches:
-            yield self._fitting(batch, partial(self._searched, config=config))
+            found = self._fitting(batch, partial(self._searched, config=config))
+            yield SearchedBatch(batch, found)
 
     def _searched(self, batch: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence of a batch."""

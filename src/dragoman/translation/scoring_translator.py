@@ -1,0 +1,100 @@
+"""The face of a translator whose models also read given translations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import get_args
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.wording import shown
+from dragoman.translation.forced import ForcedDecoder
+from dragoman.translation.line_translator import LineTranslator
+from dragoman.translation.outputs import Attention, AttentionOf, Scored, Unscored
+
+
+class ScoringTranslator(LineTranslator):
+    """Translates lines, scores given translations, and shows where its models look."""
+
+    @abstractmethod
+    def _forced(self, wanted: str) -> ForcedDecoder:
+        """Reads given translations.
+
+        Args:
+            wanted: the reason, for the error.
+
+        Raises:
+            ConfigError: there is a pivot.
+            UsageError: the translator is closed.
+        """
+
+    def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
+        """How likely each target is as the translation of its source (forced decoding).
+
+        Models that read context read the sources as :meth:`translate` reads lines, and targets as
+        well if they have it.
+
+        Args:
+            sources: one per target; None for a language model, which scores targets alone.
+            targets: the translations to score.
+
+        Raises:
+            ConfigError: sources for a language model, or none for a translation model; or there is
+                a pivot.
+            UsageError: either is a single string or contains anything but strings, or the
+                translator is closed.
+            DataError: unequal numbers of lines, a line longer than ``max_source_pieces`` or the
+                model's positions, or one with the tag of a language that the model lacks.
+        """
+        return self._forced("scores").score(sources, targets)
+
+    def score_fit(
+        self, sources: Sequence[str] | None, targets: Sequence[str]
+    ) -> list[Scored | Unscored]:
+        """Scores as :meth:`score` gives them, each pair by itself.
+
+        If a pair cannot be scored, the reason takes the place of its score.  Each pair is read as a
+        text by itself.
+
+        Args:
+            sources: one per target; None for a language model.
+            targets: the translations to score.
+
+        Raises:
+            ConfigError: as for :meth:`score`.
+            DataError: unequal numbers of lines.
+            UsageError: as for :meth:`score`.
+        """
+        return self._forced("scores").score_fit(sources, targets)
+
+    def attention(
+        self, source: str, target: str | None = None, *, of: AttentionOf = "source"
+    ) -> Attention:
+        """The attention of the model to ``source`` while it writes ``target``.
+
+        Args:
+            source: a sentence.
+            target: its translation; the model's own if not given.
+            of: what is looked at: the source; or, in self-attention, the source by the source
+                (encoder; ``target`` is not read), or the target by the target (decoder).
+
+        Raises:
+            ConfigError: this is an ensemble, a family without such attention, there is a pivot, or
+                nothing of this name is looked at.
+            DataError: an empty source; a source or target that is longer than
+                ``max_source_pieces`` or the model's positions.
+            UsageError: either is not a string, or the translator is closed.
+        """
+        forced = self._forced("attention")
+        if of not in get_args(AttentionOf):
+            raise ConfigError(
+                f"attention: {shown(of)} is not looked at; choose one of: "
+                f"{', '.join(get_args(AttentionOf))}"
+            )
+        forced.check_shown(of_source=of == "source")
+        ids = forced.source_ids(source)
+        if target is None and of != "encoder":
+            (target,) = self.translate([source])
+        if of == "source" and target is not None:
+            return forced.attention(ids, target)
+        return forced.self_attention(ids, None if of == "encoder" else target)
