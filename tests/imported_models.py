@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 import dragoman
-from dragoman.exchange.importer import ForeignModel
-from dragoman.exchange.importers import importer_from
-from dragoman.exchange.importing import import_model
+from dragoman.exchange.importing import import_model, importer_from
+from dragoman.exchange.interface import ForeignModel
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import build_model
 from dragoman.saved.weights import load_weights

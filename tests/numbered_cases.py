@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from imported_models import built, expected, logits
 
-from dragoman.exchange.importer import ForeignModel
+from dragoman.exchange.interface import ForeignModel
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 from dragoman.translation.translator import Translator
 

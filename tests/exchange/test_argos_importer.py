@@ -23,8 +23,7 @@ from imported_models import MODELS, built, expected, logits
 import dragoman
 from dragoman.core.errors import ConfigError, DataError, StorageError
 from dragoman.exchange.ctranslate2_files import read_binary
-from dragoman.exchange.importers import importer_from, importer_of
-from dragoman.exchange.importing import import_model
+from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model
 from dragoman.text.vocabularies.vocabulary import EOS

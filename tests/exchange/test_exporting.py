@@ -14,8 +14,7 @@ from command_line import call, one_error
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError, StorageError
-from dragoman.exchange.exporters import exporter_to
-from dragoman.exchange.exporting import NOTE_FILE, export_model
+from dragoman.exchange.exporting import NOTE_FILE, export_model, exporter_to
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_for_search, load_model, save_model
 from dragoman.saved.weights import weights_of

@@ -14,9 +14,8 @@ from imported_models import MODELS
 from numbered_cases import cases, largest_gap, same_texts, source_ids, starts_silently
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.importer import ForeignModel
-from dragoman.exchange.importers import importer_from, importer_of
-from dragoman.exchange.importing import import_model
+from dragoman.exchange.importing import import_model, importer_from, importer_of
+from dragoman.exchange.interface import ForeignModel
 from dragoman.exchange.pickled import read_pickled
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.splitting import SubwordNmt

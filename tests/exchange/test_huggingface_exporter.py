@@ -15,7 +15,7 @@ from tiny_model import LINES, save_tiny_model
 
 from dragoman.core.errors import ConfigError, ExportError, StorageError
 from dragoman.exchange.exporting import export_model
-from dragoman.exchange.huggingface_marian import layers
+from dragoman.exchange.huggingface_marian import LAYER_NAMES
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_model, save_model
@@ -144,10 +144,9 @@ def test_an_export_that_gives_something_else_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path)
-    names = layers(2, 1)
-    query, key, *others = names.values()
-    swapped = dict(zip(names, [key, query, *others], strict=True))
-    monkeypatch.setattr(exporter_module(), "layers", lambda *counts: swapped)
+    projections = {**LAYER_NAMES.projections, "query": "k_proj", "key": "q_proj"}
+    swapped = replace(LAYER_NAMES, projections=projections)
+    monkeypatch.setattr(exporter_module(), "LAYER_NAMES", swapped)
     with pytest.raises(ExportError, match="differ by up to"):
         export_model(path, "huggingface", tmp_path / "there")
     assert not (tmp_path / "there").exists()

@@ -15,9 +15,8 @@ from numbered_cases import cases, largest_gap, same_texts, source_ids
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.exporting import export_model
-from dragoman.exchange.importer import ForeignModel
-from dragoman.exchange.importers import importer_from, importer_of
-from dragoman.exchange.importing import import_model
+from dragoman.exchange.importing import import_model, importer_from, importer_of
+from dragoman.exchange.interface import ForeignModel
 from dragoman.exchange.pickled import read_pickled
 from dragoman.saved.model import load_model
 from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary

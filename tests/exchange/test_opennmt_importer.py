@@ -14,8 +14,7 @@ from safetensors.torch import save_file
 
 import dragoman
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.importers import importer_from, importer_of
-from dragoman.exchange.importing import import_model
+from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.exchange.pickled import StandIn, read_pickled
 
 NAMES = ["opennmt2", "opennmt3/positions", "opennmt3/relative", "opennmt3/rotary"]

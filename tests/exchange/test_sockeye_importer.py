@@ -12,8 +12,7 @@ import torch
 from imported_models import MODELS, built, expected, greedy, largest_difference
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.exchange.importers import importer_from, importer_of
-from dragoman.exchange.importing import import_model
+from dragoman.exchange.importing import import_model, importer_from, importer_of
 from dragoman.exchange.pickled import read_pickled
 
 NAMES = ["sockeye/pre", "sockeye/post", "sockeye/ssru"]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from typing_extensions import override
+
 from dragoman.core.errors import ConfigError, DataError, StorageError
 from dragoman.core.files import storage_errors
 from dragoman.exchange.ctranslate2_files import (
@@ -22,13 +24,11 @@ from dragoman.exchange.ctranslate2_files import (
     read_config,
     read_pieces,
 )
-from dragoman.exchange.ctranslate2_importing import CTranslate2Transformer
-from dragoman.exchange.foreign_files import read_object
-from dragoman.exchange.importer import ForeignModel, Importer, unsaid
-from dragoman.exchange.piece_rows import vocabularies
+from dragoman.exchange.ctranslate2_transformer import Attributes, CTranslate2Transformer
+from dragoman.exchange.foreign_files import ForeignWeights, read_object
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
-from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Numbered, Special
 
 _METADATA_FILE, _MODEL_FOLDER = "metadata.json", "model"
@@ -69,56 +69,44 @@ class ArgosImporter(Importer):
 
     name = "argos"
 
+    @override
     def recognises(self, path: Path) -> bool:
-        """By the suffix of a package, or by ``model.bin``."""
         if path.is_file():
             return path.name.lower().endswith(_ARCHIVE)
         return (path / BINARY_FILE).is_file() or (path / _MODEL_FOLDER / BINARY_FILE).is_file()
 
-    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
-        """See :meth:`Importer.read`."""
+    @override
+    def read(self, path: Path, languages: Languages) -> ForeignModel:
         with _directory(path) as (directory, left_out):
             return _read(directory, path, languages, left_out)
 
 
-def _read(
-    directory: Path, path: Path, languages: tuple[str | None, str | None], left_out: list[str]
-) -> ForeignModel:
+def _read(directory: Path, path: Path, languages: Languages, left_out: list[str]) -> ForeignModel:
     metadata = _Metadata.read(directory)
+    model_directory = directory
     if not (directory / BINARY_FILE).is_file():
         model_directory = directory / _MODEL_FOLDER
-    else:
-        model_directory = directory
+    file = model_directory / BINARY_FILE
     configuration = read_config(model_directory)
-    binary = read_binary(model_directory / BINARY_FILE)
+    binary = read_binary(file)
     tokens = _Tokens.read(configuration, model_directory)
-    theirs = CTranslate2Transformer(binary, tokens.number("layer_norm_epsilon"), model_directory)
-    tokens = tokens.with_flags(theirs.flags) if not configuration else tokens
+    epsilon = tokens.number("layer_norm_epsilon")
+    numbers = Attributes.of(binary, file)
+    tokens = tokens.with_flags(numbers.flags) if not configuration else tokens
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
     known = (languages[0] or metadata.source, languages[1] or metadata.target)
     dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
-    tokens.check_pieces(dictionaries, theirs.zero_start)
-    source, target = (tokens.special(ids, theirs.zero_start) for ids in dictionaries)
-    sides, notes = numbered_sides(
-        directory, dictionaries, (source, target), known, model_directory / BINARY_FILE
-    )
-    matrices = theirs.matrices()
-    matrices.check_rows((len(pieces[0]), len(pieces[1])), model_directory / BINARY_FILE)
-    rows, found = matrices.ours(sides, zero_start=theirs.zero_start)
-    model, weights = theirs.read(rows, {**found, "source_end": tokens.source_end})
+    tokens.check_pieces(dictionaries, numbers.zero_start)
+    source, target = (tokens.special(ids, numbers.zero_start) for ids in dictionaries)
+    sides = numbered_sides(directory, dictionaries, (source, target), known, file)
+    weights = ForeignWeights(binary.tensors, file)
+    theirs = CTranslate2Transformer(weights, sides, numbers, epsilon, tokens.source_end)
     search = {"beam": _BEAM, "length_penalty": _PENALTY, "minimum_length": _SHORTEST}
-    config = SavedConfig(
-        source_language=known[0] or "source",
-        target_language=known[1] or "target",
-        model=model,
-        search={**search, **_unknown(metadata, sides)},
-    )
-    return ForeignModel(
-        config=config,
-        vocabularies=vocabularies(sides),
-        weights=weights,
+    return theirs.imported(
+        known,
         origin=metadata.origin(path),
-        notes=(*unsaid(known), *notes, *_notes(directory, model_directory, left_out, binary.types)),
+        search={**search, **_unknown(metadata, sides.numbered)},
+        notes=_notes(directory, model_directory, left_out, binary.types),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
-from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
+from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import Probe, largest, probes
 from dragoman.exchange.vocabulary_files import (
     NOT_NORMALISED,

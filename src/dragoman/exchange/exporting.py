@@ -6,19 +6,30 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, StorageError
 from dragoman.core.files import atomic_directory, read_json
 from dragoman.core.text_tables import markdown_table
-from dragoman.exchange.exporter import Exporter, ExportReport
-from dragoman.exchange.exporters import exporter_to
+from dragoman.exchange.interface import Exporter, ExportReport
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.model import load_for_search
 from dragoman.saved.saved_config import SavedConfig, SavedModel
 from dragoman.saved.weights import weights_digest
+
+EXPORTERS = {
+    "ctranslate2": ("ctranslate2_exporter", "CTranslate2Exporter"),
+    "onnx": ("onnx_exporter", "OnnxExporter"),
+    "huggingface": ("huggingface_exporter", "HuggingfaceExporter"),
+    "marian": ("marian_exporter", "MarianExporter"),
+}
+"""Module of :mod:`dragoman.exchange` and class, by the name in the command line."""
+
+QUANTISED = ("ctranslate2",)
+"""Those whose weights can be written in fewer bits."""
 
 NOTE_FILE = "dragoman_export.json"
 """Says that Dragoman wrote the directory, from which weights, and which files are its own."""
@@ -41,7 +52,7 @@ def export_model(
 
     Args:
         model: a model, run or checkpoint.
-        target: one of :data:`~dragoman.exchange.exporters.EXPORTERS`.
+        target: one of :data:`EXPORTERS`.
         output: directory to write.
         adapter: is merged into the weights: its file, or the run that it was trained in.
         quantisation: type of the weights, such as ``int8``; float32 by default.
@@ -197,3 +208,27 @@ def _search(config: SavedConfig) -> str:
         f"It was validated with a beam of {beam} and the length penalty `((5 + length) / 6) ^ "
         f"{penalty}` (Wu et al. 2016), which other programs may define otherwise."
     )
+
+
+def exporter_to(target: str, quantisation: str | None = None) -> Exporter:
+    """The exporter to another program.
+
+    Args:
+        target: one of :data:`EXPORTERS`.
+        quantisation: type of the weights, such as ``int8``; float32 by default.
+
+    Raises:
+        ConfigError: there is none of that name, or it does not quantise.
+        MissingExtraError: a package that it needs is not installed.
+    """
+    if target not in EXPORTERS:
+        raise ConfigError(f"no export to {target}; choose one of: {', '.join(EXPORTERS)}")
+    if quantisation is not None and target not in QUANTISED:
+        raise ConfigError(
+            f"an export to {target} is in float32; leave out --quantisation, or export to: "
+            + ", ".join(QUANTISED)
+        )
+    module, name = EXPORTERS[target]
+    kind = getattr(import_module(f"dragoman.exchange.{module}"), name)
+    exporter: Exporter = kind() if quantisation is None else kind(quantisation)
+    return exporter

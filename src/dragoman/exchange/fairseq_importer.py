@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_text
 from dragoman.exchange.foreign_options import ForeignOptions
-from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.foreign_transformer import ForeignTransformer, Positions
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.layer_names import FAIRSEQ, SIDES
 from dragoman.exchange.pickled import read_pickled, tensors_in
-from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
+from dragoman.exchange.piece_rows import PieceMatrices
 from dragoman.exchange.splitting_files import numbered_sides
-from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
-from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Special
 
 _NAMES = ("model.pt", "checkpoint_best.pt", "checkpoint.pt", "checkpoint_last.pt")
@@ -43,7 +42,6 @@ _ACTIVATIONS = {
     "gelu_accurate": "gelu_tanh",
     "swish": "swish",
 }
-_ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 # What changes the function without a weight of its own; the values that are known here.
 _REQUIRED: dict[str, tuple[object, ...]] = {
     "adaptive_softmax_cutoff": (None, ""),
@@ -68,49 +66,27 @@ class FairseqImporter(Importer):
 
     name = "fairseq"
 
+    @override
     def recognises(self, path: Path) -> bool:
-        """By dictionaries such as ``dict.en.txt`` beside a checkpoint."""
+        # By dictionaries such as dict.en.txt beside a checkpoint.
         directory = path.parent if path.is_file() else path
         checkpoint = path.suffix == ".pt" if path.is_file() else bool(_checkpoints(path))
         return checkpoint and bool(_dictionaries(directory))
 
-    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
-        """See :meth:`Importer.read`."""
+    @override
+    def read(self, path: Path, languages: Languages) -> ForeignModel:
         file = _checkpoint(path)
-        checkpoint = _Checkpoint.read(file)
-        options = checkpoint.options
-        files = _files_of(file.parent, options, languages)
-        source, target = (_DICTIONARY.fullmatch(one.name) for one in files)
-        assert source is not None, "see _files_of"
-        assert target is not None, "see _files_of"
-        found = languages[0] or source[1], languages[1] or target[1]
+        options, tensors = _read(file)
+        own = _languages(file.parent, options, languages)
+        files = [_dictionaries(file.parent)[language] for language in own]
         dictionaries = _read_dictionary(files[0]), _read_dictionary(files[1])
-        sides, notes = numbered_sides(
-            file.parent, dictionaries, (_SPECIAL, _SPECIAL), (source[1], target[1]), files[0]
-        )
-        theirs = ForeignWeights(checkpoint.tensors, file)
-        matrices = _matrices(theirs)
-        matrices.check_rows((len(dictionaries[0]), len(dictionaries[1])), file)
-        weights, chosen = matrices.ours(sides)
-        model = _config(options, theirs, matrices.source.shape[1], chosen)
-        weights |= _stack(theirs, model)
-        theirs.ignore(_meaningless(checkpoint.tensors))
-        theirs.check_all_taken()
-        if model.positional_encoding.positions == "sinusoidal":
-            weights = permute_width(weights, sines_then_cosines(model.d_model))
-        config = SavedConfig(
-            source_language=found[0],
-            target_language=found[1],
-            model=model,
-            search={"beam": _BEAM, "length_penalty": 1.0, "minimum_length": _SHORTEST},
-        )
-        return ForeignModel(
-            config=config,
-            vocabularies=vocabularies(sides),
-            weights=weights,
+        sides = numbered_sides(file.parent, dictionaries, (_SPECIAL, _SPECIAL), own, files[0])
+        theirs = _FairseqTransformer(ForeignWeights(tensors, file), sides, options)
+        return theirs.imported(
+            (languages[0] or own[0], languages[1] or own[1]),
             origin=f"fairseq, {file.name}",
+            search={"beam": _BEAM, "length_penalty": 1.0, "minimum_length": _SHORTEST},
             notes=(
-                *notes,
                 f"Search: beam {_BEAM}. There a hypothesis' log-probability is divided by |Y|, "
                 "here by (5 + |Y|) / 6 (Wu et al. 2016), so that beam search may rank hypotheses "
                 "otherwise; with beam 1 texts are the same.",
@@ -120,18 +96,15 @@ class FairseqImporter(Importer):
 
 
 class _Options(ForeignOptions):
-    """What the model was trained with."""
+    """The options that the model was trained with."""
 
     def alike(self, name: str, kind: type, default: Any) -> Any:
         """An option of encoder and decoder, which is one here.
 
         Raises:
             ConfigError: they differ.
-            DataError: one is of another type.
         """
-        ours, theirs = (
-            self.of_type(f"{side}_{name}", kind, default) for side in ("encoder", "decoder")
-        )
+        ours, theirs = (self.of_type(f"{side}_{name}", kind, default) for side in SIDES)
         if ours != theirs:
             raise ConfigError(
                 f"{self.where}: options encoder_{name} ({ours}) and decoder_{name} ({theirs}) "
@@ -140,37 +113,29 @@ class _Options(ForeignOptions):
         return ours
 
 
-@dataclass(frozen=True)
-class _Checkpoint:
-    """The parts of a file that are read."""
+def _read(file: Path) -> tuple[_Options, dict[str, Tensor]]:
+    """Options, in ``args`` or since 0.10 in ``cfg``, and weights.
 
-    options: _Options
-    tensors: dict[str, Tensor]
-
-    @classmethod
-    def read(cls, file: Path) -> _Checkpoint:
-        """A checkpoint with ``args``, or since 0.10 with ``cfg``.
-
-        Raises:
-            ConfigError: it has something that the Transformer here lacks.
-            DataError: the file is missing or damaged, or no checkpoint of fairseq.
-        """
-        found = read_pickled(file)
-        if not isinstance(found, dict) or not ({"args", "cfg"} & found.keys() and "model" in found):
-            raise DataError(
-                f"{file}: no checkpoint of fairseq, which has 'model', and 'args' or 'cfg'"
-            )
-        values: dict[str, Any] = {}
-        config = found.get("cfg")
-        if isinstance(config, dict):
-            for part in (config.get("task"), config.get("model")):
-                values |= {name: one for name, one in _named(part).items() if one is not None}
-        values |= _named(found.get("args"))
-        if not values:
-            raise DataError(f"{file}: neither 'args' nor 'cfg' holds options")
-        options = _Options(values, file)
-        options.check(_REQUIRED)
-        return cls(options, _split_projections(dict(tensors_in(found["model"], file)), file))
+    Raises:
+        ConfigError: the model has something that the Transformer here lacks.
+        DataError: the file is missing or damaged, or no checkpoint of fairseq.
+    """
+    checkpoint = read_pickled(file)
+    if not isinstance(checkpoint, dict) or not (
+        {"args", "cfg"} & checkpoint.keys() and "model" in checkpoint
+    ):
+        raise DataError(f"{file}: no checkpoint of fairseq, which has 'model', and 'args' or 'cfg'")
+    values: dict[str, Any] = {}
+    config = checkpoint.get("cfg")
+    if isinstance(config, dict):
+        for section in (config.get("task"), config.get("model")):
+            values |= {name: one for name, one in _named(section).items() if one is not None}
+    values |= _named(checkpoint.get("args"))
+    if not values:
+        raise DataError(f"{file}: neither 'args' nor 'cfg' holds options")
+    options = _Options(values, file)
+    options.check(_REQUIRED)
+    return options, _split_projections(dict(tensors_in(checkpoint["model"], file)), file)
 
 
 def _named(options: object) -> dict[str, Any]:
@@ -199,12 +164,6 @@ def _split_projections(tensors: dict[str, Tensor], file: Path) -> dict[str, Tens
     return tensors
 
 
-def _meaningless(tensors: Mapping[str, Tensor]) -> list[str]:
-    """Versions, and the places where fixed positions were registered."""
-    ends = (".version", ".embed_positions._float_tensor", ".embed_positions.weights")
-    return [name for name in tensors if name.endswith(ends)]
-
-
 def _checkpoints(directory: Path) -> list[Path]:
     named = [directory / name for name in _NAMES if (directory / name).is_file()]
     return named or sorted(directory.glob("*.pt"))
@@ -227,37 +186,36 @@ def _checkpoint(path: Path) -> Path:
     return found[0]
 
 
-def _dictionaries(directory: Path) -> list[Path]:
-    return sorted(file for file in directory.glob("dict.*.txt") if _DICTIONARY.fullmatch(file.name))
-
-
-def _files_of(
-    directory: Path, options: _Options, languages: tuple[str | None, str | None]
-) -> tuple[Path, Path]:
-    """The dictionaries of source and target.
-
-    Raises:
-        DataError: one is missing, or nothing says which is which.
-    """
-    there = {
+def _dictionaries(directory: Path) -> dict[str, Path]:
+    """Dictionaries by language."""
+    return {
         match[1]: file
-        for file in _dictionaries(directory)
+        for file in sorted(directory.glob("dict.*.txt"))
         if (match := _DICTIONARY.fullmatch(file.name))
     }
-    found: list[Path] = []
-    for place, side in enumerate(("source", "target")):
-        asked = [languages[place], options.of_type(f"{side}_lang", str, "")]
-        if (name := next((one for one in asked if one in there), None)) is None and not any(asked):
+
+
+def _languages(directory: Path, options: _Options, languages: Languages) -> tuple[str, str]:
+    """The languages of source and target, as the dictionaries call them.
+
+    Raises:
+        DataError: a dictionary is missing, or nothing says which is which.
+    """
+    there = _dictionaries(directory)
+    known: list[str] = []
+    for given, side in zip(languages, ("source", "target"), strict=True):
+        wanted = [name for name in (given, options.of_type(f"{side}_lang", str, "")) if name]
+        if not wanted:
             listed = ", ".join(there) or "none"
             raise DataError(
                 f"{directory}: nothing says which language is the {side} (dictionaries here: "
                 f"{listed}); add --from-language and --to-language"
             )
+        name = next((name for name in wanted if name in there), None)
         if name is None:
-            wanted = next(one for one in asked if one)
-            raise DataError(f"{directory}: no dictionary dict.{wanted}.txt of the {side}")
-        found.append(there[name])
-    return found[0], found[1]
+            raise DataError(f"{directory}: no dictionary dict.{wanted[0]}.txt of the {side}")
+        known.append(name)
+    return known[0], known[1]
 
 
 def _read_dictionary(path: Path) -> dict[str, int]:
@@ -285,116 +243,77 @@ def _read_dictionary(path: Path) -> dict[str, int]:
     return ids
 
 
-def _matrices(theirs: ForeignWeights) -> PieceMatrices:
-    source = theirs.take("encoder.embed_tokens.weight")
-    target = theirs.take("decoder.embed_tokens.weight")
-    names = ("decoder.output_projection.weight", "decoder.embed_out")
-    name = next((one for one in names if one in theirs), None)
-    return PieceMatrices(source, target, target if name is None else theirs.take(name), None)
+@dataclass
+class _FairseqTransformer(ForeignTransformer):
+    options: _Options
 
+    names = FAIRSEQ
+    zero_biases = True
 
-def _config(
-    options: _Options, theirs: ForeignWeights, d_model: int, chosen: Mapping[str, Any]
-) -> TransformerConfig:
-    """Our configuration of the same model.
+    @property
+    @override
+    def options_file(self) -> Path:
+        return self.options.where
 
-    Raises:
-        ConfigError: it has something that the Transformer here lacks.
-        DataError: an option does not make sense.
-    """
-    activation = options.of_type("activation_fn", str, "relu")
-    if activation not in _ACTIVATIONS:
-        raise ConfigError(
-            f"{options.where}: option activation_fn: {activation!r:.80} is not known here, only "
-            + " or ".join(_ACTIVATIONS)
-        )
-    norm = "pre" if options.alike("normalize_before", bool, False) else "post"
-    try:
-        return TransformerConfig(
-            encoder_layers=options.of_type("encoder_layers", int, 6),
-            decoder_layers=options.of_type("decoder_layers", int, 6),
-            d_model=d_model,
-            heads=options.alike("attention_heads", int, 8),
-            d_ff=options.alike("ffn_embed_dim", int, 2048),
-            activation=_ACTIVATIONS[activation],
-            attention_bias=True,
-            norm=norm,
-            final_norm=_ends_normalised(theirs, options.where, norm),
-            scale_embeddings=not options.of_type("no_scale_embedding", bool, False),
-            dropout=options.of_type("dropout", float, 0.1),
-            attention_dropout=options.of_type("attention_dropout", float, 0.0),
-            feed_forward_dropout=options.of_type(
-                "activation_dropout", float, options.get("relu_dropout", 0.0)
-            ),
-            **_positions(options, theirs),
-            **chosen,
-        )
-    except ValueError as error:
-        raise DataError(f"{options.where}: {' '.join(str(error).split()):.300}") from error
+    @override
+    def matrices(self) -> PieceMatrices:
+        source = self.weights.take("encoder.embed_tokens.weight")
+        target = self.weights.take("decoder.embed_tokens.weight")
+        names = ("decoder.output_projection.weight", "decoder.embed_out")
+        name = next((name for name in names if name in self.weights), None)
+        return PieceMatrices(source, target, target if name is None else self.weights.take(name))
 
-
-def _ends_normalised(theirs: ForeignWeights, where: Path, norm: str) -> bool | None:
-    """Whether stacks end with a normalisation, if that is not the default.
-
-    Raises:
-        ConfigError: only one of them does.
-    """
-    ends = [f"{side}.layer_norm.weight" in theirs for side in ("encoder", "decoder")]
-    if ends[0] != ends[1]:
-        raise ConfigError(
-            f"{where}: only one of encoder and decoder ends with a normalisation, which no family "
-            "here can express"
-        )
-    return None if ends[0] == (norm == "pre") else ends[0]
-
-
-def _positions(options: _Options, theirs: ForeignWeights) -> dict[str, Any]:
-    if options.of_type("no_token_positional_embeddings", bool, False):
-        return {"positions": "none"}
-    if not options.alike("learned_pos", bool, False):
+    @override
+    def settings(self, d_model: int) -> dict[str, Any]:
+        options = self.options
+        activation = options.ours("activation_fn", _ACTIVATIONS, "relu")
+        norm = "pre" if options.alike("normalize_before", bool, False) else "post"
+        relu_dropout = options.get("relu_dropout", 0.0)
         return {
-            "positions": "sinusoidal",
-            "timescales": "tensor2tensor",
-            "first_position": _FIRST_POSITION,
+            "encoder_layers": options.of_type("encoder_layers", int, 6),
+            "decoder_layers": options.of_type("decoder_layers", int, 6),
+            "d_model": d_model,
+            "heads": options.alike("attention_heads", int, 8),
+            "d_ff": options.alike("ffn_embed_dim", int, 2048),
+            "activation": activation,
+            "attention_bias": True,
+            "norm": norm,
+            "final_norm": self._ends_normalised(norm),
+            "scale_embeddings": not options.of_type("no_scale_embedding", bool, False),
+            "dropout": options.of_type("dropout", float, 0.1),
+            "attention_dropout": options.of_type("attention_dropout", float, 0.0),
+            "feed_forward_dropout": options.of_type("activation_dropout", float, relu_dropout),
         }
-    sides = [f"{side}.embed_positions.weight" for side in ("encoder", "decoder")]
-    shortest = min(len(theirs.take(name)) for name in sides) - _FIRST_POSITION
-    return {"positions": "learned", "max_positions": shortest}
 
+    def _ends_normalised(self, norm: str) -> bool | None:
+        """Whether stacks end with a normalisation, if that is not the default.
 
-def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:
-    """Layers, learned positions and final normalisations."""
-    weights: dict[str, Tensor] = {}
-    for side, count in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
-        for number in range(count):
-            weights |= _layer(theirs, side, number)
-        if model.residual.ends_normalised:
-            weights |= theirs.layer(f"{side}.layer_norm", f"{side}_norm")
-    if (limit := model.position_limit) is not None:
-        scale = model.embedding.scale(model.d_model)
-        for side, ours in (("encoder", "source"), ("decoder", "target")):
-            table = theirs.take(f"{side}.embed_positions.weight")
-            table = table[_FIRST_POSITION : _FIRST_POSITION + limit]
-            weights[f"{ours}_embedding.positions.table"] = torch.div(table, scale)
-    return weights
-
-
-def _layer(theirs: ForeignWeights, side: str, number: int) -> dict[str, Tensor]:
-    """The parts of a layer, under our names."""
-    there, here = f"{side}.layers.{number}", f"{side}.{number}"
-    norms = ["self_attn_layer_norm", "final_layer_norm"]
-    attention = {"self_attn": "attention" if side == "encoder" else "self_attention"}
-    if side == "decoder":
-        norms.insert(1, "encoder_attn_layer_norm")
-        attention["encoder_attn"] = "cross_attention"
-    weights: dict[str, Tensor] = {}
-    for name, ours in attention.items():
-        for part, projection in _ATTENTION.items():
-            weights |= theirs.layer(
-                f"{there}.{name}.{projection}", f"{here}.{ours}.{part}", bias=True
+        Raises:
+            ConfigError: only one of them does.
+        """
+        ends = [f"{side}.layer_norm.weight" in self.weights for side in SIDES]
+        if ends[0] != ends[1]:
+            raise ConfigError(
+                f"{self.options_file}: only one of encoder and decoder ends with a normalisation, "
+                "which no family here can express"
             )
-    weights |= theirs.layer(f"{there}.fc1", f"{here}.feed_forward.inner", bias=True)
-    weights |= theirs.layer(f"{there}.fc2", f"{here}.feed_forward.outer", bias=True)
-    for place, name in enumerate(norms):
-        weights |= theirs.layer(f"{there}.{name}", f"{here}.residuals.{place}.norm", bias=True)
-    return weights
+        return None if ends[0] == (norm == "pre") else ends[0]
+
+    @override
+    def positions(self, d_model: int) -> Positions:
+        if self.options.of_type("no_token_positional_embeddings", bool, False):
+            return Positions({"positions": "none"})
+        if not self.options.alike("learned_pos", bool, False):
+            settings = {"timescales": "tensor2tensor", "first_position": _FIRST_POSITION}
+            return Positions({"positions": "sinusoidal", **settings}, sines_first=True)
+        tables = [self.weights.take(f"{side}.embed_positions.weight") for side in SIDES]
+        end = min(map(len, tables))
+        settings = {"positions": "learned", "max_positions": end - _FIRST_POSITION}
+        return Positions(settings, [table[_FIRST_POSITION:end] for table in tables])
+
+    @override
+    def leave_out(self) -> Sequence[str]:
+        # Versions, and the places where fixed positions were registered.
+        ends = (".version", ".embed_positions._float_tensor", ".embed_positions.weights")
+        self.weights.ignore(name for name in self.weights.names if name.endswith(ends))
+        return ()

@@ -62,6 +62,25 @@ class ForeignOptions:
             )
         return found
 
+    def ours(self, name: str, table: Mapping[str, str], default: str) -> str:
+        """Our name of a choice.
+
+        Args:
+            name: of the option.
+            table: our names by theirs.
+            default: their name of what a missing option means.
+
+        Raises:
+            ConfigError: the table lacks it.
+        """
+        chosen = self.of_type(name, str, default)
+        if chosen not in table:
+            raise ConfigError(
+                f"{self.where}: {self.prefix}{name}: {chosen!r:.80} is not known here, only "
+                + " or ".join(table)
+            )
+        return table[chosen]
+
     def check(self, required: Mapping[str, Sequence[Any]]) -> None:
         """Refuse what a Transformer here lacks.
 

@@ -21,15 +21,15 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
-from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.huggingface_marian import (
     ACTIVATIONS,
+    LAYER_NAMES,
     SOURCE_SPM,
     TARGET_SPM,
     TARGET_VOCABULARY_FILE,
     VOCABULARY_FILE,
-    layers,
 )
+from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import Probe, batches, largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED
 from dragoman.exchange.weight_layout import inverse, permute_width, sines_then_cosines
@@ -234,7 +234,7 @@ def _model(saved: SavedModel) -> MarianMTModel:
     }
     if config.embeddings == "shared":
         state["model.shared.weight"] = weights["source_embedding.weight"]
-    for name, there in layers(config.encoder_layers, config.decoder_layers).items():
+    for name, there in LAYER_NAMES.layers(config.encoder_layers, config.decoder_layers).items():
         weight = weights[f"{name}.weight"]
         state[f"{there}.weight"] = weight
         state[f"{there}.bias"] = weights.get(f"{name}.bias", torch.zeros(len(weight)))

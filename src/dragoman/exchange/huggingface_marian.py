@@ -8,9 +8,12 @@ everywhere, all sines before all cosines, and one more number per target piece
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
+from dragoman.exchange.layer_names import FAIRSEQ
 from dragoman.models.layers.positions import sinusoids
 
 CONFIG_FILE = "config.json"
@@ -37,40 +40,11 @@ ACTIVATIONS = {
 }
 """Our names of activations by theirs; the first of several is the one that is written."""
 
-_ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
-_FEED_FORWARD = {"feed_forward.inner": "fc1", "feed_forward.outer": "fc2"}
-
-
-def encoder_layer() -> dict[str, str]:
-    """Their names of the parts of an encoder layer, by ours."""
-    attention = {f"attention.{ours}": f"self_attn.{one}" for ours, one in _ATTENTION.items()}
-    norms = {"residuals.0.norm": "self_attn_layer_norm", "residuals.1.norm": "final_layer_norm"}
-    return {**attention, **_FEED_FORWARD, **norms}
-
-
-def decoder_layer() -> dict[str, str]:
-    """Their names of the parts of a decoder layer, by ours."""
-    own = {f"self_attention.{ours}": f"self_attn.{one}" for ours, one in _ATTENTION.items()}
-    cross = {f"cross_attention.{ours}": f"encoder_attn.{one}" for ours, one in _ATTENTION.items()}
-    norms = {
-        "residuals.0.norm": "self_attn_layer_norm",
-        "residuals.1.norm": "encoder_attn_layer_norm",
-        "residuals.2.norm": "final_layer_norm",
-    }
-    return {**own, **cross, **_FEED_FORWARD, **norms}
-
-
-def layers(encoder_layers: int, decoder_layers: int) -> dict[str, str]:
-    """Their names of all layers' parts, without ``.weight`` and ``.bias``, by ours."""
-    found = {}
-    for side, count, parts in (
-        ("encoder", encoder_layers, encoder_layer()),
-        ("decoder", decoder_layers, decoder_layer()),
-    ):
-        for number in range(count):
-            for ours, theirs in parts.items():
-                found[f"{side}.{number}.{ours}"] = f"model.{side}.layers.{number}.{theirs}"
-    return found
+LAYER_NAMES = replace(
+    FAIRSEQ,
+    encoder_layer="model.encoder.layers.{number}",
+    decoder_layer="model.decoder.layers.{number}",
+)
 
 
 def position_table(length: int, d_model: int) -> Tensor:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.architectures import architecture
@@ -21,21 +20,23 @@ from dragoman.exchange.foreign_files import (
     read_state,
     read_text,
 )
+from dragoman.exchange.foreign_options import ForeignOptions
+from dragoman.exchange.foreign_transformer import transformer_config, unsaid
 from dragoman.exchange.huggingface_marian import (
     ACTIVATIONS,
     CONFIG_FILE,
     GENERATION_FILE,
+    LAYER_NAMES,
     SOURCE_SPM,
     TARGET_SPM,
     TARGET_VOCABULARY_FILE,
     TOKENIZER_FILE,
     VOCABULARY_FILE,
     WEIGHT_FILES,
-    layers,
     position_table,
 )
 from dragoman.exchange.huggingface_marian_search import search_of
-from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.saved_config import SavedConfig
@@ -58,26 +59,26 @@ _POSITIONS_TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 8e-3}
 """Largest difference of a position from the formula, which lies between -1 and 1, by what it is
 stored in; in anything else, 1e-4."""
 
-Value = TypeVar("Value", int, float, bool, str)
-
 
 class HuggingfaceMarianImporter(Importer):
     """Reads a directory of MarianMTModel and MarianTokenizer."""
 
     name = "huggingface-marian"
 
+    @override
     def recognises(self, path: Path) -> bool:
-        """By ``source.spm`` and ``vocab.json`` beside a model that is not one of CTranslate2."""
+        # A model of CTranslate2 may have the same files.
         files = (CONFIG_FILE, SOURCE_SPM, VOCABULARY_FILE)
         return not (path / BINARY_FILE).is_file() and all((path / one).is_file() for one in files)
 
-    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
-        """See :meth:`Importer.read`."""
+    @override
+    def read(self, path: Path, languages: Languages) -> ForeignModel:
         settings = Settings.read(path)
         model = settings.model()
         sides = _sides(path, settings)
         weights = _weights(path, settings, sides)
-        found, notes = _languages(path, languages)
+        said = _languages(path, languages)
+        found = [said[0] or "source", said[1] or "target"]
         target = sides[1]
         never = [target.rows[one] for one in (PAD, UNK, BOS, *target.vocabulary.tags)]
         search, search_notes = search_of(settings, never)
@@ -94,16 +95,12 @@ class HuggingfaceMarianImporter(Importer):
             weights=weights,
             origin=settings.origin(path),
             licence=_licence(path),
-            notes=(*notes, *search_notes),
+            notes=(*unsaid(said), *search_notes),
         )
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(ForeignOptions):
     """``config.json``, with what ``generation_config.json`` says of outputs."""
-
-    path: Path
-    values: dict[str, Any]
 
     @classmethod
     def read(cls, directory: Path) -> Settings:
@@ -121,22 +118,7 @@ class Settings:
             )
         if (directory / GENERATION_FILE).is_file():
             values |= read_object(directory / GENERATION_FILE)
-        return cls(path, values)
-
-    def get(self, name: str, kind: type[Value], default: Value | None = None) -> Value:
-        """A value of that type; the default if it is missing or null.
-
-        Raises:
-            DataError: it is missing, or of another type.
-        """
-        value = self.values.get(name)
-        if value is None and default is not None:
-            return default
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind:
-            raise DataError(f"{self.path}: {name}: expected {kind.__name__}, found {value!r:.80}")
-        return value
+        return cls(values, path, prefix="")
 
     def model(self) -> TransformerConfig:
         """Our configuration of the same model.
@@ -151,54 +133,52 @@ class Settings:
             ("add_final_layer_norm", False),
             ("static_position_embeddings", True),
         ):
-            if self.get(name, bool, expected) is not expected:
+            if self.of_type(name, bool, expected) is not expected:
                 raise ConfigError(
-                    f"{self.path}: {name}: {str(not expected).lower()} is not what MarianMTModel "
+                    f"{self.where}: {name}: {str(not expected).lower()} is not what MarianMTModel "
                     "computes, so that it cannot be imported"
                 )
-        activation = self.get("activation_function", str)
+        activation = self.of_type("activation_function", str)
         if activation not in ACTIVATIONS:
             raise ConfigError(
-                f"{self.path}: activation_function: {activation!r:.80} is none of: "
+                f"{self.where}: activation_function: {activation!r:.80} is none of: "
                 + ", ".join(ACTIVATIONS)
             )
-        try:
-            return TransformerConfig(
-                encoder_layers=self.get("encoder_layers", int),
-                decoder_layers=self.get("decoder_layers", int),
-                d_model=self.get("d_model", int),
-                heads=self._same("attention_heads"),
-                d_ff=self._same("ffn_dim"),
-                activation=ACTIVATIONS[activation],
-                attention_bias=True,
-                output_bias=True,
-                scale_embeddings=self.get("scale_embedding", bool, False),
-                embeddings=self.sharing,
-                dropout=self.get("dropout", float, 0.1),
-                attention_dropout=self.get("attention_dropout", float, 0.0),
-                feed_forward_dropout=self.get("activation_dropout", float, 0.0),
-            )
-        except ValueError as error:
-            raise DataError(f"{self.path}: {' '.join(str(error).split()):.300}") from error
+        settings = {
+            "encoder_layers": self.of_type("encoder_layers", int),
+            "decoder_layers": self.of_type("decoder_layers", int),
+            "d_model": self.of_type("d_model", int),
+            "heads": self._same("attention_heads"),
+            "d_ff": self._same("ffn_dim"),
+            "activation": ACTIVATIONS[activation],
+            "attention_bias": True,
+            "output_bias": True,
+            "scale_embeddings": self.of_type("scale_embedding", bool, False),
+            "embeddings": self.sharing,
+            "dropout": self.of_type("dropout", float, 0.1),
+            "attention_dropout": self.of_type("attention_dropout", float, 0.0),
+            "feed_forward_dropout": self.of_type("activation_dropout", float, 0.0),
+        }
+        return transformer_config(settings, self.where)
 
     @property
     def shares_sides(self) -> bool:
         """Whether source and target have the same pieces and one matrix."""
-        return self.get("share_encoder_decoder_embeddings", bool, True)
+        return self.of_type("share_encoder_decoder_embeddings", bool, True)
 
     @property
     def sharing(self) -> str:
         """Which matrices are one here."""
-        if not self.get("tie_word_embeddings", bool, True):
+        if not self.of_type("tie_word_embeddings", bool, True):
             return "separate"
         return "shared" if self.shares_sides else "target"
 
     def _same(self, name: str) -> int:
         """A size that encoder and decoder must have in common here."""
-        found, other = self.get(f"encoder_{name}", int), self.get(f"decoder_{name}", int)
+        found, other = self.of_type(f"encoder_{name}", int), self.of_type(f"decoder_{name}", int)
         if found != other:
             raise ConfigError(
-                f"{self.path}: encoder_{name} {found} and decoder_{name} {other} differ; here "
+                f"{self.where}: encoder_{name} {found} and decoder_{name} {other} differ; here "
                 "both sides have the same"
             )
         return found
@@ -219,22 +199,22 @@ def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
         DataError: a file is missing or damaged, or they do not belong together.
         MissingExtraError: protobuf is not installed.
     """
-    source = _table(path / VOCABULARY_FILE, settings.get("vocab_size", int))
+    source = _table(path / VOCABULARY_FILE, settings.of_type("vocab_size", int))
     target = source
     if not settings.shares_sides:
-        size = settings.get("decoder_vocab_size", int, len(source))
+        size = settings.of_type("decoder_vocab_size", int, len(source))
         target = _table(path / TARGET_VOCABULARY_FILE, size)
-    start = settings.get("decoder_start_token_id", int, target["<pad>"])
+    start = settings.of_type("decoder_start_token_id", int, target["<pad>"])
     begin = next((piece for piece, number in target.items() if number == start), None)
     if begin is None:
-        raise DataError(f"{settings.path}: decoder_start_token_id: {start} is no piece")
+        raise DataError(f"{settings.where}: decoder_start_token_id: {start} is no piece")
     for name, found in (
         ("pad_token_id", {source["<pad>"]}),
         ("eos_token_id", {source["</s>"], target["</s>"]}),
     ):
-        if found != {settings.get(name, int, min(found))}:
+        if found != {settings.of_type(name, int, min(found))}:
             raise DataError(
-                f"{settings.path}: {name}: {settings.values.get(name)}, but {VOCABULARY_FILE} has "
+                f"{settings.where}: {name}: {settings.values.get(name)}, but {VOCABULARY_FILE} has "
                 f"{min(found)}; they do not belong together"
             )
     sides = []
@@ -276,7 +256,7 @@ def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -
     found = _embeddings(theirs, settings)
     source, target = map(_rows, sides)
     _check_rows(found, len(set(source)), len(set(target)), model.d_model, file)
-    for ours, name in layers(model.encoder_layers, model.decoder_layers).items():
+    for ours, name in LAYER_NAMES.layers(model.encoder_layers, model.decoder_layers).items():
         for kind in ("weight", "bias"):
             found[f"{ours}.{kind}"] = theirs.take(f"{name}.{kind}")
     _check_positions(theirs, model.d_model, file)
@@ -361,21 +341,13 @@ def _tied(weights: dict[str, Tensor], model: TransformerConfig) -> dict[str, Ten
     return weights
 
 
-def _languages(path: Path, given: tuple[str | None, str | None]) -> tuple[list[str], list[str]]:
-    """The languages, and what to say of them."""
+def _languages(path: Path, given: Languages) -> Languages:
+    """The languages that the user or the files say."""
     file = path / TOKENIZER_FILE
     values = read_object(file) if file.is_file() else {}
-    found, notes = [], []
-    for side, wanted in zip(("source", "target"), given, strict=True):
-        one = wanted or values.get(f"{side}_lang")
-        if not isinstance(one, str) or not one:
-            one = None
-            notes.append(
-                f"Its files do not say the {side} language; "
-                f"'--{'from' if side == 'source' else 'to'}-language TAG' does."
-            )
-        found.append(one or side)
-    return found, notes
+    said = [values.get(f"{side}_lang") for side in ("source", "target")]
+    own = [name if isinstance(name, str) and name else None for name in said]
+    return given[0] or own[0], given[1] or own[1]
 
 
 def _directions(languages: list[str], vocabulary: Vocabulary) -> tuple[Direction, ...]:

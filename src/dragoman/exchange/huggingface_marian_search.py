@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dragoman.core.errors import ConfigError
+from dragoman.exchange.foreign_options import ForeignOptions
 from dragoman.exchange.huggingface_marian import GENERATION_FILE
-
-if TYPE_CHECKING:
-    from dragoman.exchange.huggingface_marian_importer import Settings
 
 _FORCED = ("forced_bos_token_id", "forced_decoder_ids")
 # What changes outputs, with the values that do not.
@@ -33,7 +31,7 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
 
 
 def search_of(
-    settings: Settings, never: Collection[int | None]
+    settings: ForeignOptions, never: Collection[int | None]
 ) -> tuple[dict[str, Any], list[str]]:
     """Settings of search, and how theirs differ.
 
@@ -48,16 +46,16 @@ def search_of(
     for name in _FORCED:
         if (found := settings.values.get(name)) is not None:
             raise ConfigError(
-                f"{settings.path}: {name}: {found!r:.40} begins every output, which is not known "
+                f"{settings.where}: {name}: {found!r:.40} begins every output, which is not known "
                 "here"
             )
-    beam = settings.get("num_beams", int, 1)
-    penalty = settings.get("length_penalty", float, 1.0)
+    beam = settings.of_type("num_beams", int, 1)
+    penalty = settings.of_type("length_penalty", float, 1.0)
     search: dict[str, Any] = {"beam": max(beam, 1), "length_penalty": max(penalty, 0.0)}
-    if (ngram := settings.get("no_repeat_ngram_size", int, 0)) > 0:
+    if (ngram := settings.of_type("no_repeat_ngram_size", int, 0)) > 0:
         search["no_repeat_ngram"] = ngram
     forced = settings.values.get("forced_eos_token_id") is not None
-    longest = settings.get("max_length", int, 0) - (2 if forced else 1)  # begin and end count
+    longest = settings.of_type("max_length", int, 0) - (2 if forced else 1)  # begin and end count
     notes = [
         f"Search: beam {search['beam']}. There a hypothesis' log-probability is divided by "
         f"|Y|^{penalty:g}, here by ((5 + |Y|) / 6)^{search['length_penalty']:g} (Wu et al. 2016), "
@@ -74,7 +72,7 @@ def search_of(
     return search, notes
 
 
-def _others(settings: Settings, never: Collection[int | None]) -> Iterator[str]:
+def _others(settings: ForeignOptions, never: Collection[int | None]) -> Iterator[str]:
     """What else changes outputs there."""
     for name, neutral in _NOT_DONE.items():
         found = settings.values.get(name)

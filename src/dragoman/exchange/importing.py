@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import torch
 import yaml
 
 from dragoman.core.config import parse, to_yaml
-from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
 from dragoman.core.new_outputs import new_output
 from dragoman.core.strict_yaml import load_yaml
-from dragoman.exchange.importer import ForeignModel
-from dragoman.exchange.importers import importer_from, importer_of
+from dragoman.exchange.architectures import architecture
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
 from dragoman.saved.directions import usage
-from dragoman.saved.model import build_model, save_model
+from dragoman.saved.model import CONFIG_FILE, build_model, save_model
 from dragoman.saved.saved_config import SavedConfig
-from dragoman.saved.weights import load_weights, weights_of
+from dragoman.saved.weights import WEIGHTS_FILE, load_weights, weights_of
 from dragoman.search import SearchConfig
 from dragoman.text.examples import Direction
 from dragoman.text.vocabularies.vocabulary import Vocabulary
+
+IMPORTERS = {
+    "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
+    "fairseq": ("fairseq_importer", "FairseqImporter"),
+    "joeynmt": ("joeynmt_importer", "JoeynmtImporter"),
+    "opennmt": ("opennmt_importer", "OpennmtImporter"),
+    "sockeye": ("sockeye_importer", "SockeyeImporter"),
+    "argos": ("argos_importer", "ArgosImporter"),
+}
+"""Module of :mod:`dragoman.exchange` and class, by the name in the command line."""
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 _NO_LANGUAGE = "no language tag, such as en or pt-BR"
@@ -30,10 +42,10 @@ _NO_LANGUAGE = "no language tag, such as en or pt-BR"
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What was imported."""
+    """An import, for the user."""
 
     toolkit: str
-    """Where it is from, one of :data:`~dragoman.exchange.importers.IMPORTERS`."""
+    """Where it is from, one of :data:`IMPORTERS`."""
     origin: str
     """What it was made from: toolkit, version, name."""
     source_language: str
@@ -48,7 +60,7 @@ def import_model(
     output: Path,
     *,
     toolkit: str | None = None,
-    languages: tuple[str | None, str | None] = (None, None),
+    languages: Languages = (None, None),
     tell: Callable[[str], object] = lambda line: None,
 ) -> ImportReport:
     """Write a model of another toolkit as a model directory of our own.
@@ -56,7 +68,7 @@ def import_model(
     Args:
         path: a directory or file as the toolkit leaves it.
         output: a directory that does not exist.
-        toolkit: one of :data:`~dragoman.exchange.importers.IMPORTERS`; recognised if not given.
+        toolkit: one of :data:`IMPORTERS`; recognised if not given.
         languages: of source and target, where the files do not say them; they win.
         tell: called with a line about what is being done.
 
@@ -74,11 +86,63 @@ def import_model(
         return _import(path, output, toolkit, languages, tell)
 
 
+def importer_from(toolkit: str) -> Importer:
+    """The importer of a toolkit's models.
+
+    Args:
+        toolkit: one of :data:`IMPORTERS`.
+
+    Raises:
+        ConfigError: there is none of that name.
+        MissingExtraError: a package that it needs is not installed.
+    """
+    if toolkit not in IMPORTERS:
+        raise ConfigError(f"no import from {toolkit}; choose one of: {', '.join(IMPORTERS)}")
+    module, name = IMPORTERS[toolkit]
+    importer: Importer = getattr(import_module(f"dragoman.exchange.{module}"), name)()
+    return importer
+
+
+def importer_of(path: Path) -> Importer:
+    """The importer that recognises a directory or file by the names of its files.
+
+    Raises:
+        ConfigError: several do, so that the user must choose.
+        DataError: nothing is there, or nobody recognises it.
+    """
+    if not path.exists():
+        raise DataError(f"{path}: no such file or directory")
+    found = [importer for importer in _usable() if importer.recognises(path)]
+    if not found:
+        if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
+            raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
+        if (kind := architecture(path)) is not None:
+            raise DataError(
+                f"{path}: this is {kind}, which is not imported; models of these toolkits are: "
+                f"{', '.join(IMPORTERS)}"
+            )
+        raise DataError(
+            f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
+            f"--from: {', '.join(IMPORTERS)}"
+        )
+    if len(found) > 1:
+        names = ", ".join(importer.name for importer in found)
+        raise ConfigError(f"{path}: may be a model of {names}; say which with --from")
+    return found[0]
+
+
+def _usable() -> Iterator[Importer]:
+    """Those whose packages are installed: what one of them lacks does not hurt the others."""
+    for toolkit in IMPORTERS:
+        with suppress(MissingExtraError):
+            yield importer_from(toolkit)
+
+
 def _import(
     path: Path,
     output: Path,
     toolkit: str | None,
-    languages: tuple[str | None, str | None],
+    languages: Languages,
     tell: Callable[[str], object],
 ) -> ImportReport:
     importer = importer_of(path) if toolkit is None else importer_from(toolkit)

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.config import read_yaml
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_bytes, read_text
 from dragoman.exchange.foreign_options import ForeignOptions
-from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.foreign_transformer import ForeignTransformer
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.layer_names import LayerNames
 from dragoman.exchange.pickled import read_pickled, tensors_in
-from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
-from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.saved_config import SavedConfig
+from dragoman.exchange.piece_rows import ForeignSides, PieceMatrices
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
@@ -36,13 +36,27 @@ _CONFIG = "config.yaml"
 _NAMES = ("best.ckpt", "latest.ckpt")
 _SIDES = ("src", "trg")
 _EPSILON = 1e-6
-_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
-_ATTENTION = {
-    "query": "q_layer",
-    "key": "k_layer",
-    "value": "v_layer",
-    "output": "output_layer",
+_REQUIRED: dict[str, tuple[object, ...]] = {
+    "alpha": (1.0,),
+    "activation": ("relu", "gelu", "swish"),
 }
+_LAYER_NAMES = LayerNames(
+    attention="src_src_att",
+    self_attention="trg_trg_att",
+    cross_attention="src_trg_att",
+    projections={
+        "query": "q_layer",
+        "key": "k_layer",
+        "value": "v_layer",
+        "output": "output_layer",
+    },
+    feed_forward={
+        "inner": "feed_forward.pwff_layer.0",
+        "outer": "feed_forward.pwff_layer.3",
+    },
+    encoder_norms=("layer_norm", "feed_forward.layer_norm"),
+    decoder_norms=("x_layer_norm", "dec_layer_norm", "feed_forward.layer_norm"),
+)
 
 
 class JoeynmtImporter(Importer):
@@ -50,48 +64,35 @@ class JoeynmtImporter(Importer):
 
     name = "joeynmt"
 
+    @override
     def recognises(self, path: Path) -> bool:
-        """By ``config.yaml`` beside a checkpoint that ends in ``.ckpt``."""
+        # By config.yaml beside a checkpoint that ends in .ckpt.
         directory = path.parent if path.is_file() else path
         checkpoint = path.suffix == ".ckpt" if path.is_file() else any(path.glob("*.ckpt"))
         return checkpoint and (directory / _CONFIG).is_file()
 
-    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
-        """See :meth:`Importer.read`."""
+    @override
+    def read(self, path: Path, languages: Languages) -> ForeignModel:
         file = _checkpoint(path)
         options = _Section(read_yaml(file.parent / _CONFIG), file.parent / _CONFIG)
         data = options.section("data")
-        notes: list[str] = []
-        sides = [_side(file.parent, data, side, notes) for side in _SIDES]
-        found = read_pickled(file)
-        if not isinstance(found, dict) or "model_state" not in found:
+        source, target = (_side(file.parent, data, side) for side in _SIDES)
+        checkpoint = read_pickled(file)
+        if not isinstance(checkpoint, dict) or "model_state" not in checkpoint:
             raise DataError(f"{file}: no checkpoint of JoeyNMT, which has 'model_state'")
-        theirs = ForeignWeights(tensors_in(found["model_state"], file), file)
-        matrices = PieceMatrices(
-            theirs.take("src_embed.lut.weight"),
-            theirs.take("trg_embed.lut.weight"),
-            theirs.take("decoder.output_layer.weight"),
-            None,
+        tensors = tensors_in(checkpoint["model_state"], file)
+        sides = ForeignSides(
+            (source.numbered, target.numbered),
+            (source.size, target.size),
+            [*source.notes, *target.notes],
         )
-        matrices.check_rows((sides[0].size, sides[1].size), file)
-        numbered = (sides[0].numbered, sides[1].numbered)
-        weights, chosen = matrices.ours(numbered)
-        model = _config(options.section("model"), theirs, matrices.source.shape[1], chosen)
-        weights |= _stack(theirs, model)
-        theirs.ignore(("encoder.pe.pe", "decoder.pe.pe"))
-        theirs.check_all_taken()
-        search, search_notes = _search(options)
-        return ForeignModel(
-            config=SavedConfig(
-                source_language=languages[0] or sides[0].language,
-                target_language=languages[1] or sides[1].language,
-                model=model,
-                search=search,
-            ),
-            vocabularies=vocabularies(numbered),
-            weights=weights,
+        theirs = _JoeynmtTransformer(ForeignWeights(tensors, file), sides, options.section("model"))
+        search, notes = _search(options)
+        return theirs.imported(
+            (languages[0] or source.language, languages[1] or target.language),
             origin=f"JoeyNMT {options.get('joeynmt_version', '2')!s:.20}, {file.name}",
-            notes=(*notes, *search_notes),
+            search=search,
+            notes=notes,
         )
 
 
@@ -121,21 +122,23 @@ class _Section(ForeignOptions):
 
 @dataclass(frozen=True)
 class _Side:
-    """What is known of a language."""
+    """A language and its vocabulary."""
 
     numbered: Numbered
     size: int
     language: str
+    notes: Sequence[str]
 
 
-def _side(directory: Path, data: _Section, side: str, notes: list[str]) -> _Side:
-    """The vocabulary of one side; appends to ``notes``."""
+def _side(directory: Path, data: _Section, side: str) -> _Side:
+    """The vocabulary of one side."""
     options = data.section(side)
     special, names = _special(data)
     file = _beside(directory, [f"{side}_vocab.txt", options.get("voc_file")], "list of pieces")
     ids = {piece: number for number, piece in enumerate(names)}
     for line in read_text(file).rstrip("\n").split("\n"):
         ids.setdefault(line, len(ids))
+    notes = []
     if options.get("normalize", False):
         notes.append(
             f"{options.prefix}normalize: JoeyNMT brings text into Unicode's NFKC form and "
@@ -143,7 +146,7 @@ def _side(directory: Path, data: _Section, side: str, notes: list[str]) -> _Side
             "matters."
         )
     numbered = _numbered(directory, options, ids, special, file)
-    return _Side(numbered, len(ids), options.of_type("lang", str))
+    return _Side(numbered, len(ids), options.of_type("lang", str), notes)
 
 
 def _special(data: _Section) -> tuple[Special, list[str]]:
@@ -267,93 +270,76 @@ def _norm(encoder: _Section, *, is_final: bool) -> Literal["pre", "post"]:
     return norm
 
 
-def _config(
-    options: _Section, theirs: ForeignWeights, d_model: int, chosen: Mapping[str, Any]
-) -> TransformerConfig:
-    """Our configuration of the same model.
+@dataclass
+class _JoeynmtTransformer(ForeignTransformer):
+    options: _Section
 
-    Raises:
-        ConfigError: it has something that the Transformer here lacks.
-        DataError: a value does not make sense.
-    """
-    encoder, decoder = options.section("encoder"), options.section("decoder")
-    sides = (encoder, decoder)
-    if options.get("initializer") == "xavier_normal":  # it sets alpha, whatever the sections say
-        raise ConfigError(
-            f"{options.where}: {options.prefix}initializer: 'xavier_normal' weighs residual "
-            "connections as DeepNet does (Wang et al. 2022), which no family here can express"
-        )
-    for side in sides:
-        side.choice("type", ("transformer",), "recurrent")
-        side.choice("alpha", (1.0,), 1.0)
-        side.choice("activation", tuple(_ACTIVATIONS), "relu")
-        side.section("embeddings").of_type("scale", bool, False)
-    for key in ("num_heads", "ff_size", "activation", "layer_norm"):
-        if encoder.get(key) != decoder.get(key):
+    names = _LAYER_NAMES
+    zero_biases = True
+
+    @property
+    @override
+    def options_file(self) -> Path:
+        return self.options.where
+
+    @override
+    def matrices(self) -> PieceMatrices:
+        names = ("src_embed.lut.weight", "trg_embed.lut.weight", "decoder.output_layer.weight")
+        return PieceMatrices(*map(self.weights.take, names))
+
+    @override
+    def settings(self, d_model: int) -> dict[str, Any]:
+        options = self.options
+        encoder, decoder = options.section("encoder"), options.section("decoder")
+        if options.get("initializer") == "xavier_normal":  # sets alpha, against the sections
             raise ConfigError(
-                f"{options.where}: encoder.{key} ({encoder.get(key)}) and decoder.{key} "
-                f"({decoder.get(key)}) differ, which no family here can express"
+                f"{options.where}: {options.prefix}initializer: 'xavier_normal' weighs residual "
+                "connections as DeepNet does (Wang et al. 2022), which no family here can express"
             )
-    scales = [side.section("embeddings").of_type("scale", bool, False) for side in sides]
-    if scales[0] != scales[1] and not options.get("tied_embeddings", False):
-        raise ConfigError(
-            f"{options.where}: only one of encoder and decoder scales its embeddings, which no "
-            "family here can express"
-        )
-    norm = _norm(encoder, is_final="encoder.layer_norm.weight" in theirs)
-    dropout = encoder.of_type("dropout", float, 0.1)
-    try:
-        return TransformerConfig(
-            encoder_layers=encoder.of_type("num_layers", int),
-            decoder_layers=decoder.of_type("num_layers", int),
-            d_model=d_model,
-            heads=encoder.of_type("num_heads", int),
-            d_ff=encoder.of_type("ff_size", int),
-            activation=_ACTIVATIONS[encoder.get("activation", "relu")],
-            attention_bias=True,
-            norm=norm,
-            norm_epsilon=_EPSILON,
-            scale_embeddings=scales[0],
-            dropout=dropout,
-            attention_dropout=dropout,
-            feed_forward_dropout=dropout,
-            **chosen,
-        )
-    except ValueError as error:
-        raise DataError(f"{options.where}: {' '.join(str(error).split()):.300}") from error
+        for side in (encoder, decoder):
+            side.choice("type", ("transformer",), "recurrent")
+            side.check(_REQUIRED)
+        for key in ("num_heads", "ff_size", "activation", "layer_norm"):
+            if encoder.get(key) != decoder.get(key):
+                raise ConfigError(
+                    f"{options.where}: encoder.{key} ({encoder.get(key)}) and decoder.{key} "
+                    f"({decoder.get(key)}) differ, which no family here can express"
+                )
+        dropout = encoder.of_type("dropout", float, 0.1)
+        return {
+            "scale_embeddings": self._scaled((encoder, decoder)),
+            "norm": _norm(encoder, is_final="encoder.layer_norm.weight" in self.weights),
+            "encoder_layers": encoder.of_type("num_layers", int),
+            "decoder_layers": decoder.of_type("num_layers", int),
+            "d_model": d_model,
+            "heads": encoder.of_type("num_heads", int),
+            "d_ff": encoder.of_type("ff_size", int),
+            "activation": encoder.get("activation", "relu"),
+            "attention_bias": True,
+            "norm_epsilon": _EPSILON,
+            "dropout": dropout,
+            "attention_dropout": dropout,
+            "feed_forward_dropout": dropout,
+        }
 
+    def _scaled(self, sides: Sequence[_Section]) -> bool:
+        """Whether embeddings are multiplied by the root of their width.
 
-def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:
-    """Layers and final normalisations, under our names."""
-    weights: dict[str, Tensor] = {}
-    for side, count in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
-        for number in range(count):
-            weights |= _layer(theirs, side, number)
-        if model.residual.ends_normalised:
-            weights |= theirs.layer(f"{side}.layer_norm", f"{side}_norm")
-    return weights
+        Raises:
+            ConfigError: only those of one side are.
+        """
+        first, second = (side.section("embeddings").of_type("scale", bool, False) for side in sides)
+        if first != second and not self.options.get("tied_embeddings", False):
+            raise ConfigError(
+                f"{self.options.where}: only one of encoder and decoder scales its embeddings, "
+                "which no family here can express"
+            )
+        return bool(first)
 
-
-def _layer(theirs: ForeignWeights, side: str, number: int) -> dict[str, Tensor]:
-    """The parts of a layer, under our names."""
-    stem = f"{side}.layers.{number}"
-    attention = {"src_src_att": "attention"}
-    norms = ["layer_norm", "feed_forward.layer_norm"]
-    if side == "decoder":
-        attention = {"trg_trg_att": "self_attention", "src_trg_att": "cross_attention"}
-        norms = ["x_layer_norm", "dec_layer_norm", "feed_forward.layer_norm"]
-    parts = {
-        f"{there}.{projection}": f"{here}.{part}"
-        for there, here in attention.items()
-        for part, projection in _ATTENTION.items()
-    }
-    parts["feed_forward.pwff_layer.0"] = "feed_forward.inner"
-    parts["feed_forward.pwff_layer.3"] = "feed_forward.outer"
-    parts |= {name: f"residuals.{place}.norm" for place, name in enumerate(norms)}
-    weights: dict[str, Tensor] = {}
-    for there, here in parts.items():
-        weights |= theirs.layer(f"{stem}.{there}", f"{side}.{number}.{here}", bias=True)
-    return weights
+    @override
+    def leave_out(self) -> Sequence[str]:
+        self.weights.ignore(("encoder.pe.pe", "decoder.pe.pe"))  # computed here
+        return ()
 
 
 def _search(options: _Section) -> tuple[dict[str, Any], list[str]]:

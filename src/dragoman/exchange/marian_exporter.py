@@ -18,7 +18,7 @@ import yaml
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, ExportError
-from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
+from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.marian_formulas import MarianTransformer
 from dragoman.exchange.probes import largest, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.core.errors import ExportError, MissingExtraError
-from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
+from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import COUNT, Floats, Probe, batches, probes
 from dragoman.exchange.vocabulary_files import NOT_NORMALISED, write_vocabularies
 from dragoman.models.families.transformer import (

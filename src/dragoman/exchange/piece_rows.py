@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,35 @@ from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD
 
 
 @dataclass(frozen=True)
+class ForeignSides:
+    """The vocabularies of source and target."""
+
+    numbered: tuple[Numbered, Numbered]
+    sizes: tuple[int, int]
+    """Number of pieces there."""
+    notes: Sequence[str] = ()
+    """How text may be split otherwise than there, a sentence each."""
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """Ours."""
+        return Vocabularies(self.numbered[0].vocabulary, self.numbered[1].vocabulary)
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether both sides have the same pieces in the same rows."""
+        source, target = self.numbered
+        return self.vocabularies.same_ids and source.rows == target.rows
+
+
+@dataclass(frozen=True)
 class PieceMatrices:
-    """What a Transformer knows of each piece, in the rows of the other toolkit."""
+    """The vectors of each piece and its bias in the output, in the rows of the other toolkit."""
 
     source: Tensor  # (source pieces, d_model)
     target: Tensor  # (target pieces, d_model)
     output: Tensor  # (target pieces, d_model)
-    bias: Tensor | None  # (target pieces,)
+    bias: Tensor | None = None  # (target pieces,)
 
     def check_rows(self, sizes: tuple[int, int], where: Path) -> None:
         """Refuse matrices that have not one row for each entry of the dictionaries.
@@ -45,7 +68,7 @@ class PieceMatrices:
             )
 
     def ours(
-        self, sides: tuple[Numbered, Numbered], *, zero_start: bool = False
+        self, sides: ForeignSides, *, zero_start: bool = False
     ) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The matrices in the order of our vocabularies.
 
@@ -58,9 +81,10 @@ class PieceMatrices:
         Returns:
             The weights under our names, and the settings that they tell.
         """
-        rows = [[0 if row is None else row for row in side.rows] for side in sides]
-        lacking = [place for place, row in enumerate(sides[1].rows) if row is None]
-        if zero_start or sides[1].rows[BOS] in {sides[1].rows[PAD], sides[1].rows[EOS]}:
+        rows = [[0 if row is None else row for row in side.rows] for side in sides.numbered]
+        target = sides.numbered[1].rows
+        lacking = [place for place, row in enumerate(target) if row is None]
+        if zero_start or target[BOS] in {target[PAD], target[EOS]}:
             lacking.append(BOS)  # the original has no piece of its own for it
         weights = {
             "source_embedding.weight": self.source,
@@ -71,7 +95,7 @@ class PieceMatrices:
             weights["output.bias"] = self.bias
         weights = with_rows(weights, rows[0], rows[1], begin=None, silent=sorted(set(lacking)))
         tied = torch.equal(self.target, self.output)
-        shared = tied and torch.equal(self.source, self.target) and _same(sides)
+        shared = tied and torch.equal(self.source, self.target) and sides.are_equal
         sharing = "shared" if shared else "target" if tied else "separate"
         if tied:
             del weights["output.weight"]
@@ -79,14 +103,3 @@ class PieceMatrices:
             del weights["target_embedding.weight"]
         settings = {"embeddings": sharing, "output_bias": "output.bias" in weights}
         return weights, settings | ({"begin": "zeros"} if zero_start else {})
-
-
-def _same(sides: tuple[Numbered, Numbered]) -> bool:
-    """Whether both sides have the same pieces in the same rows."""
-    source, target = sides
-    return vocabularies(sides).same_ids and source.rows == target.rows
-
-
-def vocabularies(sides: tuple[Numbered, Numbered]) -> Vocabularies:
-    """Ours of both sides."""
-    return Vocabularies(sides[0].vocabulary, sides[1].vocabulary)

@@ -7,7 +7,7 @@ no biases, keys and values of a head are side by side, and all sines come before
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,17 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.strict_yaml import StrictLoader
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state, read_text
-from dragoman.exchange.importer import ForeignModel, Importer, unsaid
-from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
+from dragoman.exchange.foreign_transformer import ForeignTransformer, Positions
+from dragoman.exchange.interface import ForeignModel, Importer, Languages
+from dragoman.exchange.layer_names import SIDES, LayerNames
+from dragoman.exchange.piece_rows import PieceMatrices
 from dragoman.exchange.splitting_files import numbered_sides
-from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
 from dragoman.models.families.transformer import TransformerConfig
-from dragoman.saved.saved_config import SavedConfig
 from dragoman.text.vocabularies.foreign_vocabulary import Special
 
 _CONFIG_FILE, _WEIGHTS_FILE, _VERSION_FILE = "config", "params.best", "version"
@@ -36,6 +37,23 @@ _DECODERS = {"transformer": "self_attention", "ssru_transformer": "ssru"}
 # Where a layer is normalised: what is done before a sublayer, and after it (n: normalisation, d:
 # dropout, r: residual sum).
 _ORDERS = {("n", "dr"): "pre", ("", "drn"): "post"}
+_NAMES = {
+    norm: LayerNames(
+        attention="self_attention",
+        self_attention="autoregr_layer",
+        cross_attention="enc_attention",
+        projections={},  # joined, see attention()
+        feed_forward={"inner": "ff.ff1", "outer": "ff.ff2"},
+        encoder_norms=(f"{norm}_self_attention.layer_norm", f"{norm}_ff.layer_norm"),
+        decoder_norms=(
+            f"{norm}_autoregr_layer.layer_norm",
+            f"{norm}_enc_attention.layer_norm",
+            f"{norm}_ff.layer_norm",
+        ),
+        final_norm="{side}.final_process.layer_norm",
+    )
+    for norm in ("pre", "post")
+}
 _BEAM, _PENALTY = 5, 1.0  # of sockeye-translate
 _LARGEST_CONFIG = 2**20  # characters; a hundred times what one has
 
@@ -45,50 +63,25 @@ class SockeyeImporter(Importer):
 
     name = "sockeye"
 
+    @override
     def recognises(self, path: Path) -> bool:
-        """By the configuration and the dictionary of the source."""
         return all((path / name).is_file() for name in (_CONFIG_FILE, _DICTIONARIES[0]))
 
-    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
-        """See :meth:`Importer.read`."""
+    @override
+    def read(self, path: Path, languages: Languages) -> ForeignModel:
         settings = _Settings.read(path / _CONFIG_FILE)
         settings.check()
         dictionaries = _dictionary(path / _DICTIONARIES[0]), _dictionary(path / _DICTIONARIES[1])
-        sides, notes = numbered_sides(
-            path, dictionaries, (_SPECIAL, _SPECIAL), languages, path / _DICTIONARIES[0]
-        )
-        file = path / _WEIGHTS_FILE
-        theirs = ForeignWeights(read_state(file), file)
-        matrices = _matrices(theirs)
-        matrices.check_rows((len(dictionaries[0]), len(dictionaries[1])), file)
-        weights, found = matrices.ours(sides)
-        tables = _position_tables(theirs, settings, matrices.source.shape[1])
-        model = settings.model(found, len(tables[0]) if tables else None)
-        for side, table in zip(("source", "target"), tables, strict=False):
-            weights[f"{side}_embedding.positions.table"] = table / model.d_model**0.5
-        weights |= _stack(theirs, model)
-        left_out = _leave_out(theirs)
-        theirs.check_all_taken()
-        if not tables:
-            weights = permute_width(weights, sines_then_cosines(model.d_model))
-        version = (
-            read_text(path / _VERSION_FILE).strip() if (path / _VERSION_FILE).is_file() else "3"
-        )
-        config = SavedConfig(
-            source_language=languages[0] or "source",
-            target_language=languages[1] or "target",
-            model=model,
+        where = path / _DICTIONARIES[0]
+        sides = numbered_sides(path, dictionaries, (_SPECIAL, _SPECIAL), languages, where)
+        file, version = path / _WEIGHTS_FILE, path / _VERSION_FILE
+        theirs = _SockeyeTransformer(ForeignWeights(read_state(file), file), sides, settings)
+        number = read_text(version).strip() if version.is_file() else "3"
+        return theirs.imported(
+            languages,
+            origin=f"Sockeye {number:.20}, {path.resolve().name}",
             search={"beam": _BEAM, "length_penalty": _PENALTY},
-        )
-        return ForeignModel(
-            config=config,
-            vocabularies=vocabularies(sides),
-            weights=weights,
-            origin=f"Sockeye {version:.20}, {path.resolve().name}",
             notes=(
-                *unsaid(languages),
-                *notes,
-                *left_out,
                 f"Search: beam {_BEAM}. sockeye-translate divides a hypothesis' log-probability by "
                 f"|Y| by default, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016), so that "
                 "beam search may rank hypotheses otherwise; with beam 1 texts are the same.",
@@ -208,45 +201,6 @@ class _Settings:
                 + " or ".join(map(str, choices))
             ) from error
 
-    def model(self, found: Mapping[str, Any], positions: int | None) -> TransformerConfig:
-        """Our configuration of the same model.
-
-        Args:
-            found: settings that the weights tell.
-            positions: number of learned positions; None if they are fixed.
-
-        Raises:
-            ConfigError: it has something that the Transformer here lacks.
-            DataError: a value does not make sense.
-        """
-        order = (self.both("preprocess_sequence"), self.both("postprocess_sequence"))
-        norm = self.one_of("preprocess_sequence and postprocess_sequence", _ORDERS, order)
-        try:
-            return TransformerConfig(
-                encoder_layers=self.get("config_encoder", "num_layers"),
-                decoder_layers=self.get("config_decoder", "num_layers"),
-                d_model=self.both("model_size"),
-                heads=self.both("attention_heads"),
-                d_ff=self.both("feed_forward_num_hidden"),
-                activation=self.one_of("act_type", _ACTIVATIONS, self.both("act_type")),
-                norm=norm,
-                norm_epsilon=1e-6,
-                decoder_mixing=self.one_of(
-                    "decoder_type", _DECODERS, self.get("config_decoder", "decoder_type")
-                ),
-                dropout=self.get("config_encoder", "dropout_prepost"),
-                attention_dropout=self.get("config_encoder", "dropout_attention"),
-                feed_forward_dropout=self.get("config_encoder", "dropout_act"),
-                **({} if positions is None else _learned(positions)),
-                **found,
-            )
-        except ValueError as error:
-            raise DataError(f"{self.where}: {' '.join(str(error).split()):.300}") from error
-
-
-def _learned(positions: int) -> dict[str, Any]:
-    return {"positions": "learned", "max_positions": positions}
-
 
 def _dictionary(file: Path) -> dict[str, int]:
     """Pieces and their numbers.
@@ -262,110 +216,113 @@ def _dictionary(file: Path) -> dict[str, int]:
     return found
 
 
-def _matrices(theirs: ForeignWeights) -> PieceMatrices:
-    source = theirs.take("embedding_source.embedding.weight")
-    names = ("embedding_target.embedding.weight", "output_layer.weight")
-    target, output = (theirs.take(name) for name in names)
-    return PieceMatrices(source, target, output, theirs.take("output_layer.bias"))
+@dataclass
+class _SockeyeTransformer(ForeignTransformer):
+    config: _Settings
 
+    @property
+    @override
+    def names(self) -> LayerNames:
+        return _NAMES[self._norm]
 
-def _position_tables(theirs: ForeignWeights, settings: _Settings, width: int) -> list[Tensor]:
-    """Learned positions of both sides, equally many; none if they are fixed.
+    @property
+    def _norm(self) -> str:
+        order = self.config.both("preprocess_sequence"), self.config.both("postprocess_sequence")
+        return self.config.one_of("preprocess_sequence and postprocess_sequence", _ORDERS, order)
 
-    The last one serves all targets that are longer, there too.
-    """
-    kind = settings.both("positional_embedding_type")
-    kind = settings.one_of("positional_embedding_type", _POSITIONS, kind)
-    names = [f"{side}.pos_embedding.weight" for side in ("encoder", "decoder")]
-    if kind != "learned":
-        theirs.ignore(names)  # computed here
-        return []
-    tables = [theirs.table(name, width) for name in names]
-    most = max(map(len, tables))
-    return [torch.cat([table, table[-1:].expand(most - len(table), -1)]) for table in tables]
+    @property
+    @override
+    def options_file(self) -> Path:
+        return self.config.where
 
+    @override
+    def matrices(self) -> PieceMatrices:
+        source = self.weights.take("embedding_source.embedding.weight")
+        names = ("embedding_target.embedding.weight", "output_layer.weight", "output_layer.bias")
+        return PieceMatrices(source, *map(self.weights.take, names))
 
-def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:
-    """The weights of all layers, under our names."""
-    found: dict[str, Tensor] = {}
-    when, heads = model.residual.norm, model.multi_head.heads
-    if when == "pre":
-        for side in ("encoder", "decoder"):
-            found |= theirs.layer(f"{side}.final_process.layer_norm", f"{side}_norm")
-    for number in range(model.encoder_layers):
-        name, ours = f"encoder.layers.{number}", f"encoder.{number}"
-        found |= _rest(theirs, name, ours, [f"{when}_self_attention", f"{when}_ff"])
-        found |= _self_attention(theirs, heads, f"{name}.self_attention", f"{ours}.attention")
-    for number in range(model.decoder_layers):
-        name, ours = f"decoder.layers.{number}", f"decoder.{number}"
-        norms = [f"{when}_autoregr_layer", f"{when}_enc_attention", f"{when}_ff"]
-        found |= _rest(theirs, name, ours, norms)
-        own, mine = f"{name}.autoregr_layer", f"{ours}.self_attention"
-        if model.mixing.decoder_mixing == "ssru":
-            found |= theirs.layer(f"{own}.forget_gate", f"{mine}.forget", bias=True)
-            found |= theirs.layer(f"{own}.linear", f"{mine}.candidate")
-        else:
-            found |= _self_attention(theirs, heads, own, mine)
-        cross, mine = f"{name}.enc_attention", f"{ours}.cross_attention"
-        found |= theirs.layer(f"{cross}.ff_q", f"{mine}.query")
-        joined = theirs.take(f"{cross}.ff_kv.weight")
-        found |= _keys_values(joined, heads, mine, theirs, f"{cross}.ff_kv.weight")
-        found |= theirs.layer(f"{cross}.ff_out", f"{mine}.output")
-    return found
+    @override
+    def settings(self, d_model: int) -> dict[str, Any]:
+        get, both, one_of = self.config.get, self.config.both, self.config.one_of
+        return {
+            "encoder_layers": get("config_encoder", "num_layers"),
+            "decoder_layers": get("config_decoder", "num_layers"),
+            "d_model": both("model_size"),
+            "heads": both("attention_heads"),
+            "d_ff": both("feed_forward_num_hidden"),
+            "activation": one_of("act_type", _ACTIVATIONS, both("act_type")),
+            "norm": self._norm,
+            "norm_epsilon": 1e-6,
+            "decoder_mixing": one_of(
+                "decoder_type", _DECODERS, get("config_decoder", "decoder_type")
+            ),
+            "dropout": get("config_encoder", "dropout_prepost"),
+            "attention_dropout": get("config_encoder", "dropout_attention"),
+            "feed_forward_dropout": get("config_encoder", "dropout_act"),
+        }
 
+    @override
+    def positions(self, d_model: int) -> Positions:
+        kind = self.config.both("positional_embedding_type")
+        kind = self.config.one_of("positional_embedding_type", _POSITIONS, kind)
+        names = [f"{side}.pos_embedding.weight" for side in SIDES]
+        if kind != "learned":
+            self.weights.ignore(names)  # computed here
+            return Positions({}, sines_first=True)
+        tables = [self.weights.table(name, d_model) for name in names]
+        most = max(map(len, tables))
+        # The last position serves all targets that are longer, there too.
+        longest = [torch.cat([one, one[-1:].expand(most - len(one), -1)]) for one in tables]
+        return Positions({"positions": "learned", "max_positions": most}, longest)
 
-def _rest(theirs: ForeignWeights, name: str, ours: str, norms: list[str]) -> dict[str, Tensor]:
-    """The normalisations and the feed-forward sublayer of a layer."""
-    found: dict[str, Tensor] = {}
-    for place, norm in enumerate(norms):
-        found |= theirs.layer(f"{name}.{norm}.layer_norm", f"{ours}.residuals.{place}.norm")
-    found |= theirs.layer(f"{name}.ff.ff1", f"{ours}.feed_forward.inner", bias=True)
-    return found | theirs.layer(f"{name}.ff.ff2", f"{ours}.feed_forward.outer", bias=True)
+    @override
+    def attention(self, model: TransformerConfig, theirs: str, ours: str) -> dict[str, Tensor]:
+        if model.mixing.decoder_mixing == "ssru" and ours.endswith("self_attention"):
+            forget = self.weights.layer(f"{theirs}.forget_gate", f"{ours}.forget", bias=True)
+            return forget | self.weights.layer(f"{theirs}.linear", f"{ours}.candidate")
+        found = self.weights.layer(f"{theirs}.ff_out", f"{ours}.output")
+        heads = model.multi_head.heads
+        if ours.endswith("cross_attention"):
+            found |= self.weights.layer(f"{theirs}.ff_q", f"{ours}.query")
+            name = f"{theirs}.ff_kv.weight"
+            return found | self._keys_values(self.weights.take(name), heads, ours, name)
+        name = f"{theirs}.ff_in.weight"
+        joined = self.weights.take(name)  # (3 * d_model, d_model): queries come first
+        width = len(joined) // 3
+        found[f"{ours}.query.weight"] = joined[:width]
+        return found | self._keys_values(joined[width:], heads, ours, name)
 
+    def _keys_values(self, joined: Tensor, heads: int, ours: str, name: str) -> dict[str, Tensor]:
+        """Both weights from a matrix in which those of a head are side by side.
 
-def _self_attention(theirs: ForeignWeights, heads: int, name: str, ours: str) -> dict[str, Tensor]:
-    """Queries come first in the matrix of all projections, then keys and values."""
-    joined = theirs.take(f"{name}.ff_in.weight")  # (3 * d_model, d_model)
-    width = len(joined) // 3
-    found = {f"{ours}.query.weight": joined[:width]}
-    found |= _keys_values(joined[width:], heads, ours, theirs, f"{name}.ff_in.weight")
-    return found | theirs.layer(f"{name}.ff_out", f"{ours}.output")
+        Args:
+            joined: ``(2 * d_model, d_model)``.
+            heads: their number.
+            ours: the attention's name here.
+            name: that of the matrix, for messages.
 
+        Raises:
+            DataError: it has another shape.
+        """
+        if joined.dim() != 2 or len(joined) % (2 * heads):
+            raise DataError(
+                f"{self.weights.where}: {name} has the shape {list(joined.shape)}, which does not "
+                f"fit {heads} heads"
+            )
+        split = joined.view(heads, 2, -1, joined.shape[1])
+        parts = {"key": split[:, 0], "value": split[:, 1]}
+        return {f"{ours}.{part}.weight": one.flatten(0, 1) for part, one in parts.items()}
 
-def _keys_values(
-    joined: Tensor, heads: int, ours: str, theirs: ForeignWeights, name: str
-) -> dict[str, Tensor]:
-    """Both weights from one in which those of a head are side by side.
-
-    Args:
-        joined: ``(2 * d_model, d_model)``.
-        heads: their number.
-        ours: the attention's name here.
-        theirs: all weights, for messages.
-        name: that of the matrix, for messages.
-
-    Raises:
-        DataError: it has another shape.
-    """
-    if joined.dim() != 2 or len(joined) % (2 * heads):
-        raise DataError(
-            f"{theirs.where}: {name} has the shape {list(joined.shape)}, which does not fit "
-            f"{heads} heads"
-        )
-    split = joined.view(heads, 2, -1, joined.shape[1])
-    parts = {"key": split[:, 0], "value": split[:, 1]}
-    return {f"{ours}.{part}.weight": one.flatten(0, 1) for part, one in parts.items()}
-
-
-def _leave_out(theirs: ForeignWeights) -> list[str]:
-    """Notes on parts that do not change the scores of pieces."""
-    notes = []
-    for prefix, what in (
-        ("length_ratio.", "the predictor of lengths, which scores of pieces do not depend on"),
-        ("nvs.", "the selection of target pieces, which only makes translation faster there"),
-    ):
-        if names := [name for name in theirs.names if name.startswith(prefix)]:
-            theirs.ignore(names)
-            notes.append(f"Left out: {what} ({prefix}*).")
-    theirs.ignore(name for name in theirs.names if "traced" in name)  # copies, in early versions
-    return notes
+    @override
+    def leave_out(self) -> Sequence[str]:
+        notes = []
+        for prefix, what in (
+            ("length_ratio.", "the predictor of lengths, which scores of pieces do not depend on"),
+            ("nvs.", "the selection of target pieces, which only makes translation faster there"),
+        ):
+            if names := [name for name in self.weights.names if name.startswith(prefix)]:
+                self.weights.ignore(names)
+                notes.append(f"Left out: {what} ({prefix}*).")
+        # Copies, in early versions.
+        self.weights.ignore(name for name in self.weights.names if "traced" in name)
+        return notes

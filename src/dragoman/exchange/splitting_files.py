@@ -11,6 +11,8 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import read_bytes, read_text
+from dragoman.exchange.interface import Languages
+from dragoman.exchange.piece_rows import ForeignSides
 from dragoman.text.vocabularies.foreign_vocabulary import (
     Numbered,
     Special,
@@ -30,11 +32,11 @@ def numbered_sides(
     directory: Path,
     dictionaries: tuple[Mapping[str, int], Mapping[str, int]],
     special: tuple[Special, Special],
-    languages: tuple[str | None, str | None],
+    languages: Languages,
     where: Path,
     *,
-    named: tuple[str | None, str | None] = (None, None),
-) -> tuple[tuple[Numbered, Numbered], list[str]]:
+    named: Languages = (None, None),
+) -> ForeignSides:
     """The vocabularies of both sides, with the splitting whose files are in a directory.
 
     Args:
@@ -44,9 +46,6 @@ def numbered_sides(
         languages: of source and target, if known; a file may be named after one.
         where: the file of the dictionaries, for messages.
         named: names of the files, if the model has them.
-
-    Returns:
-        The vocabularies, and notes for the user.
 
     Raises:
         ConfigError: text is split in a way that is not known here.
@@ -69,7 +68,8 @@ def numbered_sides(
             model = read_bytes(file)
             numbered = dictionary_over_sentencepiece(model, ids, special[side], str(file))
         found.append(numbered)
-    return (found[0], found[1]), notes
+    sizes = len(dictionaries[0]), len(dictionaries[1])
+    return ForeignSides((found[0], found[1]), sizes, notes)
 
 
 def _over_codes(
@@ -104,9 +104,7 @@ def _named_as_codes(file: Path) -> bool:
     return file.name.lower() in _CODES_NAMES or file.name.lower().endswith(_CODES)
 
 
-def _file_of(
-    directory: Path, side: int, languages: tuple[str | None, str | None], named: str | None
-) -> Path:
+def _file_of(directory: Path, side: int, languages: Languages, named: str | None) -> Path:
     """The file that says how a side is split."""
     if named is not None and (directory / Path(named).name).is_file():
         return directory / Path(named).name

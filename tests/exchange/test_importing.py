@@ -11,10 +11,10 @@ from tiny_model import save_tiny_model
 
 from dragoman.cli.commands.import_ import _TOOLKITS
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
-from dragoman.exchange import importers
+from dragoman.exchange import importing
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state
-from dragoman.exchange.importer import Importer
-from dragoman.exchange.importers import IMPORTERS, importer_from, importer_of
+from dragoman.exchange.importing import IMPORTERS, importer_from, importer_of
+from dragoman.exchange.interface import Importer
 
 MODELS = Path(__file__).parent / "models"
 
@@ -78,7 +78,7 @@ def test_what_one_toolkit_needs_does_not_hurt_another(monkeypatch: pytest.Monkey
             raise MissingExtraError("sacremoses is not installed")
         return importer_from(toolkit)
 
-    monkeypatch.setattr(importers, "importer_from", missing)
+    monkeypatch.setattr(importing, "importer_from", missing)
     assert importer_of(MODELS / "huggingface_marian" / "shared").name == "huggingface-marian"
 
 
