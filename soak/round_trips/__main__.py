@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dragoman.documents.filetypes import FILE_FORMATS
+from dragoman.documents.filetypes import file_suffixes
 from soak.round_trips.trips import AIM, files_in, round_trips
 
 
@@ -22,7 +22,7 @@ from soak.round_trips.trips import AIM, files_in, round_trips
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice([one.removeprefix(".") for one in FILE_FORMATS]),
+    type=click.Choice([one.removeprefix(".") for one in file_suffixes()]),
     help="Only files of this suffix. By default, all.",
 )
 @click.option("--show", type=int, default=3, show_default=True, help="Faults shown of each file.")
@@ -31,7 +31,7 @@ def main(folders: tuple[Path, ...], formats: tuple[str, ...], show: int) -> None
 
     Nothing is written. The exit code is 1 if fewer than 99.5 % of the files of a format are intact.
     """
-    suffixes = [f".{one}" for one in formats] or FILE_FORMATS
+    suffixes = [f".{one}" for one in formats] or file_suffixes()
     found = round_trips(files_in(folders, suffixes))
     for trips in found.values():
         for path, faults in trips.faults.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 from office_files import CapitalService, ReversingService
 
 from dragoman.documents.file_translation import translate_file
-from dragoman.documents.filetypes import FILE_FORMATS
+from dragoman.documents.filetypes import file_suffixes
 from dragoman.translation.service.interface import RefusedError, TextRequest
 from soak.round_trips.office_check import differences
 from soak.round_trips.text_check import BILINGUAL, lost_parts, untranslated
@@ -36,9 +36,9 @@ class Trips:
         return self.intact + len(self.faults)
 
 
-def files_in(folders: Iterable[Path], suffixes: Iterable[str] = FILE_FORMATS) -> Iterator[Path]:
-    """The documents in folders, each content once."""
-    wanted = frozenset(suffixes)
+def files_in(folders: Iterable[Path], suffixes: Iterable[str] | None = None) -> Iterator[Path]:
+    """The documents in folders, each content once; of all suffixes by default."""
+    wanted = frozenset(file_suffixes() if suffixes is None else suffixes)
     seen: set[bytes] = set()
     for folder in folders:
         for path in sorted(folder.rglob("*")):

@@ -67,5 +67,12 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
     return found
 
 
+def are_suffixes(suffixes: object) -> bool:
+    """Whether a package gives the suffixes of a format as ``(".one", ".another")``."""
+    return isinstance(suffixes, (tuple, list)) and all(
+        isinstance(suffix, str) and suffix.startswith(".") for suffix in suffixes
+    )
+
+
 def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "an unknown package"

@@ -108,7 +108,7 @@ async def translate_file(
     likely_source: str | None = None,
     untranslatable: Untranslatable | None = None,
 ) -> TranslatedFile:
-    """Translate a file of a format in :data:`dragoman.documents.filetypes.DOCUMENT_FORMATS`.
+    """Translate a file of a format in :func:`dragoman.documents.filetypes.document_formats`.
 
     What is not translated stays as it is.  A file that has nothing to translate comes back byte for
     byte.

@@ -225,9 +225,9 @@ def _refuse_documents(files: Sequence[Path]) -> None:
     Raises:
         ConfigError: one is a spreadsheet or a document.
     """
-    from dragoman.documents.filetypes import DOCUMENT_FORMATS
+    from dragoman.documents.filetypes import document_formats
 
-    documents = {suffix for form in DOCUMENT_FORMATS for suffix in form.suffixes} - _LINES
+    documents = {suffix for form in document_formats() for suffix in form.suffixes} - _LINES
     suffixes = [_suffix(path) for path in files]
     if suffixes.count(_ARABIC) == 1:
         documents.remove(_ARABIC)

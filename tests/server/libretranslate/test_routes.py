@@ -21,7 +21,7 @@ from echo_service import EchoService
 from libretranslatepy import LibreTranslateAPI
 from office_files import body_of, docx, run
 
-from dragoman.documents.filetypes import FILE_FORMATS
+from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.database.records import DocumentJob, JobState
 from dragoman.server.jobs import UNEXPECTED
 from dragoman.server.libretranslate import files as libre_files
@@ -640,7 +640,7 @@ def test_the_settings_are_those_of_the_server(http: httpx.Client) -> None:
         "keyRequired": False,
         "suggestions": True,
         "filesTranslation": True,
-        "supportedFilesFormat": list(FILE_FORMATS),
+        "supportedFilesFormat": list(file_suffixes()),
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": "fr", "name": "French"},

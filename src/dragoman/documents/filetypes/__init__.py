@@ -1,10 +1,18 @@
-"""Formats of documents: one class each, and the table of all."""
+"""Formats of documents: one class each, and the table of all.
+
+A built-in format is a module here and a line in :data:`DOCUMENT_FORMATS`.  Another package adds one
+by an entry point of the group ``dragoman.documents`` (see :mod:`dragoman.core.plugins`), which
+leads to a subclass of :class:`DocumentFormat`.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 
-from dragoman.core.errors import DataError
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.plugins import are_suffixes, installed, load_class
 from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
@@ -22,11 +30,13 @@ from dragoman.documents.filetypes.yaml_files import YamlFile
 
 __all__ = [
     "DOCUMENT_FORMATS",
-    "FILE_FORMATS",
+    "GROUP",
     "DocumentFormat",
     "FileLanguages",
     "OpenDocument",
     "document_format",
+    "document_formats",
+    "file_suffixes",
 ]
 
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
@@ -48,12 +58,23 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     StringsFile(),
     StringsdictFile(),
 )
-"""All formats."""
+"""The formats that come with Dragoman."""
 
-FILE_FORMATS = tuple(
-    suffix for one in DOCUMENT_FORMATS if one.is_installed for suffix in one.suffixes
-)
-"""Suffixes of the files that can be translated here: formats that lack a package are left out."""
+GROUP = "dragoman.documents"
+"""Group of the entry points by which other packages add formats."""
+
+
+def document_formats() -> tuple[DocumentFormat, ...]:
+    """All formats, built-in ones first; those of broken packages are left out."""
+    added = (_loaded(name, *entries) for name, entries in installed(GROUP).items())
+    return (*DOCUMENT_FORMATS, *(one for one in added if isinstance(one, DocumentFormat)))
+
+
+def file_suffixes() -> tuple[str, ...]:
+    """Suffixes of the files that can be translated here, without formats that lack a package."""
+    return tuple(
+        suffix for one in document_formats() if one.is_installed for suffix in one.suffixes
+    )
 
 
 def document_format(name: str) -> DocumentFormat:
@@ -63,7 +84,7 @@ def document_format(name: str) -> DocumentFormat:
         DataError: no format has its suffix.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    for one in DOCUMENT_FORMATS:
+    for one in document_formats():
         if suffix in one.suffixes:
             return one
     problem = (
@@ -71,4 +92,24 @@ def document_format(name: str) -> DocumentFormat:
         if suffix
         else "the name of the file has no suffix, which says the format"
     )
-    raise DataError(f"{problem}; take one that ends in {', '.join(FILE_FORMATS)}")
+    added = [_loaded(name, *entries) for name, entries in installed(GROUP).items()]
+    broken = "".join(f"; {problem}" for problem in added if isinstance(problem, ConfigError))
+    raise DataError(f"{problem}; take one that ends in {', '.join(file_suffixes())}{broken}")
+
+
+@cache
+def _loaded(name: str, *_: EntryPoint) -> DocumentFormat | ConfigError:
+    """The format that another package adds as ``name``, or what is wrong with it.
+
+    It is cached for the entry points that are installed.
+    """
+    try:
+        form = load_class(GROUP, name, DocumentFormat)()  # type: ignore[type-abstract]  # it says so
+    except ConfigError as error:
+        return error
+    if not are_suffixes(getattr(form, "suffixes", None)):
+        return ConfigError(
+            f"{GROUP}: {name}: its class must have suffixes such as ('.{name}',); correct the "
+            "package"
+        )
+    return form

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.documents.filetypes import FILE_FORMATS
+from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.database.records import DocumentJob
 from dragoman.server.dependencies import Premises
 from dragoman.server.jobs import UNEXPECTED, attachment_headers
@@ -39,7 +39,7 @@ class LibreFiles:
         The address of a file that takes long is given before it is done; who fetches it then waits
         for it.
         """
-        read = partial(LibreFileTask.read, suffixes=FILE_FORMATS)
+        read = partial(LibreFileTask.read, suffixes=file_suffixes())
         task, key = await self._reception.admit(request, read, files=True)
         target = self._reception.known(task.target)
         source = None if task.source is None else self._reception.known(task.source)

@@ -9,7 +9,7 @@ from babel import negotiate_locale
 from fastapi import Request
 
 from dragoman.documents.content import translate_contents
-from dragoman.documents.filetypes import FILE_FORMATS
+from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.access import network_of
 from dragoman.server.dependencies import Premises
 from dragoman.server.language_names import known_direction, language_name
@@ -118,7 +118,7 @@ class LibrePaths:
             key_required=config.require_key,
             suggestions=True,
             files_translation=True,
-            supported_files_format=list(FILE_FORMATS),
+            supported_files_format=list(file_suffixes()),
             language=LibreChoices(
                 source=LibreChoice(code="auto", name="Auto Detect"),
                 target=LibreChoice(code=target, name=language_name(target)),

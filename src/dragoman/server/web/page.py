@@ -20,7 +20,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
-from dragoman.documents.filetypes import DOCUMENT_FORMATS, FILE_FORMATS
+from dragoman.documents.filetypes import document_formats, file_suffixes
 from dragoman.server.dependencies import Door, Premises
 from dragoman.translation.service.interface import RefusedError
 
@@ -139,7 +139,7 @@ def _filled(page: bytes, digest: str, premises: Premises) -> str:
         "characters": limits.characters,
         "alternatives": limits.alternatives,
         "bytes": limits.body_bytes,
-        "suffixes": ",".join(FILE_FORMATS),
+        "suffixes": ",".join(file_suffixes()),
         "formats": _named_formats(),
         "hours": f"{limits.document_hours:g}",
         "seconds": f"{limits.seconds:g}",
@@ -152,7 +152,7 @@ def _filled(page: bytes, digest: str, premises: Premises) -> str:
 def _named_formats() -> str:
     """The formats of files by kind, such as "Word, HTML; subtitles: SubRip"."""
     families: dict[str, list[str]] = defaultdict(list)
-    for one in DOCUMENT_FORMATS:
+    for one in document_formats():
         if one.is_installed:
             families[one.family].append(one.name)
     parts = [", ".join(families.pop("documents", []))]

@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError
-from dragoman.core.plugins import installed, load_class
+from dragoman.core.plugins import are_suffixes, installed, load_class
 from dragoman.text.examples import Pair
 from dragoman.text.formats.interface import AddPair, Format, Sides, instead
 from dragoman.text.formats.jsonl import Jsonl
@@ -141,15 +141,9 @@ def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
         return FormatError(str(error))
     except TypeError as error:  # a method is missing
         return FormatError(f"{GROUP}: {name}: {error}; correct the package")
-    if getattr(form, "name", None) != name or not _are_suffixes(form.suffixes):
+    if getattr(form, "name", None) != name or not are_suffixes(form.suffixes):
         return FormatError(
             f"{GROUP}: {name}: its class must have the name {name!r} and suffixes such as "
             f"('.{name}',); correct the package"
         )
     return form
-
-
-def _are_suffixes(suffixes: object) -> bool:
-    return isinstance(suffixes, (tuple, list)) and all(
-        isinstance(suffix, str) and suffix.startswith(".") for suffix in suffixes
-    )
