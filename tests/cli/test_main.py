@@ -17,7 +17,7 @@ from dragoman.cli.main import SPIN_COUNT, StandardError, commands
 from dragoman.core import errors
 
 HEAVY = ("torch", "numpy", "pydantic", "sentencepiece", "sacrebleu", "matplotlib", "yaml", "tqdm")
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 EXIT_CODES, COMMAND_LINE = DOCS / "exit-codes.md", DOCS / "command-line.md"
 
 

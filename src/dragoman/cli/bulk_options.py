@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import Number, json_option
 from dragoman.core.errors import ConfigError
 
@@ -21,28 +22,26 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_options = (
-    click.option(
-        "--workers",
-        metavar="N",
-        type=click.IntRange(0, 1024),
-        help="Processes on this machine; 0 works in the current process, without Ray.  [default: "
+bulk_options = declare.Options(
+    declare.option(
+        "--workers N",
+        "Processes on this machine; 0 works in the current process, without Ray.  [default: "
         "one per core]",
+        click.IntRange(0, 1024),
     ),
-    click.option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Work on a running Ray cluster, such as HOST:6379, instead.  All its machines need "
+    declare.option(
+        "--cluster ADDRESS",
+        "Work on a running Ray cluster, such as HOST:6379, instead.  All its machines need "
         "the same Dragoman, and the same files under the same paths.",
     ),
-    click.option(
-        "--price-per-hour",
-        metavar="PRICE",
-        type=Number(min=0),
-        help="Price of one machine per hour, to show what the work costs.",
+    declare.option(
+        "--price-per-hour PRICE",
+        "Price of one machine per hour, to show what the work costs.",
+        Number(min=0),
     ),
     json_option,
 )
+"""The options that all bulk commands have."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class BulkOptions:
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> BulkOptions:
-        """Take the options of :func:`bulk_options` out of those of a command."""
+        """Take the options of :data:`bulk_options` out of those of a command."""
         names = ("workers", "cluster", "price_per_hour", "as_json")
         return cls(**{name: options.pop(name) for name in names})
 
@@ -119,20 +118,11 @@ class _RunnerWhenNeeded:
         return self._runner.carry_out(work, items)
 
 
-def shard_lines_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def shard_lines_option(default: int) -> declare.Declared:
     """The option that says how much work is lost if a worker is killed."""
-    return click.option(
-        "--shard-lines",
-        metavar="N",
-        type=click.IntRange(1, 10_000_000),
+    return declare.option(
+        "--shard-lines N",
+        "Lines of a shard, which one worker makes in one go.",
+        click.IntRange(1, 10_000_000),
         default=default,
-        show_default=True,
-        help="Lines of a shard, which one worker makes in one go.",
     )
-
-
-def bulk_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that all bulk commands have."""
-    for option in reversed(_options):
-        option(command)
-    return command

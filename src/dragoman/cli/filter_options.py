@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import FILE, PATH, FormatName, Number, check_no_input
 from dragoman.core.errors import ConfigError
 from dragoman.workflows.progress import counting, tell
@@ -23,90 +24,73 @@ if TYPE_CHECKING:
 _SHOWN_CHARACTERS = 60
 
 _options = (
-    click.option(
-        "--reverse",
-        metavar="MODEL",
-        type=PATH,
-        multiple=True,
-        help="With --filter: model of the opposite direction; several form an ensemble.  [default: "
+    declare.option(
+        "--reverse MODEL...",
+        "With --filter: model of the opposite direction; several form an ensemble.  [default: "
         "MODEL, if it has learned both directions]",
+        PATH,
     ),
-    click.option(
-        "--keep",
-        metavar="SHARE",
-        type=Number(min=0, min_open=True, max=1),
-        help="With --filter: keep this share of all pairs, such as 0.7: those with the highest "
-        "scores.",
+    declare.option(
+        "--keep SHARE",
+        "With --filter: keep this share of all pairs, such as 0.7: those with the highest scores.",
+        Number(min=0, min_open=True, max=1),
     ),
-    click.option(
-        "--above",
-        metavar="SCORE",
-        type=Number(min=0, max=1, max_open=True),
-        help="With --filter: keep the pairs with a higher score than this, between 0 and 1.",
+    declare.option(
+        "--above SCORE",
+        "With --filter: keep the pairs with a higher score than this, between 0 and 1.",
+        Number(min=0, max=1, max_open=True),
     ),
-    click.option(
-        "--output",
-        metavar="FILE",
-        type=FILE,
-        multiple=True,
-        help="With --filter: write the kept pairs to FILE, in the format of its suffix; for two "
+    declare.option(
+        "--output FILE...",
+        "With --filter: write the kept pairs to FILE, in the format of its suffix; for two "
         "plain files, give it twice, source first.",
+        FILE,
     ),
-    click.option(
-        "--scores",
-        metavar="DIRECTORY",
-        type=PATH,
-        help="With --filter: directory of all pairs with their scores, which another call with the "
+    declare.option(
+        "--scores DIRECTORY",
+        "With --filter: directory of all pairs with their scores, which another call with the "
         "same models reuses.  [default: FILE.scores]",
+        PATH,
     ),
-    click.option("--source", help="With --filter: column, key or language of the source."),
-    click.option("--target", help="With --filter: column, key or language of the target."),
-    click.option(
+    declare.option("--source", "With --filter: column, key or language of the source."),
+    declare.option("--target", "With --filter: column, key or language of the target."),
+    declare.option(
         "--format",
-        "file_format",
-        type=FormatName(),
-        help="With --filter: format of the pairs, if the suffix does not determine it.",
+        "With --filter: format of the pairs, if the suffix does not determine it.",
+        FormatName(),
+        name="file_format",
     ),
-    click.option(
-        "--from",
-        "source_language",
-        metavar="LANGUAGE",
-        help="With --filter: language of the source, where models have learned several directions.",
+    declare.option(
+        "--from LANGUAGE",
+        "With --filter: language of the source, where models have learned several directions.",
+        name="source_language",
     ),
-    click.option(
-        "--to",
-        "target_language",
-        metavar="LANGUAGE",
-        help="With --filter: language of the target, where models have learned several directions.",
+    declare.option(
+        "--to LANGUAGE",
+        "With --filter: language of the target, where models have learned several directions.",
+        name="target_language",
     ),
-    click.option(
-        "--identify",
-        is_flag=True,
-        help="With --filter: drop pairs with a side that is clearly in another language.",
+    declare.flag(
+        "--identify", "With --filter: drop pairs with a side that is clearly in another language."
     ),
-    click.option(
+    declare.flag(
         "--no-lengths",
-        is_flag=True,
-        help="With --filter: score by the models alone, however unusual the length of a side is.",
+        "With --filter: score by the models alone, however unusual the length of a side is.",
     ),
-    click.option(
-        "--domain-lm",
-        metavar="MODEL",
-        type=PATH,
-        help="With --filter: language model of the wanted domain, for the target side.",
+    declare.option(
+        "--domain-lm MODEL",
+        "With --filter: language model of the wanted domain, for the target side.",
+        PATH,
     ),
-    click.option(
-        "--general-lm",
-        metavar="MODEL",
-        type=PATH,
-        help="With --filter: language model of general text, to compare with --domain-lm.",
+    declare.option(
+        "--general-lm MODEL",
+        "With --filter: language model of general text, to compare with --domain-lm.",
+        PATH,
     ),
-    click.option(
-        "--workers",
-        metavar="N",
-        type=click.IntRange(1, 1024),
-        help="With --filter: processes that score, each on one core.  [default: this one, on all "
-        "cores]",
+    declare.option(
+        "--workers N",
+        "With --filter: processes that score, each on one core.  [default: this one, on all cores]",
+        click.IntRange(1, 1024),
     ),
 )
 

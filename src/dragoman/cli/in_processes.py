@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.workflows.progress import is_quiet
 
 
@@ -29,45 +30,37 @@ def _node_counts(value: str) -> tuple[int, int]:
     )
 
 
-_launch_options = (
-    click.option(
-        "--processes",
-        metavar="N|auto",
-        type=_process_count,
-        default="1",
-        show_default=True,
-        help="Number of processes on this machine, each with its own GPU or share of the cores; "
+_launch_options = declare.Options(
+    declare.option(
+        "--processes N|auto",
+        "Number of processes on this machine, each with its own GPU or share of the cores; "
         "auto is one per GPU.",
-    ),
-    click.option(
-        "--nodes",
-        metavar="M|MIN:MAX",
-        type=_node_counts,
+        _process_count,
         default="1",
-        show_default=True,
-        help="Number of machines to train on; run the same command on each.  With MIN:MAX, "
-        "training goes on without machines that are lost, and with those that come.",
     ),
-    click.option(
-        "--rendezvous",
-        metavar="HOST:PORT",
-        help="Where the machines meet: the address of one of them, which must stay, and a free "
+    declare.option(
+        "--nodes M|MIN:MAX",
+        "Number of machines to train on; run the same command on each.  With MIN:MAX, "
+        "training goes on without machines that are lost, and with those that come.",
+        _node_counts,
+        default="1",
+    ),
+    declare.option(
+        "--rendezvous HOST:PORT",
+        "Where the machines meet: the address of one of them, which must stay, and a free "
         "port on it.",
     ),
-    click.option(
-        "--restarts",
-        metavar="N",
-        type=click.IntRange(min=0),
-        help="How often to start again, from the last checkpoint, when processes of this machine "
+    declare.option(
+        "--restarts N",
+        "How often to start again, from the last checkpoint, when processes of this machine "
         "were killed or lost the others.  [default: 0; with --nodes MIN:MAX 10]",
+        click.IntRange(min=0),
     ),
-    click.option(
-        "--lost-after",
-        metavar="SECONDS",
-        type=click.FloatRange(min=4, max=3600),
+    declare.option(
+        "--lost-after SECONDS",
+        "With --nodes, how long a machine may be silent before the others give it up.",
+        click.FloatRange(min=4, max=3600),
         default=20.0,
-        show_default=True,
-        help="With --nodes, how long a machine may be silent before the others give it up.",
     ),
 )
 
@@ -100,9 +93,7 @@ def in_processes(command: Callable[..., None]) -> Callable[..., None]:
         else:
             launch.carry_out(_spell(click.get_current_context(), values))
 
-    for option in reversed(_launch_options):
-        option(carry_out)
-    return carry_out
+    return _launch_options(carry_out)
 
 
 def _spell(context: click.Context, values: dict[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import click
 
 import dragoman
+from dragoman.cli import declare
 from dragoman.cli.commands.adapt import adapt
 from dragoman.cli.commands.align import align_words
 from dragoman.cli.commands.backtranslation import backtranslate
@@ -88,7 +89,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(dragoman.__version__, prog_name="dragoman")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@declare.flag("--debug", "Show the traceback of an error.")
 @click.pass_context
 def commands(context: click.Context, debug: bool) -> None:
     """Train, evaluate and use your own translation models.

@@ -6,19 +6,18 @@ import errno
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from dragoman.cli import declare
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
 from dragoman.saved.installed_models import found_model
-
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
 
 class Number(click.FloatRange):
@@ -141,43 +140,36 @@ MODEL = _Model(path_type=Path)
 """A path to a model or run, or the name of an installed model."""
 
 config_argument = click.argument("config", type=RECIPE)
-run_option = click.option(
-    "--run",
-    "run_directory",
-    metavar="DIRECTORY",
-    type=PATH,
-    help="Run directory.  [default: runs/NAME for NAME.yaml]",
+run_option = declare.option(
+    "--run DIRECTORY",
+    "Run directory.  [default: runs/NAME for NAME.yaml]",
+    PATH,
+    name="run_directory",
 )
-set_option = click.option(
-    "--set",
-    "settings",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Override a value of CONFIG, such as training.max_steps=500; may be repeated.",
+set_option = declare.option(
+    "--set KEY=VALUE...",
+    "Override a value of CONFIG, such as training.max_steps=500; may be repeated.",
+    name="settings",
 )
-device_option = click.option(
-    "--device", help="Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]"
+device_option = declare.option(
+    "--device", "Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]"
 )
-dev_set_option = click.option(
-    "--dev-set",
-    metavar="NAME",
-    help="Which dev set of the run to use.  [default: the only one, or that of --to]",
+dev_set_option = declare.option(
+    "--dev-set NAME", "Which dev set of the run to use.  [default: the only one, or that of --to]"
 )
-database_option = click.option(
-    "--database",
-    metavar="FILE|URL",
-    envvar="DRAGOMAN_DATABASE",
-    help="Database of the server: an SQLite file, or a URL such as postgresql://user@host/name.  "
+database_option = declare.option(
+    "--database FILE|URL",
+    "Database of the server: an SQLite file, or a URL such as postgresql://user@host/name.  "
     "[default: $DRAGOMAN_DATABASE, or server.sqlite in ~/.local/share/dragoman]",
+    envvar="DRAGOMAN_DATABASE",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+json_option = declare.flag("--json", "Print the result as JSON.", name="as_json")
 
 
-model_language_option = click.option(
-    "--to",
-    "target_language",
-    metavar="LANGUAGE",
-    help="Target language, such as de, of a MODEL that was trained on several.",
+model_language_option = declare.option(
+    "--to LANGUAGE",
+    "Target language, such as de, of a MODEL that was trained on several.",
+    name="target_language",
 )
 
 
@@ -202,21 +194,17 @@ def model_and_files(
     return None, paths
 
 
-def pairs_options(command: AnyCommand) -> AnyCommand:
-    """How the pairs in the argument FILES are read."""
-    options = (
-        click.option("--source", help="Column, key or language of the source in FILES."),
-        click.option("--target", help="Column, key or language of the target in FILES."),
-        click.option(
-            "--format",
-            "file_format",
-            type=FormatName(),
-            help="Format of FILES, if the suffix does not determine it.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+pairs_options = declare.Options(
+    declare.option("--source", "Column, key or language of the source in FILES."),
+    declare.option("--target", "Column, key or language of the target in FILES."),
+    declare.option(
+        "--format",
+        "Format of FILES, if the suffix does not determine it.",
+        FormatName(),
+        name="file_format",
+    ),
+)
+"""How the pairs in the argument FILES are read."""
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
@@ -258,21 +246,18 @@ def train_command(config: Path, run: Path, settings: Iterable[str]) -> str:
     return shlex.join(["dragoman", "train", str(config), "--run", str(run), *given])
 
 
-input_option = click.option(
-    "--input",
-    "inputs",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Read FILE (compressed or not, - for standard input); may be repeated.  [default: "
+input_option = declare.option(
+    "--input FILE...",
+    "Read FILE (compressed or not, - for standard input); may be repeated.  [default: "
     "standard input]",
+    PATH,
+    name="inputs",
 )
 
-output_option = click.option(
-    "--output",
-    metavar="FILE",
-    type=OUTPUT,
-    help="Write to FILE, which appears once everything is done, instead of standard output.",
+output_option = declare.option(
+    "--output FILE",
+    "Write to FILE, which appears once everything is done, instead of standard output.",
+    OUTPUT,
 )
 
 

@@ -7,40 +7,38 @@ from typing import Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import Number
 
 _options = (
-    click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search."),
-    click.option(
+    declare.option("--beam", "Beam size; 1 is greedy search.", click.IntRange(min=1)),
+    declare.option(
         "--early-end",
-        type=click.Choice(["exact", "quick"]),
-        help="When to end beam search: exact waits until no better hypothesis is possible; quick "
+        "When to end beam search: exact waits until no better hypothesis is possible; quick "
         "is faster and may miss the best.",
+        click.Choice(["exact", "quick"]),
     ),
-    click.option(
-        "--length-penalty",
-        metavar="ALPHA",
-        type=Number(min=0),
-        help="Length penalty: 0 favours short translations, 1 long ones.",
+    declare.option(
+        "--length-penalty ALPHA",
+        "Length penalty: 0 favours short translations, 1 long ones.",
+        Number(min=0),
     ),
-    click.option(
-        "--coverage-penalty",
-        metavar="BETA",
-        type=Number(min=0),
-        help="Coverage penalty: above 0, translations that leave out parts of the source score "
-        "lower.",
+    declare.option(
+        "--coverage-penalty BETA",
+        "Coverage penalty: above 0, translations that leave out parts of the source score lower.",
+        Number(min=0),
     ),
-    click.option(
+    declare.option(
         "--unknown",
-        type=click.Choice(["mark", "copy"]),
-        help="What becomes of unknown pieces in translations that may have some: mark leaves ⁇; "
+        "What becomes of unknown pieces in translations that may have some: mark leaves ⁇; "
         "copy replaces each by the word of the source with most attention.",
+        click.Choice(["mark", "copy"]),
     ),
-    click.option(
+    declare.option(
         "--degenerate",
-        type=click.Choice(["avoid", "keep"]),
-        help="What becomes of translations that repeat themselves or are far too long: avoid "
+        "What becomes of translations that repeat themselves or are far too long: avoid "
         "searches again; keep only warns.",
+        click.Choice(["avoid", "keep"]),
     ),
 )
 _NAMES = (

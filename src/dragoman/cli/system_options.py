@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     FILE,
     MODEL,
@@ -26,192 +27,152 @@ if TYPE_CHECKING:
     from dragoman.translation.dispatch import Dispatcher
     from dragoman.translation.translator import Translator
 
-_write_system = click.option(
-    "--write-system",
-    metavar="FILE",
-    type=FILE,
-    help="Also write these models and options to FILE, to be read with --system.",
+_write_system = declare.option(
+    "--write-system FILE",
+    "Also write these models and options to FILE, to be read with --system.",
+    FILE,
 )
 _options = (
-    click.option(
-        "--system",
-        "system_file",
-        metavar="FILE",
-        type=PATH,
-        help="Read models and options from FILE, a YAML description; options given here override "
-        "it.",
+    declare.option(
+        "--system FILE",
+        "Read models and options from FILE, a YAML description; options given here override it.",
+        PATH,
+        name="system_file",
     ),
-    click.option(
-        "--weight",
-        "weights",
-        metavar="W",
-        type=Number(min=0, min_open=True),
-        multiple=True,
-        help="Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]",
+    declare.option(
+        "--weight W...",
+        "Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]",
+        Number(min=0, min_open=True),
+        name="weights",
     ),
-    click.option(
+    declare.option(
         "--ensemble",
-        type=click.Choice(["linear", "log-linear"]),
-        help="Mean of the probabilities of several MODELs, or of their log-probabilities.  "
+        "Mean of the probabilities of several MODELs, or of their log-probabilities.  "
         "[default: linear]",
+        click.Choice(["linear", "log-linear"]),
     ),
-    click.option(
-        "--lm",
-        "language_model",
-        metavar="PATH",
-        type=PATH,
-        help="Language model whose weighted log-probabilities are added to those of MODEL.",
+    declare.option(
+        "--lm PATH",
+        "Language model whose weighted log-probabilities are added to those of MODEL.",
+        PATH,
+        name="language_model",
     ),
-    click.option(
-        "--lm-weight",
-        metavar="W",
-        type=Number(min=0),
-        help="Weight of the language model.  [default: 0.2]",
-    ),
-    click.option(
-        "--adapter",
-        "adapters",
-        metavar="[DOMAIN=]FILE",
-        multiple=True,
-        help="Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines "
+    declare.option("--lm-weight W", "Weight of the language model.  [default: 0.2]", Number(min=0)),
+    declare.option(
+        "--adapter [DOMAIN=]FILE...",
+        "Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines "
         "that begin with the tag <DOMAIN>, and may be repeated.",
+        name="adapters",
     ),
-    click.option(
-        "--to",
-        "target_language",
-        metavar="LANGUAGE",
-        help="Target language, such as de, for a model that was trained on several.",
+    declare.option(
+        "--to LANGUAGE",
+        "Target language, such as de, for a model that was trained on several.",
+        name="target_language",
     ),
-    click.option(
-        "--from",
-        "source_language",
-        metavar="LANGUAGE",
-        help="Source language; refuse MODEL if it was not trained to translate from it.  With auto "
+    declare.option(
+        "--from LANGUAGE",
+        "Source language; refuse MODEL if it was not trained to translate from it.  With auto "
         "the language of each line decides: see --route and --via.",
+        name="source_language",
     ),
-    click.option(
-        "--route",
-        "routes",
-        metavar="LANGUAGE=MODEL",
-        multiple=True,
-        help="With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Other lines, and "
+    declare.option(
+        "--route LANGUAGE=MODEL...",
+        "With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Other lines, and "
         "those whose language is uncertain, go to the first MODEL.  With --then, the MODEL of a "
         "route translates into the language of --via, as the first one does.",
+        name="routes",
     ),
-    click.option(
-        "--identify",
-        "identifier",
-        metavar="MODEL",
-        type=MODEL,
-        help="With --from auto: classifier that identifies languages.  [default: py3langid]",
+    declare.option(
+        "--identify MODEL",
+        "With --from auto: classifier that identifies languages.  [default: py3langid]",
+        MODEL,
+        name="identifier",
     ),
-    click.option(
-        "--via",
-        metavar="LANGUAGE",
-        help="Translate into this third language first, then its hypotheses into the language of "
-        "--to.",
+    declare.option(
+        "--via LANGUAGE",
+        "Translate into this third language first, then its hypotheses into the language of --to.",
     ),
-    click.option(
-        "--then",
-        "onward",
-        metavar="MODEL",
-        type=MODEL,
-        multiple=True,
-        help="With --via: model that translates from that language; several form an ensemble.  "
+    declare.option(
+        "--then MODEL...",
+        "With --via: model that translates from that language; several form an ensemble.  "
         "[default: MODEL]",
+        MODEL,
+        name="onward",
     ),
-    click.option(
-        "--then-tag",
-        "onward_tags",
-        metavar="TAG",
-        multiple=True,
-        help="With --then: tag known to that model; may be repeated.",
+    declare.option(
+        "--then-tag TAG...",
+        "With --then: tag known to that model; may be repeated.",
+        name="onward_tags",
     ),
-    click.option(
-        "--via-nbest",
-        metavar="N",
-        type=click.IntRange(1, 1000),
-        help="With --via: number of hypotheses in that language to translate on.  [default: 4]",
+    declare.option(
+        "--via-nbest N",
+        "With --via: number of hypotheses in that language to translate on.  [default: 4]",
+        click.IntRange(1, 1000),
     ),
-    click.option(
-        "--tag",
-        "tags",
-        metavar="TAG",
-        multiple=True,
-        help="Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
+    declare.option(
+        "--tag TAG...",
+        "Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
+        name="tags",
     ),
-    click.option(
+    declare.option(
         "--glossary-mode",
-        type=click.Choice(["hard", "learned", "both"]),
-        help="With --glossary: constrain the search; annotate terms in the source, for a MODEL "
+        "With --glossary: constrain the search; annotate terms in the source, for a MODEL "
         "trained on such text; or both.  [default: hard]",
+        click.Choice(["hard", "learned", "both"]),
     ),
-    click.option("--prefix", metavar="TEXT", help="Force every translation to begin with TEXT."),
-    click.option(
-        "--glossary",
-        metavar="FILE",
-        type=PATH,
-        help="Translate terms as FILE says: term, tab, translation (several separated by |); or "
-        "TBX.",
+    declare.option("--prefix TEXT", "Force every translation to begin with TEXT."),
+    declare.option(
+        "--glossary FILE",
+        "Translate terms as FILE says: term, tab, translation (several separated by |); or TBX.",
+        PATH,
     ),
-    click.option(
-        "--keep",
-        metavar="FILE",
-        type=PATH,
-        multiple=True,
-        help="Copy the names in FILE, one per line, unchanged; may be repeated.",
+    declare.option(
+        "--keep FILE...", "Copy the names in FILE, one per line, unchanged; may be repeated.", PATH
     ),
-    click.option(
-        "--keep-pattern",
-        "keep_patterns",
-        metavar="REGEX",
-        multiple=True,
-        help="Copy whatever matches REGEX unchanged; may be repeated.",
+    declare.option(
+        "--keep-pattern REGEX...",
+        "Copy whatever matches REGEX unchanged; may be repeated.",
+        name="keep_patterns",
     ),
-    click.option(
-        "--protect",
-        metavar="KINDS",
-        help="Copy strings of these kinds unchanged: placeholders, tags, urls, numbers; several "
+    declare.option(
+        "--protect KINDS",
+        "Copy strings of these kinds unchanged: placeholders, tags, urls, numbers; several "
         "are separated by commas.",
     ),
-    click.option(
+    declare.option(
         "--engine",
-        type=click.Choice(["pytorch", "ctranslate2"]),
-        help="Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.  "
+        "Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.  "
         "[default: pytorch]",
+        click.Choice(["pytorch", "ctranslate2"]),
     ),
-    click.option(
+    declare.option(
         "--precision",
-        type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
-        help="Number type of the weights: lower is faster and changes a few translations.  int8 "
+        "Number type of the weights: lower is faster and changes a few translations.  int8 "
         "is for the CPU; auto is bfloat16 where the hardware has it.  [default: float32]",
+        click.Choice(["float32", "bfloat16", "int8", "auto"]),
     ),
-    click.option(
+    declare.flag(
         "--shortlist",
-        is_flag=True,
-        help="Search only among the likeliest pieces of each line, by the shortlist that 'dragoman "
+        "Search only among the likeliest pieces of each line, by the shortlist that 'dragoman "
         "shortlist' has built beside MODEL: faster with large vocabularies.",
     ),
-    click.option(
-        "--shortlist-file",
-        metavar="FILE",
-        type=PATH,
-        help="As --shortlist, with the shortlist in FILE, of a model with the same vocabularies.",
+    declare.option(
+        "--shortlist-file FILE",
+        "As --shortlist, with the shortlist in FILE, of a model with the same vocabularies.",
+        PATH,
     ),
-    click.option(
-        "--own-pieces",
-        metavar="SHARE",
-        type=click.FloatRange(0, 1),
-        help="Keep outputs of a multilingual model in the target language: write only pieces at "
+    declare.option(
+        "--own-pieces SHARE",
+        "Keep outputs of a multilingual model in the target language: write only pieces at "
         "least SHARE (such as 0.1) times as frequent in its training text as in any other's.",
+        click.FloatRange(0, 1),
     ),
     device_option,
 )
-_workers = click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, 1024),
-    help="Processes (ctranslate2: threads) to share the lines among.",
+_workers = declare.option(
+    "--workers N",
+    "Processes (ctranslate2: threads) to share the lines among.",
+    click.IntRange(1, 1024),
 )
 _VALUES = (
     "engine",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     MODEL,
     PATH,
@@ -31,81 +32,66 @@ _RECIPES = {".yaml", ".yml"}
 @click.argument("model", metavar="MODEL", type=MODEL)
 @click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
-@click.option(
-    "--dev",
-    type=PATH,
-    multiple=True,
-    help="In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or "
+@declare.option(
+    "--dev ...",
+    "In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or "
     "more; fewer serve as the dev set themselves]",
+    PATH,
 )
-@click.option(
-    "--test",
-    type=PATH,
-    multiple=True,
-    help="In-domain test set, in the same form as FILES.  [default: none]",
+@declare.option(
+    "--test ...", "In-domain test set, in the same form as FILES.  [default: none]", PATH
 )
-@click.option(
-    "--general",
-    type=PATH,
-    multiple=True,
-    help="General pairs to mix in and to monitor, in the same form as FILES.  [default: what the "
+@declare.option(
+    "--general ...",
+    "General pairs to mix in and to monitor, in the same form as FILES.  [default: what the "
     "model's run was trained on]",
+    PATH,
 )
-@click.option(
-    "--replay",
-    metavar="SOURCE",
-    type=PATH,
-    help="Instead of --general: lines in the source language, which the model translates itself.",
+@declare.option(
+    "--replay SOURCE",
+    "Instead of --general: lines in the source language, which the model translates itself.",
+    PATH,
 )
-@click.option(
-    "--general-dev",
-    type=PATH,
-    multiple=True,
-    help="General dev set.  [default: split off --general or --replay; without these, the dev sets "
+@declare.option(
+    "--general-dev ...",
+    "General dev set.  [default: split off --general or --replay; without these, the dev sets "
     "of the model's run]",
+    PATH,
 )
-@click.option(
-    "--may-lose",
-    metavar="CHRF",
-    type=Number(min=0, max=100),
-    help="Maximum loss of chrF on the general dev set.  [default: 1; 10 with --replay and without "
+@declare.option(
+    "--may-lose CHRF",
+    "Maximum loss of chrF on the general dev set.  [default: 1; 10 with --replay and without "
     "--general-dev]",
+    Number(min=0, max=100),
 )
-@click.option(
-    "--ratio",
-    metavar="R",
-    type=Number(min=0, max=1000),
+@declare.option(
+    "--ratio R",
+    "Weight of general text relative to the in-domain text; 0 excludes it from training.",
+    Number(min=0, max=1000),
     default=1.0,
-    show_default=True,
-    help="Weight of general text relative to the in-domain text; 0 excludes it from training.",
 )
-@click.option(
+@declare.option(
     "--method",
-    type=click.Choice(["full", "ewc", "lora"]),
+    "What is trained: all weights; all, with elastic weight consolidation; or a low-rank adapter.",
+    click.Choice(["full", "ewc", "lora"]),
     default="full",
-    show_default=True,
-    help="What is trained: all weights; all, with elastic weight consolidation; or a low-rank "
-    "adapter.",
 )
-@click.option(
+@declare.option(
     "--vocabulary",
-    type=click.Choice(["auto", "keep", "extend"]),
-    default="auto",
-    show_default=True,
-    help="Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where "
+    "Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where "
     "the text needs this.",
+    click.Choice(["auto", "keep", "extend"]),
+    default="auto",
 )
-@click.option(
+@declare.flag(
     "--any-language",
-    is_flag=True,
-    help="Continue even if most of FILES seems to be in another language than the model's.",
+    "Continue even if most of FILES seems to be in another language than the model's.",
 )
-@click.option(
-    "--run",
-    "run_directory",
-    metavar="DIRECTORY",
-    type=PATH,
-    help="Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]",
+@declare.option(
+    "--run DIRECTORY",
+    "Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]",
+    PATH,
+    name="run_directory",
 )
 @set_option
 @json_option

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     PATH,
     check_no_input,
@@ -26,26 +27,23 @@ from dragoman.workflows.progress import counting
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
 @model_language_option
-@click.option(
-    "--layer",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="With MODEL: the layer whose attention is read.  [default: the last but one]",
+@declare.option(
+    "--layer N",
+    "With MODEL: the layer whose attention is read.  [default: the last but one]",
+    click.IntRange(min=1),
 )
-@click.option(
-    "--head",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="With MODEL: the head of that layer, such as 1 after guided alignment.  [default: mean "
+@declare.option(
+    "--head N",
+    "With MODEL: the head of that layer, such as 1 after guided alignment.  [default: mean "
     "over all]",
+    click.IntRange(min=1),
 )
-@click.option(
-    "--against",
-    metavar="FILE",
-    type=PATH,
-    help="Compare the links with those in FILE, made by people, and print precision, recall and "
+@declare.option(
+    "--against FILE",
+    "Compare the links with those in FILE, made by people, and print precision, recall and "
     "alignment error rate instead; FILE is in the same format, where 1p2 or 1?2 is a possible link "
     "and 1-2 a sure one.",
+    PATH,
 )
 @output_option
 @json_option

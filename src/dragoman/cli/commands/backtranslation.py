@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     PATH,
     RECIPE,
@@ -27,91 +28,70 @@ _METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
 
 @click.command()
 @click.argument("config", metavar="CONFIG|DIRECTORY", type=RECIPE)
-@click.option(
-    "--monolingual", metavar="FILE", type=PATH, help="Lines of text in the target language."
-)
-@click.option(
-    "--monolingual-source",
-    metavar="FILE",
-    type=PATH,
-    help="Text in the source language, for the reverse model from the second round on.  [default: "
+@declare.option("--monolingual FILE", "Lines of text in the target language.", PATH)
+@declare.option(
+    "--monolingual-source FILE",
+    "Text in the source language, for the reverse model from the second round on.  [default: "
     "the sources of CONFIG's own pairs]",
+    PATH,
 )
-@click.option(
-    "--run",
-    "run_directory",
-    metavar="DIRECTORY",
-    type=PATH,
-    help="Directory for everything.  [default: runs/NAME-backtranslation for NAME.yaml]",
+@declare.option(
+    "--run DIRECTORY",
+    "Directory for everything.  [default: runs/NAME-backtranslation for NAME.yaml]",
+    PATH,
+    name="run_directory",
 )
-@click.option(
-    "--reverse",
-    metavar="RUN|RECIPE",
-    type=PATH,
-    help="Finished model of the opposite direction, or a recipe for it.  [default: CONFIG with its "
+@declare.option(
+    "--reverse RUN|RECIPE",
+    "Finished model of the opposite direction, or a recipe for it.  [default: CONFIG with its "
     "sides exchanged]",
+    PATH,
 )
-@click.option("--rounds", metavar="N", type=click.IntRange(1, 100), help="Rounds.  [default: 1]")
-@click.option(
+@declare.option("--rounds N", "Rounds.  [default: 1]", click.IntRange(1, 100))
+@declare.option(
     "--method",
-    type=click.Choice(_METHODS),
-    help="How text is translated back; top-k and sampling draw at random.  [default: beam]",
+    "How text is translated back; top-k and sampling draw at random.  [default: beam]",
+    click.Choice(_METHODS),
 )
-@click.option(
-    "--beam",
-    metavar="N",
-    type=click.IntRange(2, 1000),
-    help="Width of beam search.  [default: the reverse model's]",
+@declare.option(
+    "--beam N", "Width of beam search.  [default: the reverse model's]", click.IntRange(2, 1000)
 )
-@click.option(
-    "--top-k",
-    metavar="K",
-    type=click.IntRange(min=1),
-    help="Pieces from which --method top-k draws.  [default: 10]",
+@declare.option(
+    "--top-k K", "Pieces from which --method top-k draws.  [default: 10]", click.IntRange(min=1)
 )
-@click.option(
-    "--tag", is_flag=True, default=None, help="Put the tag <BT> in front of synthetic sources."
+@declare.flag("--tag", "Put the tag <BT> in front of synthetic sources.", default=None)
+@declare.option(
+    "--ratio R",
+    "Maximum synthetic pairs per real pair.  [default: 4]",
+    Number(min=0, min_open=True, max=1e6),
 )
-@click.option(
-    "--ratio",
-    metavar="R",
-    type=Number(min=0, min_open=True, max=1e6),
-    help="Maximum synthetic pairs per real pair.  [default: 4]",
-)
-@click.option(
+@declare.option(
     "--choice",
-    type=click.Choice(["random", "first"]),
-    help="Which lines to take if the text has more than needed.  [default: random]",
+    "Which lines to take if the text has more than needed.  [default: random]",
+    click.Choice(["random", "first"]),
 )
-@click.option(
-    "--drop-worst",
-    metavar="SHARE",
-    type=Number(min=0, max=1, max_open=True),
-    help="Leave out this share of the synthetic pairs: those that score lowest.  [default: 0]",
+@declare.option(
+    "--drop-worst SHARE",
+    "Leave out this share of the synthetic pairs: those that score lowest.  [default: 0]",
+    Number(min=0, max=1, max_open=True),
 )
-@click.option(
-    "--upsample",
-    metavar="W",
-    type=Number(min=1e-3, max=1e3),
-    help="Show each real pair W times as often as a synthetic one.  [default: 1]",
+@declare.option(
+    "--upsample W",
+    "Show each real pair W times as often as a synthetic one.  [default: 1]",
+    Number(min=1e-3, max=1e3),
 )
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Random seed, for the choice of lines and for sampling.  [default: 1]",
+@declare.option(
+    "--seed N",
+    "Random seed, for the choice of lines and for sampling.  [default: 1]",
+    click.IntRange(min=0),
 )
-@click.option(
-    "--baseline",
-    metavar="RUN",
-    type=PATH,
-    help="Finished run of CONFIG without synthetic pairs, to print its scores beside.",
+@declare.option(
+    "--baseline RUN",
+    "Finished run of CONFIG without synthetic pairs, to print its scores beside.",
+    PATH,
 )
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, 1024),
-    help="Processes that translate.  [default: this one alone]",
+@declare.option(
+    "--workers N", "Processes that translate.  [default: this one alone]", click.IntRange(1, 1024)
 )
 @set_option
 @json_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.bulk_options import BulkOptions, bulk_options, shard_lines_option
 from dragoman.cli.options import (
     MODEL,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 _SHARD_PAIRS = 50_000
 _SHARD_TRANSLATIONS = 2000
 
-_directory_option = click.option(
-    "--output", metavar="DIRECTORY", type=PATH, required=True, help="Directory to create."
+_directory_option = declare.option(
+    "--output DIRECTORY", "Directory to create.", PATH, required=True
 )
 
 
@@ -97,10 +98,9 @@ def bulk_prepare(
 @config_argument
 @_directory_option
 @set_option
-@click.option(
+@declare.flag(
     "--across-parts",
-    is_flag=True,
-    help="Also drop a pair that occurred in an earlier part, not only one repeated in its own.",
+    "Also drop a pair that occurred in an earlier part, not only one repeated in its own.",
 )
 @shard_lines_option(_SHARD_PAIRS)
 @bulk_options
@@ -144,11 +144,10 @@ def bulk_clean(
 @config_argument
 @_directory_option
 @set_option
-@click.option(
-    "--vocabulary",
-    metavar="MODEL",
-    type=MODEL,
-    help="Count the pieces of its vocabulary instead of words between white space.",
+@declare.option(
+    "--vocabulary MODEL",
+    "Count the pieces of its vocabulary instead of words between white space.",
+    MODEL,
 )
 @shard_lines_option(_SHARD_PAIRS)
 @bulk_options
@@ -196,30 +195,23 @@ def bulk_count(
 
 @bulk.command("translate")
 @click.argument("models", metavar="MODEL...", type=MODEL, nargs=-1)
-@click.option(
-    "--text",
-    "files",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    required=True,
-    help="Lines to translate; may be repeated.",
+@declare.option(
+    "--text FILE...", "Lines to translate; may be repeated.", PATH, name="files", required=True
 )
 @_directory_option
-@click.option(
+@declare.option(
     "--known",
-    type=click.Choice(["source", "target"]),
+    "Side of the pairs that the lines become: target for back-translation.",
+    click.Choice(["source", "target"]),
     default="source",
-    show_default=True,
-    help="Side of the pairs that the lines become: target for back-translation.",
 )
-@click.option("--beam", type=click.IntRange(min=1), help="Beam size.  [default: the model's]")
-@click.option(
-    "--gpus",
-    metavar="G",
-    type=Number(min=0, max=64),
+@declare.option("--beam", "Beam size.  [default: the model's]", click.IntRange(min=1))
+@declare.option(
+    "--gpus G",
+    "GPUs per worker; with 0.5, two workers share one.  [default: none, the CPU is used]",
+    Number(min=0, max=64),
     default=0.0,
-    help="GPUs per worker; with 0.5, two workers share one.  [default: none, the CPU is used]",
+    show_default=False,
 )
 @shard_lines_option(_SHARD_TRANSLATIONS)
 @bulk_options

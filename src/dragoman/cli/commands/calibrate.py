@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.tuning import models_and_text
 from dragoman.cli.options import (
     FILE,
@@ -34,37 +35,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", metavar="[MODEL]... [SOURCE REFERENCE]", type=PATH, nargs=-1)
-@click.option(
-    "--above",
-    metavar="CHRF",
-    type=Number(0, 100, max_open=True),
-    help="A translation is right if its chrF is above this.  [default: 60]",
+@declare.option(
+    "--above CHRF",
+    "A translation is right if its chrF is above this.  [default: 60]",
+    Number(0, 100, max_open=True),
 )
-@click.option("--exact", is_flag=True, help="A translation is right if it equals the reference.")
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Write nothing: measure the calibration that there is, such as on a test set.",
+@declare.flag("--exact", "A translation is right if it equals the reference.")
+@declare.flag(
+    "--check", "Write nothing: measure the calibration that there is, such as on a test set."
 )
-@click.option(
-    "--picture",
-    metavar="FILE.svg",
-    type=FILE,
-    help="Draw the reliability diagram.",
-)
+@declare.option("--picture FILE.svg", "Draw the reliability diagram.", FILE)
 @dev_set_option
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=FILE,
-    help="Write the calibration to FILE, for 'translate --calibration FILE'.  [default: "
+@declare.option(
+    "--output FILE",
+    "Write the calibration to FILE, for 'translate --calibration FILE'.  [default: "
     "confidence.json beside the weights of MODEL]",
+    FILE,
 )
-@click.option(
-    "--calibration",
-    metavar="FILE",
-    type=PATH,
-    help="With --check: the calibration to measure.  [default: that of MODEL]",
+@declare.option(
+    "--calibration FILE",
+    "With --check: the calibration to measure.  [default: that of MODEL]",
+    PATH,
 )
 @search_options
 @json_option

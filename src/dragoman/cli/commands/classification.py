@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
 from dragoman.cli.options import (
     MODEL,
@@ -29,22 +30,22 @@ log = logging.getLogger(__name__)
 
 @click.command()
 @click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
-@click.option(
+@declare.option(
     "--py3langid",
-    "languages",
+    "Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.",
+    name="languages",
     metavar="LANGUAGE,...",
-    help="Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.",
 )
 @input_option
 @output_option
-@click.option(
-    "--nbest",
-    metavar="N",
-    type=click.IntRange(min=1),
+@declare.option(
+    "--nbest N",
+    "Print the N likeliest labels of each line.  [default: 1]",
+    click.IntRange(min=1),
     default=1,
-    help="Print the N likeliest labels of each line.  [default: 1]",
+    show_default=False,
 )
-@click.option("--labels", is_flag=True, help="Print labels alone, without their probabilities.")
+@declare.flag("--labels", "Print labels alone, without their probabilities.")
 @json_option
 @device_option
 def classify(

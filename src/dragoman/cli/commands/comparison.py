@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import PATH, RECIPE, Number, json_option, set_option
 from dragoman.core.wording import in_shell
 from dragoman.workflows.results import print_json
@@ -18,34 +19,29 @@ if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
 
 @click.command()
 @click.argument("recipes", metavar="RECIPE...", type=RECIPE, nargs=-1, required=True)
-@click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs per recipe.")
-@click.option(
+@declare.option("--flops", "Training FLOPs per recipe.", Number(min=0, min_open=True))
+@declare.option(
     "--minutes",
-    type=Number(min=0, min_open=True),
-    help="Minutes of training per recipe, converted to steps by a trial on this machine.",
+    "Minutes of training per recipe, converted to steps by a trial on this machine.",
+    Number(min=0, min_open=True),
 )
-@click.option(
-    "--output",
-    metavar="DIRECTORY",
-    type=PATH,
+@declare.option(
+    "--output DIRECTORY",
+    "Directory for runs, table and picture.",
+    PATH,
     default=Path("runs/comparison"),
-    show_default=True,
-    help="Directory for runs, table and picture.",
 )
-@click.option(
-    "--ensemble",
-    "ensembles",
-    metavar="NAME+NAME",
-    multiple=True,
-    help="Add an ensemble of these recipes as a row; may be repeated.",
+@declare.option(
+    "--ensemble NAME+NAME...",
+    "Add an ensemble of these recipes as a row; may be repeated.",
+    name="ensembles",
 )
-@click.option(
-    "--test-set",
-    metavar="NAME",
-    help="Test set to compare on, or dev.  [default: the first test set of the first recipe, or "
+@declare.option(
+    "--test-set NAME",
+    "Test set to compare on, or dev.  [default: the first test set of the first recipe, or "
     "else dev]",
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Create the runs without training them.")
+@declare.flag("--plan", "Create the runs without training them.", name="only_plan")
 @set_option
 @json_option
 def compare(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import PATH, FormatName, json_option
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.new_outputs import new_outputs
@@ -22,23 +23,16 @@ _TOLD_PAIRS = 1000  # between two updates of the bar
 
 @click.command()
 @click.argument("paths", metavar="INPUT... OUTPUT...", type=PATH, nargs=-1, required=True)
-@click.option("--source", help="Column, key or language of the source in INPUT.")
-@click.option("--target", help="Column, key or language of the target in INPUT.")
-@click.option(
-    "--format",
-    type=FormatName(),
-    help="Format of INPUT, if the suffix does not determine it.",
+@declare.option("--source", "Column, key or language of the source in INPUT.")
+@declare.option("--target", "Column, key or language of the target in INPUT.")
+@declare.option("--format", "Format of INPUT, if the suffix does not determine it.", FormatName())
+@declare.option(
+    "--output-format", "Format of OUTPUT, if the suffix does not determine it.", FormatName()
 )
-@click.option(
-    "--output-format",
-    type=FormatName(),
-    help="Format of OUTPUT, if the suffix does not determine it.",
-)
-@click.option(
-    "--names",
-    metavar="SOURCE TARGET",
+@declare.option(
+    "--names SOURCE TARGET",
+    "Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]",
     nargs=2,
-    help="Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]",
 )
 @json_option
 def convert(

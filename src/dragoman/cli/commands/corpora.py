@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import PATH, json_option
 from dragoman.workflows.results import print_json
 
@@ -52,12 +53,11 @@ def list_(as_json: bool) -> None:
 
 @corpora.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option(
-    "--from",
-    "source",
-    metavar="DIRECTORY",
-    type=PATH,
-    help="Take a local copy instead of the web: files or archives, in DIRECTORY or DIRECTORY/NAME.",
+@declare.option(
+    "--from DIRECTORY",
+    "Take a local copy instead of the web: files or archives, in DIRECTORY or DIRECTORY/NAME.",
+    PATH,
+    name="source",
 )
 def get(names: tuple[str, ...], source: Path | None) -> None:
     """Download corpora by NAME, verify them, and lay them out as the recipes expect.

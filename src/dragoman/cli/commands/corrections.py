@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.keys import open_store
 from dragoman.cli.options import (
     PATH,
-    AnyCommand,
     FormatName,
     database_option,
     json_option,
@@ -45,32 +45,22 @@ def corrections() -> None:
     """
 
 
-def _language_options(command: AnyCommand) -> AnyCommand:
-    from_option = click.option(
-        "--from", "source_language", metavar="LANGUAGE", help="Only those from this language."
-    )
-    to_option = click.option(
-        "--to", "target_language", metavar="LANGUAGE", help="Only those into this language."
-    )
-    return from_option(to_option(command))
+_language_options = declare.Options(
+    declare.option("--from LANGUAGE", "Only those from this language.", name="source_language"),
+    declare.option("--to LANGUAGE", "Only those into this language.", name="target_language"),
+)
 
 
 @corrections.command("list")
-@click.option(
+@declare.option(
     "--state",
-    type=click.Choice(["pending", "accepted", "rejected", "all"]),
+    "Only corrections in this state.",
+    click.Choice(["pending", "accepted", "rejected", "all"]),
     default="pending",
-    show_default=True,
-    help="Only corrections in this state.",
 )
 @_language_options
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Maximum number to list, the oldest first.",
+@declare.option(
+    "--limit N", "Maximum number to list, the oldest first.", click.IntRange(min=1), default=50
 )
 @database_option
 @json_option
@@ -145,10 +135,13 @@ def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
         click.echo("memory: -" if answer is None else f"memory: {answer}")
 
 
-def _review_options(command: AnyCommand) -> AnyCommand:
-    every = click.option("--all", "every", is_flag=True, help="All pending corrections.")
-    numbers = click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1))
-    return numbers(every(_language_options(database_option(json_option(command)))))
+_review_options = declare.Options(
+    click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1)),
+    declare.flag("--all", "All pending corrections.", name="every"),
+    _language_options,
+    database_option,
+    json_option,
+)
 
 
 @corrections.command()
@@ -181,14 +174,7 @@ def reject(**options: Any) -> None:
 @corrections.command()
 @click.argument("directory", type=PATH)
 @_language_options
-@click.option(
-    "--format",
-    "file_format",
-    type=FormatName(),
-    default="tsv",
-    show_default=True,
-    help="Format of the files.",
-)
+@declare.option("--format", "Format of the files.", FormatName(), name="file_format", default="tsv")
 @database_option
 @json_option
 def export(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.training import tensorboard_option
 from dragoman.cli.options import (
     PATH,
@@ -29,63 +30,55 @@ _VALUES = ("engine", "precision", "workers", "device")
 
 @click.command()
 @click.argument("student", metavar="STUDENT", type=RECIPE)
-@click.option(
-    "--teacher",
-    "teachers",
-    metavar="MODEL",
-    type=PATH,
-    multiple=True,
-    help="Model or run that translates; may be repeated for an ensemble.",
+@declare.option(
+    "--teacher MODEL...",
+    "Model or run that translates; may be repeated for an ensemble.",
+    PATH,
+    name="teachers",
 )
-@click.option(
-    "--system",
-    "system_file",
-    metavar="FILE",
-    type=PATH,
-    help="Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman "
+@declare.option(
+    "--system FILE",
+    "Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman "
     "translate --write-system'.",
+    PATH,
+    name="system_file",
 )
 @run_option
 @set_option
-@click.option(
-    "--beam",
-    type=click.IntRange(min=1),
-    help="Beam size of the teacher.  [default: the teacher's]",
+@declare.option(
+    "--beam", "Beam size of the teacher.  [default: the teacher's]", click.IntRange(min=1)
 )
-@click.option(
-    "--nbest",
-    metavar="N",
-    type=click.IntRange(min=2),
-    help="Train on the one of the N best translations that is closest to the reference, instead of "
+@declare.option(
+    "--nbest N",
+    "Train on the one of the N best translations that is closest to the reference, instead of "
     "the best.",
+    click.IntRange(min=2),
 )
-@click.option(
+@declare.option(
     "--closest",
-    type=click.Choice(["bleu", "chrf"]),
-    help="With --nbest: the measure of closeness.  [default: bleu]",
+    "With --nbest: the measure of closeness.  [default: bleu]",
+    click.Choice(["bleu", "chrf"]),
 )
-@click.option(
-    "--keep-references",
-    "references",
-    metavar="WEIGHT",
-    type=Number(min=1e-6, max=1e6),
-    help="Also train on the real pairs, WEIGHT times as often as on the translations.",
+@declare.option(
+    "--keep-references WEIGHT",
+    "Also train on the real pairs, WEIGHT times as often as on the translations.",
+    Number(min=1e-6, max=1e6),
+    name="references",
 )
-@click.option(
+@declare.option(
     "--engine",
-    type=click.Choice(["pytorch", "ctranslate2"]),
-    help="Inference engine of the teacher.  [default: pytorch]",
+    "Inference engine of the teacher.  [default: pytorch]",
+    click.Choice(["pytorch", "ctranslate2"]),
 )
-@click.option(
+@declare.option(
     "--precision",
-    type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
-    help="Number type of the teacher's weights.  [default: float32]",
+    "Number type of the teacher's weights.  [default: float32]",
+    click.Choice(["float32", "bfloat16", "int8", "auto"]),
 )
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, 1024),
-    help="Processes (ctranslate2: threads) in which the teacher translates.",
+@declare.option(
+    "--workers N",
+    "Processes (ctranslate2: threads) in which the teacher translates.",
+    click.IntRange(1, 1024),
 )
 @device_option
 @tensorboard_option

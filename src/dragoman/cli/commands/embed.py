@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.embed_train import train
 from dragoman.cli.commands.translation import input_lines, keep_texts
 from dragoman.cli.options import (
@@ -22,20 +23,17 @@ from dragoman.cli.translated_lines import write_lines
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
 
-_words_option = click.option(
-    "--words",
-    "maximum",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Read only the N most frequent words of each file.  [default: all]",
+_words_option = declare.option(
+    "--words N",
+    "Read only the N most frequent words of each file.  [default: all]",
+    click.IntRange(min=1),
+    name="maximum",
 )
-_neighbours_option = click.option(
-    "--neighbours",
-    metavar="K",
-    type=click.IntRange(min=1),
+_neighbours_option = declare.option(
+    "--neighbours K",
+    "Number of neighbours by which CSLS recognises hubs.",
+    click.IntRange(min=1),
     default=10,
-    show_default=True,
-    help="Number of neighbours by which CSLS recognises hubs.",
 )
 
 
@@ -58,59 +56,47 @@ embed.add_command(train)
 @embed.command("map")
 @click.argument("source", metavar="SOURCE", type=PATH)
 @click.argument("target", metavar="TARGET", type=PATH)
-@click.option(
-    "--output",
-    metavar="DIRECTORY",
-    type=PATH,
+@declare.option(
+    "--output DIRECTORY",
+    "Directory for the mapped vectors; both files keep their names there.",
+    PATH,
     required=True,
-    help="Directory for the mapped vectors; both files keep their names there.",
 )
-@click.option(
+@declare.option(
     "--seed",
-    type=click.Choice(["identical", "numerals", "nothing"]),
-    help="The first dictionary: words that both languages write alike, numbers, or words whose "
+    "The first dictionary: words that both languages write alike, numbers, or words whose "
     "similarities are distributed alike.  [default: identical]",
+    click.Choice(["identical", "numerals", "nothing"]),
 )
-@click.option(
-    "--seed-dictionary",
-    "dictionary",
-    metavar="FILE",
-    type=PATH,
-    help="The first dictionary: a word and its translation per line, tab-separated, or the index "
+@declare.option(
+    "--seed-dictionary FILE",
+    "The first dictionary: a word and its translation per line, tab-separated, or the index "
     "of a dictd dictionary.",
+    PATH,
+    name="dictionary",
 )
-@click.option(
-    "--no-self-learning", is_flag=True, help="Use the first dictionary as it is, only once."
-)
+@declare.flag("--no-self-learning", "Use the first dictionary as it is, only once.")
 @_words_option
-@click.option(
-    "--induced-words",
-    metavar="N",
-    type=click.IntRange(min=10),
+@declare.option(
+    "--induced-words N",
+    "Induce the dictionary from the N most frequent words; time grows with the square of N.",
+    click.IntRange(min=10),
     default=20_000,
-    show_default=True,
-    help="Induce the dictionary from the N most frequent words; time grows with the square of N.",
 )
-@click.option(
-    "--patience",
-    metavar="N",
-    type=click.IntRange(min=1),
+@declare.option(
+    "--patience N",
+    "Iterations without improvement before more candidates are considered.",
+    click.IntRange(min=1),
     default=50,
-    show_default=True,
-    help="Iterations without improvement before more candidates are considered.",
 )
-@click.option(
-    "--kept",
-    metavar="SHARE",
-    type=Number(0, 1, min_open=True),
+@declare.option(
+    "--kept SHARE",
+    "Share of the candidates that are considered at first.",
+    Number(0, 1, min_open=True),
     default=0.1,
-    show_default=True,
-    help="Share of the candidates that are considered at first.",
 )
 @_neighbours_option
-@click.option(
-    "--random-seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."
-)
+@declare.option("--random-seed", "Random seed.", click.IntRange(min=0), default=1)
 @json_option
 def map_(
     *,
@@ -161,21 +147,15 @@ def map_(
 @embed.command()
 @click.argument("source", metavar="SOURCE", type=PATH)
 @click.argument("target", metavar="TARGET", type=PATH)
-@click.option(
-    "--dictionary",
-    metavar="FILE",
-    type=PATH,
-    required=True,
-    help="A word and its translation per line, tab-separated or as MUSE's; or the index of a dictd "
+@declare.option(
+    "--dictionary FILE",
+    "A word and its translation per line, tab-separated or as MUSE's; or the index of a dictd "
     "dictionary such as /usr/share/dictd/freedict-deu-eng.index.",
+    PATH,
+    required=True,
 )
-@click.option(
-    "--asked",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1500,
-    show_default=True,
-    help="Ask for the N most frequent words only.",
+@declare.option(
+    "--asked N", "Ask for the N most frequent words only.", click.IntRange(min=1), default=1500
 )
 @_words_option
 @_neighbours_option

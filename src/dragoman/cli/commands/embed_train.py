@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import FILE, PATH, Number, check_no_input, json_option
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
@@ -17,90 +18,62 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("texts", metavar="TEXT...", type=PATH, nargs=-1, required=True)
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=FILE,
+@declare.option(
+    "--output FILE",
+    "File to write, in word2vec's text format; .gz, .xz or .zst compresses it.",
+    FILE,
     required=True,
-    help="File to write, in word2vec's text format; .gz, .xz or .zst compresses it.",
 )
-@click.option(
-    "--vocabulary",
-    metavar="MODEL",
-    type=PATH,
-    help="Learn vectors of the pieces of this model's or run's vocabulary instead of words.",
+@declare.option(
+    "--vocabulary MODEL",
+    "Learn vectors of the pieces of this model's or run's vocabulary instead of words.",
+    PATH,
 )
-@click.option(
-    "--side",
-    type=click.Choice(["source", "target"]),
-    help="Which vocabulary of MODEL, if it has two.",
+@declare.option(
+    "--side", "Which vocabulary of MODEL, if it has two.", click.Choice(["source", "target"])
 )
-@click.option(
-    "--held-out",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Leave out lines that also occur in this file; may be repeated.",
+@declare.option(
+    "--held-out FILE...", "Leave out lines that also occur in this file; may be repeated.", PATH
 )
-@click.option("--split-at-spaces", is_flag=True, help="The text is already split into words.")
-@click.option("--lowercase", is_flag=True, help="Lowercase the text first.")
-@click.option(
+@declare.flag("--split-at-spaces", "The text is already split into words.")
+@declare.flag("--lowercase", "Lowercase the text first.")
+@declare.option(
     "--kind",
-    type=click.Choice(["fasttext", "word2vec"]),
+    "With or without character n-grams.",
+    click.Choice(["fasttext", "word2vec"]),
     default="fasttext",
-    show_default=True,
-    help="With or without character n-grams.",
 )
-@click.option(
-    "--dimension",
-    metavar="N",
-    type=click.IntRange(2, 10_000),
+@declare.option(
+    "--dimension N",
+    "Dimension of the vectors: d_model of the model that they are to initialise.",
+    click.IntRange(2, 10_000),
     default=300,
-    show_default=True,
-    help="Dimension of the vectors: d_model of the model that they are to initialise.",
 )
-@click.option(
-    "--epochs",
-    metavar="N",
-    type=click.IntRange(1, 10_000),
+@declare.option("--epochs N", "Passes over the text.", click.IntRange(1, 10_000), default=5)
+@declare.option(
+    "--window N",
+    "Maximum distance between words that predict each other.",
+    click.IntRange(1, 1000),
     default=5,
-    show_default=True,
-    help="Passes over the text.",
 )
-@click.option(
-    "--window",
-    metavar="N",
-    type=click.IntRange(1, 1000),
+@declare.option(
+    "--minimum-count N",
+    "Words that occur less often get no vector.",
+    click.IntRange(min=1),
     default=5,
-    show_default=True,
-    help="Maximum distance between words that predict each other.",
 )
-@click.option(
-    "--minimum-count",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Words that occur less often get no vector.",
-)
-@click.option(
-    "--sample",
-    metavar="SHARE",
-    type=Number(0, 1),
+@declare.option(
+    "--sample SHARE",
+    "Skip some occurrences of words that are more frequent than this; 0 skips none.",
+    Number(0, 1),
     default=1e-4,
-    show_default=True,
-    help="Skip some occurrences of words that are more frequent than this; 0 skips none.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed."
-)
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, 1024),
+@declare.option("--seed", "Seed.", click.IntRange(0, 2**32 - 1), default=1)
+@declare.option(
+    "--workers N",
+    "Threads; with more than one, the result differs from run to run.",
+    click.IntRange(1, 1024),
     default=1,
-    show_default=True,
-    help="Threads; with more than one, the result differs from run to run.",
 )
 @json_option
 def train(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import FILE, PATH, is_given, json_option, rising_numbers
 from dragoman.workflows.results import print_json
 
@@ -34,113 +35,94 @@ TESTS = ("bootstrap", "randomization")
 @click.command()
 @click.argument("hypotheses", type=PATH)
 @click.argument("references", metavar="REFERENCE...", type=PATH, nargs=-1, required=True)
-@click.option(
-    "--metric",
-    "metrics",
-    type=click.Choice(METRICS),
-    multiple=True,
+@declare.option(
+    "--metric ...",
+    "Metric to compute; may be repeated.",
+    click.Choice(METRICS),
+    name="metrics",
     default=("bleu", "chrf"),
-    show_default=True,
-    help="Metric to compute; may be repeated.",
 )
-@click.option(
+@declare.option(
     "--tokenize",
-    type=click.Choice(TOKENIZERS),
+    "Tokeniser of BLEU; none for text that is already tokenised.",
+    click.Choice(TOKENIZERS),
     default="13a",
-    show_default=True,
-    help="Tokeniser of BLEU; none for text that is already tokenised.",
 )
-@click.option("--lowercase", is_flag=True, help="Ignore case.")
-@click.option(
-    "--language",
-    metavar="LANGUAGE",
-    help="Also report the percentage of HYPOTHESES in another language than this, such as fr.",
+@declare.flag("--lowercase", "Ignore case.")
+@declare.option(
+    "--language LANGUAGE",
+    "Also report the percentage of HYPOTHESES in another language than this, such as fr.",
 )
-@click.option(
+@declare.option(
     "--among",
-    metavar="LANGUAGE,...",
-    help="With --language: languages to choose from, such as de,en,fr.  [default: all that the "
+    "With --language: languages to choose from, such as de,en,fr.  [default: all that the "
     "identifier knows]",
+    metavar="LANGUAGE,...",
 )
-@click.option(
-    "--source",
-    "source_text",
-    metavar="FILE",
-    type=PATH,
-    help="Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.",
+@declare.option(
+    "--source FILE",
+    "Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.",
+    PATH,
+    name="source_text",
 )
-@click.option(
-    "--glossary",
-    metavar="FILE",
-    type=PATH,
-    help="Also report the percentage of this glossary's terms in --source that HYPOTHESES use.",
+@declare.option(
+    "--glossary FILE",
+    "Also report the percentage of this glossary's terms in --source that HYPOTHESES use.",
+    PATH,
 )
-@click.option(
-    "--from",
-    "glossary_from",
-    metavar="LANGUAGE",
-    help="Source language, such as en, of --glossary; needed for TBX.",
+@declare.option(
+    "--from LANGUAGE",
+    "Source language, such as en, of --glossary; needed for TBX.",
+    name="glossary_from",
 )
-@click.option(
-    "--to",
-    "glossary_to",
-    metavar="LANGUAGE",
-    help="Target language, such as de, of --glossary; needed for TBX.",
+@declare.option(
+    "--to LANGUAGE",
+    "Target language, such as de, of --glossary; needed for TBX.",
+    name="glossary_to",
 )
-@click.option(
-    "--confidence",
-    metavar="N",
-    type=click.IntRange(min=0),
+@declare.option(
+    "--confidence N",
+    "Add 95% confidence intervals from N bootstrap resamples, such as 1000.",
+    click.IntRange(min=0),
     default=0,
-    help="Add 95% confidence intervals from N bootstrap resamples, such as 1000.",
+    show_default=False,
 )
-@click.option(
-    "--baseline",
-    metavar="FILE",
-    type=PATH,
-    help="Translations by another system; test whether the difference to them is significant.",
+@declare.option(
+    "--baseline FILE",
+    "Translations by another system; test whether the difference to them is significant.",
+    PATH,
 )
-@click.option(
-    "--test",
-    type=click.Choice(TESTS),
-    default="bootstrap",
-    show_default=True,
-    help="Significance test for --baseline.",
+@declare.option(
+    "--test", "Significance test for --baseline.", click.Choice(TESTS), default="bootstrap"
 )
-@click.option(
-    "--by-length",
-    "sources",
-    metavar="SOURCE",
-    type=PATH,
-    help="Source text of HYPOTHESES; adds a table of the first metric by source length.",
+@declare.option(
+    "--by-length SOURCE",
+    "Source text of HYPOTHESES; adds a table of the first metric by source length.",
+    PATH,
+    name="sources",
 )
-@click.option(
-    "--beside",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="With --by-length: another system's translations to add to the table; may be repeated.",
+@declare.option(
+    "--beside FILE...",
+    "With --by-length: another system's translations to add to the table; may be repeated.",
+    PATH,
 )
-@click.option(
+@declare.option(
     "--bounds",
-    metavar="N,N,...",
+    "With --by-length: upper bound of each row but the last.  [default: five rows of similar size]",
     default="",
     callback=rising_numbers,
-    help="With --by-length: upper bound of each row but the last.  [default: five rows of similar "
-    "size]",
+    metavar="N,N,...",
+    show_default=False,
 )
-@click.option(
-    "--pieces",
-    "vocabulary",
-    metavar="MODEL",
-    type=PATH,
-    help="With --by-length: count pieces of this model or run instead of words.",
+@declare.option(
+    "--pieces MODEL",
+    "With --by-length: count pieces of this model or run instead of words.",
+    PATH,
+    name="vocabulary",
 )
-@click.option("--picture", metavar="FILE.svg", type=FILE, help="With --by-length: draw the table.")
-@click.option(
-    "--evalb",
-    is_flag=True,
-    help="HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead.",
+@declare.option("--picture FILE.svg", "With --by-length: draw the table.", FILE)
+@declare.flag(
+    "--evalb", "HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead."
 )
 @json_option
 def evaluate(

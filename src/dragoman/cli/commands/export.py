@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import MODEL, PATH, json_option
 
 _TARGETS = ("ctranslate2", "onnx", "huggingface", "marian")
@@ -15,24 +16,14 @@ _TARGETS = ("ctranslate2", "onnx", "huggingface", "marian")
 
 @click.command()
 @click.argument("model", type=MODEL)
-@click.option(
-    "--to",
-    "target",
-    type=click.Choice(_TARGETS),
-    required=True,
-    help="Program or format to export to.",
+@declare.option(
+    "--to", "Program or format to export to.", click.Choice(_TARGETS), name="target", required=True
 )
-@click.option("--output", metavar="DIRECTORY", type=PATH, required=True, help="Where to write it.")
-@click.option(
-    "--adapter",
-    metavar="FILE|RUN",
-    type=PATH,
-    help="Low-rank adapter to merge into the weights.",
-)
-@click.option(
-    "--quantisation",
-    metavar="TYPE",
-    help="Type of the weights for ctranslate2: int8, int8_float16, int16, float16, bfloat16 ...  "
+@declare.option("--output DIRECTORY", "Where to write it.", PATH, required=True)
+@declare.option("--adapter FILE|RUN", "Low-rank adapter to merge into the weights.", PATH)
+@declare.option(
+    "--quantisation TYPE",
+    "Type of the weights for ctranslate2: int8, int8_float16, int16, float16, bfloat16 ...  "
     "[default: float32]",
 )
 @json_option

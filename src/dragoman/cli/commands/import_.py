@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import PATH, json_option
 
 _TOOLKITS = ("huggingface-marian", "fairseq", "joeynmt", "opennmt", "sockeye", "argos")
@@ -14,15 +15,15 @@ _TOOLKITS = ("huggingface-marian", "fairseq", "joeynmt", "opennmt", "sockeye", "
 
 @click.command("import")
 @click.argument("path", metavar="DIRECTORY_OR_FILE", type=PATH)
-@click.option(
+@declare.option(
     "--from",
-    "toolkit",
-    type=click.Choice(_TOOLKITS),
-    help="Toolkit that the model is from; recognised by its files if not given.",
+    "Toolkit that the model is from; recognised by its files if not given.",
+    click.Choice(_TOOLKITS),
+    name="toolkit",
 )
-@click.option("--from-language", metavar="TAG", help="Source language, if the files do not say it.")
-@click.option("--to-language", metavar="TAG", help="Target language, if the files do not say it.")
-@click.option("--output", metavar="MODEL", type=PATH, required=True, help="Model to create.")
+@declare.option("--from-language TAG", "Source language, if the files do not say it.")
+@declare.option("--to-language TAG", "Target language, if the files do not say it.")
+@declare.option("--output MODEL", "Model to create.", PATH, required=True)
 @json_option
 def import_foreign(
     path: Path,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import FILE, PATH, Number, json_option, pairs_options
 
 if TYPE_CHECKING:
@@ -22,33 +23,20 @@ _REASONS = {"held out": "repeats dev or test"}
 @click.command()
 @click.argument("files", metavar="FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
-@click.option(
-    "--dev",
-    type=PATH,
-    multiple=True,
-    help="Dev set, in the same form as FILES; give it twice for two plain files.  [default: split "
+@declare.option(
+    "--dev ...",
+    "Dev set, in the same form as FILES; give it twice for two plain files.  [default: split "
     "off from FILES]",
+    PATH,
 )
-@click.option(
-    "--test",
-    type=PATH,
-    multiple=True,
-    help="Test set, in the same form.  [default: split off from FILES]",
-)
-@click.option(
+@declare.option("--test ...", "Test set, in the same form.  [default: split off from FILES]", PATH)
+@declare.option(
     "--minutes",
-    type=Number(min=1, max=1_000_000),
+    "Time budget for training and scoring on this machine.",
+    Number(min=1, max=1_000_000),
     default=10,
-    show_default=True,
-    help="Time budget for training and scoring on this machine.",
 )
-@click.option(
-    "--output",
-    type=FILE,
-    default=Path("my.yaml"),
-    show_default=True,
-    help="Configuration file to write.",
-)
+@declare.option("--output", "Configuration file to write.", FILE, default=Path("my.yaml"))
 @json_option
 def init(
     files: tuple[Path, ...],

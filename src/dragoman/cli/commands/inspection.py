@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     config_argument,
     default_run,
@@ -85,19 +86,17 @@ def doctor(
 @click.command()
 @config_argument
 @set_option
-@click.option(
+@declare.option(
     "--source-length",
-    type=click.IntRange(1, 100_000),
+    "Pieces in a typical source sentence.",
+    click.IntRange(1, 100_000),
     default=25,
-    show_default=True,
-    help="Pieces in a typical source sentence.",
 )
-@click.option(
+@declare.option(
     "--target-length",
-    type=click.IntRange(1, 100_000),
+    "Pieces in a typical target sentence.",
+    click.IntRange(1, 100_000),
     default=25,
-    show_default=True,
-    help="Pieces in a typical target sentence.",
 )
 @json_option
 def cost(

@@ -7,16 +7,19 @@ from typing import Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import MODEL, PATH, is_given, json_option
 from dragoman.core.text_tables import terminal_table
 
 
 @click.command()
 @click.argument("place", metavar="[FILE|DIRECTORY|URL]", required=False)
-@click.option("--name", help="Name of the model.  [default: that of the file or directory]")
-@click.option("--sha256", metavar="DIGEST", default="", help="SHA-256 that the archive must have.")
-@click.option("--force", is_flag=True, help="Replace a model of the same name.")
-@click.option("--list", "lists", is_flag=True, help="List the installed models instead.")
+@declare.option("--name", "Name of the model.  [default: that of the file or directory]")
+@declare.option(
+    "--sha256 DIGEST", "SHA-256 that the archive must have.", default="", show_default=False
+)
+@declare.flag("--force", "Replace a model of the same name.")
+@declare.flag("--list", "List the installed models instead.", name="lists")
 @json_option
 def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) -> None:
     """Install a model from an archive, a directory or a web address.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import database_option, json_option
 from dragoman.core.errors import DataError, MissingExtraError
 from dragoman.core.text_tables import terminal_table
@@ -36,17 +37,15 @@ def keys() -> None:
 
 @keys.command()
 @click.argument("name")
-@click.option(
-    "--requests-per-minute",
-    metavar="N",
-    type=click.IntRange(1, _LARGEST),
-    help="Maximum requests per minute.  [default: that of the server]",
+@declare.option(
+    "--requests-per-minute N",
+    "Maximum requests per minute.  [default: that of the server]",
+    click.IntRange(1, _LARGEST),
 )
-@click.option(
-    "--characters-per-month",
-    metavar="N",
-    type=click.IntRange(1, 2**63 - 1),
-    help="Maximum characters per calendar month.  [default: that of the server]",
+@declare.option(
+    "--characters-per-month N",
+    "Maximum characters per calendar month.  [default: that of the server]",
+    click.IntRange(1, 2**63 - 1),
 )
 @database_option
 @json_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
 from dragoman.cli.options import FILE, MODEL, OUTPUT, PATH, device_option, json_option
 from dragoman.cli.translated_lines import write_lines
@@ -28,27 +29,24 @@ _MOST_DRAWN = 1000  # trees: all of them are in memory until they are drawn
 @click.command()
 @click.argument("model", type=MODEL)
 @click.argument("file", type=PATH, required=False)
-@click.option("--tokenize", is_flag=True, help="Split ordinary English text into words first.")
-@click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
-@click.option(
-    "--nbest",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Print the N best trees as tab-separated lines: line number, score, tree.",
+@declare.flag("--tokenize", "Split ordinary English text into words first.")
+@declare.option("--beam", "Beam size; 1 is greedy search.", click.IntRange(min=1))
+@declare.option(
+    "--nbest N",
+    "Print the N best trees as tab-separated lines: line number, score, tree.",
+    click.IntRange(min=1),
 )
-@click.option(
-    "--svg",
-    "picture",
-    metavar="PATH",
-    type=FILE,
-    help="Also draw the best trees: all in one picture if PATH ends in .svg, or else one picture "
+@declare.option(
+    "--svg PATH",
+    "Also draw the best trees: all in one picture if PATH ends in .svg, or else one picture "
     "per line in the new directory PATH.",
+    FILE,
+    name="picture",
 )
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=OUTPUT,
-    help="Write to FILE, which appears once everything is parsed, instead of standard output.",
+@declare.option(
+    "--output FILE",
+    "Write to FILE, which appears once everything is parsed, instead of standard output.",
+    OUTPUT,
 )
 @json_option
 @device_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     OUTPUT,
     Number,
@@ -28,36 +29,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @config_argument
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=OUTPUT,
-    help="Write the segments to FILE instead of standard output.",
-)
+@declare.option("--output FILE", "Write the segments to FILE instead of standard output.", OUTPUT)
 @set_option
-@click.option(
-    "--maximum-words",
-    metavar="N",
-    type=click.IntRange(1, 10),
-    default=4,
-    show_default=True,
-    help="Maximum words of a segment.",
+@declare.option(
+    "--maximum-words N", "Maximum words of a segment.", click.IntRange(1, 10), default=4
 )
-@click.option(
-    "--minimum-count",
-    metavar="N",
-    type=click.IntRange(min=1),
+@declare.option(
+    "--minimum-count N",
+    "Minimum occurrences of a segment with its translation.",
+    click.IntRange(min=1),
     default=2,
-    show_default=True,
-    help="Minimum occurrences of a segment with its translation.",
 )
-@click.option(
-    "--minimum-share",
-    metavar="SHARE",
-    type=Number(min=0, max=1),
+@declare.option(
+    "--minimum-share SHARE",
+    "Leave out translations that have a smaller share of the occurrences of their segment.",
+    Number(min=0, max=1),
     default=0.1,
-    show_default=True,
-    help="Leave out translations that have a smaller share of the occurrences of their segment.",
 )
 @json_option
 def segments(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from dragoman.cli import declare
 from dragoman.cli.options import MODEL, PATH, database_option, json_option
 from dragoman.core.errors import MissingExtraError, StorageError
 from dragoman.core.files import atomic_write
@@ -38,47 +39,42 @@ _PACKAGES = {
 
 @click.command()
 @click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
-@click.option(
-    "--config",
-    metavar="FILE",
-    type=PATH,
-    help="Read everything from FILE, a YAML configuration; MODELs and options override it.",
+@declare.option(
+    "--config FILE",
+    "Read everything from FILE, a YAML configuration; MODELs and options override it.",
+    PATH,
 )
-@click.option("--host", help="Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
-@click.option(
+@declare.option("--host", "Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
+@declare.option(
     "--port",
-    type=click.IntRange(0, 65535),
-    help="Port to listen on; 0 for any that is free.  [default: 5000]",
+    "Port to listen on; 0 for any that is free.  [default: 5000]",
+    click.IntRange(0, 65535),
 )
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, 64),
-    help="Translate in N processes of one thread each; for small models, one per core is best.",
+@declare.option(
+    "--workers N",
+    "Translate in N processes of one thread each; for small models, one per core is best.",
+    click.IntRange(1, 64),
 )
 @database_option
-@click.option("--require-key", is_flag=True, help="Refuse requests without a key.")
-@click.option(
-    "--set",
-    "settings",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Override a value of the configuration, such as limits.characters=5000; may be repeated.",
+@declare.flag("--require-key", "Refuse requests without a key.")
+@declare.option(
+    "--set KEY=VALUE...",
+    "Override a value of the configuration, such as limits.characters=5000; may be repeated.",
+    name="settings",
 )
-@click.option(
+@declare.option(
     "--log-format",
-    type=click.Choice(["plain", "json"]),
-    help="Log each request as a line to read, or as a JSON object.  [default: plain]",
+    "Log each request as a line to read, or as a JSON object.  [default: plain]",
+    click.Choice(["plain", "json"]),
 )
-@click.option(
-    "--address-file",
-    metavar="FILE",
-    type=PATH,
-    envvar="DRAGOMAN_ADDRESS_FILE",
-    help="Write the address to FILE once the server answers, for a health check.  [default: "
+@declare.option(
+    "--address-file FILE",
+    "Write the address to FILE once the server answers, for a health check.  [default: "
     "$DRAGOMAN_ADDRESS_FILE]",
+    PATH,
+    envvar="DRAGOMAN_ADDRESS_FILE",
 )
-@click.option("--check", is_flag=True, help="Open all models and the database, and end.")
+@declare.flag("--check", "Open all models and the database, and end.")
 @json_option
 def serve(
     models: tuple[Path, ...],

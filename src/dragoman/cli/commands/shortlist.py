@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import FILE, PATH, check_no_input, json_option, pairs_options
 from dragoman.core.wording import in_shell
 from dragoman.workflows.progress import counting
@@ -20,34 +21,25 @@ if TYPE_CHECKING:
 @click.argument("model", type=PATH)
 @click.argument("files", metavar="[FILES]...", type=PATH, nargs=-1)
 @pairs_options
-@click.option(
-    "--likeliest",
-    metavar="K",
-    type=click.IntRange(1, 100_000),
-    default=50,
-    show_default=True,
-    help="Target pieces for each source piece.",
+@declare.option(
+    "--likeliest K", "Target pieces for each source piece.", click.IntRange(1, 100_000), default=50
 )
-@click.option(
-    "--frequent",
-    metavar="F",
-    type=click.IntRange(0, 1_000_000),
+@declare.option(
+    "--frequent F",
+    "Number of most frequent target pieces, allowed in every line.",
+    click.IntRange(0, 1_000_000),
     default=1000,
-    show_default=True,
-    help="Number of most frequent target pieces, allowed in every line.",
 )
-@click.option(
-    "--pairs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Read N pairs only: of a run at even distances, of FILES the first.  [default: all]",
+@declare.option(
+    "--pairs N",
+    "Read N pairs only: of a run at even distances, of FILES the first.  [default: all]",
+    click.IntRange(min=1),
 )
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=FILE,
-    help="Write the shortlist to FILE, for 'translate --shortlist-file FILE'.  [default: "
+@declare.option(
+    "--output FILE",
+    "Write the shortlist to FILE, for 'translate --shortlist-file FILE'.  [default: "
     "shortlist.safetensors beside the weights of MODEL]",
+    FILE,
 )
 @json_option
 def shortlist(

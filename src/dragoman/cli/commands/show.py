@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import MODEL, PATH, device_option, json_option
 from dragoman.core.errors import DataError
 from dragoman.workflows.results import print_json
@@ -35,42 +36,26 @@ def show(context: click.Context) -> None:
 @show.command()
 @click.argument("model", type=MODEL)
 @click.argument("text", required=False)
-@click.option(
-    "--target",
-    metavar="TEXT",
-    help="Translation to show attention for.  [default: the model's own]",
+@declare.option("--target TEXT", "Translation to show attention for.  [default: the model's own]")
+@declare.option("--layer N", "Layer to show.  [default: the mean over all]", click.IntRange(min=1))
+@declare.option(
+    "--head N", "Head of --layer to show.  [default: the mean over all]", click.IntRange(min=1)
 )
-@click.option(
-    "--layer",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Layer to show.  [default: the mean over all]",
-)
-@click.option(
-    "--head",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Head of --layer to show.  [default: the mean over all]",
-)
-@click.option(
+@declare.option(
     "--of",
-    type=click.Choice(["source", "encoder", "decoder"]),
-    default="source",
-    show_default=True,
-    help="Attention to show: from target to source (source); or self-attention in the encoder or "
+    "Attention to show: from target to source (source); or self-attention in the encoder or "
     "decoder.",
+    click.Choice(["source", "encoder", "decoder"]),
+    default="source",
 )
-@click.option(
+@declare.option(
     "--view",
-    type=click.Choice(["mean", "heads", "lines"]),
-    default="mean",
-    show_default=True,
-    help="Draw the mean over the chosen heads; each head by itself; or lines between pieces, a "
+    "Draw the mean over the chosen heads; each head by itself; or lines between pieces, a "
     "colour for each head.",
+    click.Choice(["mean", "heads", "lines"]),
+    default="mean",
 )
-@click.option(
-    "--output", metavar="FILE", type=PATH, help="Draw it to FILE.svg, FILE.png or FILE.html."
-)
+@declare.option("--output FILE", "Draw it to FILE.svg, FILE.png or FILE.html.", PATH)
 @json_option
 @device_option
 def attention(
@@ -130,17 +115,14 @@ def attention(
 
 @show.command(name="training")
 @click.argument("runs", metavar="RUN...", type=PATH, nargs=-1, required=True)
-@click.option(
+@declare.option(
     "--by",
-    "axis",
-    type=click.Choice(["step", "tokens", "minutes"]),
+    "Horizontal axis of the curves.",
+    click.Choice(["step", "tokens", "minutes"]),
+    name="axis",
     default="step",
-    show_default=True,
-    help="Horizontal axis of the curves.",
 )
-@click.option(
-    "--output", metavar="FILE", type=PATH, help="Draw the curves to FILE.svg or FILE.png."
-)
+@declare.option("--output FILE", "Draw the curves to FILE.svg or FILE.png.", PATH)
 @json_option
 def training_curves(runs: tuple[Path, ...], axis: Axis, output: Path | None, as_json: bool) -> None:
     """Show how RUNs learned, several side by side: a table, and curves in one picture.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.options import (
     FILE,
     OUTPUT,
@@ -35,64 +36,41 @@ if TYPE_CHECKING:
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
 @model_language_option
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=OUTPUT,
-    help="Write the glossary to FILE instead of standard output.",
+@declare.option("--output FILE", "Write the glossary to FILE instead of standard output.", OUTPUT)
+@declare.option(
+    "--details FILE",
+    "Also write a table with counts, shares, other translations and inconsistent terms.",
+    FILE,
 )
-@click.option(
-    "--details",
-    metavar="FILE",
-    type=FILE,
-    help="Also write a table with counts, shares, other translations and inconsistent terms.",
+@declare.option(
+    "--except GLOSSARY...",
+    "Leave out the terms of this glossary; may be repeated.",
+    PATH,
+    name="without",
 )
-@click.option(
-    "--except",
-    "without",
-    metavar="GLOSSARY",
-    type=PATH,
-    multiple=True,
-    help="Leave out the terms of this glossary; may be repeated.",
+@declare.option(
+    "--stop-words FILE",
+    "Words, one a line, that no term begins or ends with.  [default: those of the source language]",
+    PATH,
 )
-@click.option(
-    "--stop-words",
-    metavar="FILE",
-    type=PATH,
-    help="Words, one a line, that no term begins or ends with.  [default: those of the source "
-    "language]",
-)
-@click.option(
-    "--minimum-count",
-    metavar="N",
-    type=click.IntRange(min=2),
+@declare.option(
+    "--minimum-count N",
+    "Minimum occurrences of a term, and of its translation.",
+    click.IntRange(min=2),
     default=5,
-    show_default=True,
-    help="Minimum occurrences of a term, and of its translation.",
 )
-@click.option(
-    "--maximum-words",
-    metavar="N",
-    type=click.IntRange(1, 10),
-    default=4,
-    show_default=True,
-    help="Maximum words of a term.",
-)
-@click.option(
-    "--minimum-share",
-    metavar="SHARE",
-    type=Number(min=0, max=1),
+@declare.option("--maximum-words N", "Maximum words of a term.", click.IntRange(1, 10), default=4)
+@declare.option(
+    "--minimum-share SHARE",
+    "Leave out terms whose main translation has a smaller share of their occurrences.",
+    Number(min=0, max=1),
     default=0.5,
-    show_default=True,
-    help="Leave out terms whose main translation has a smaller share of their occurrences.",
 )
-@click.option(
-    "--inconsistent",
-    metavar="SHARE",
-    type=Number(min=0, max=1),
+@declare.option(
+    "--inconsistent SHARE",
+    "Minimum share of a second translation that makes a term inconsistent.",
+    Number(min=0, max=1),
     default=0.2,
-    show_default=True,
-    help="Minimum share of a second translation that makes a term inconsistent.",
 )
 @device_option
 @json_option

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.in_processes import in_processes
 from dragoman.cli.options import (
     MODEL,
@@ -19,8 +20,8 @@ from dragoman.cli.options import (
 )
 from dragoman.workflows.results import print_json
 
-tensorboard_option = click.option(
-    "--tensorboard", is_flag=True, help="Also write TensorBoard events to the run directory."
+tensorboard_option = declare.flag(
+    "--tensorboard", "Also write TensorBoard events to the run directory."
 )
 
 
@@ -93,13 +94,11 @@ def train(
 
 @click.command()
 @click.argument("run", type=PATH)
-@click.option(
-    "--set",
-    "settings",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Change a limit, an interval, or a search or scoring setting, such as "
+@declare.option(
+    "--set KEY=VALUE...",
+    "Change a limit, an interval, or a search or scoring setting, such as "
     "training.max_steps=4000; may be repeated.",
+    name="settings",
 )
 @tensorboard_option
 @json_option
@@ -126,15 +125,13 @@ def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: boo
 
 @click.command()
 @click.argument("paths", metavar="RUN_OR_CHECKPOINTS...", type=PATH, nargs=-1, required=True)
-@click.option(
-    "--last",
-    metavar="N",
-    type=click.IntRange(min=1),
+@declare.option(
+    "--last N",
+    "Number of newest checkpoints of a run to average.",
+    click.IntRange(min=1),
     default=5,
-    show_default=True,
-    help="Number of newest checkpoints of a run to average.",
 )
-@click.option("--output", type=PATH, required=True, help="Model directory to create.")
+@declare.option("--output", "Model directory to create.", PATH, required=True)
 @json_option
 def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> None:
     """Create a model whose weights are the mean of several checkpoints.
@@ -157,14 +154,10 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=MODEL)
-@click.option(
-    "--adapter",
-    metavar="FILE",
-    type=PATH,
-    required=True,
-    help="Adapter of MODEL, or the run that it was trained in.",
+@declare.option(
+    "--adapter FILE", "Adapter of MODEL, or the run that it was trained in.", PATH, required=True
 )
-@click.option("--output", type=PATH, required=True, help="Model directory to create.")
+@declare.option("--output", "Model directory to create.", PATH, required=True)
 @json_option
 def merge(model: Path, adapter: Path, output: Path, as_json: bool) -> None:
     """Create a model of its own from MODEL and its adapter.
@@ -183,12 +176,8 @@ def merge(model: Path, adapter: Path, output: Path, as_json: bool) -> None:
 
 
 @click.command()
-@click.option(
-    "--directory",
-    type=PATH,
-    default=Path("demo"),
-    show_default=True,
-    help="Directory for the text, the run and the report.",
+@declare.option(
+    "--directory", "Directory for the text, the run and the report.", PATH, default=Path("demo")
 )
 def demo(directory: Path) -> None:
     """Train a small model in two minutes on text that comes with Dragoman.

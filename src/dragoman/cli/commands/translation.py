@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.alignment_output import AlignmentOutput
 from dragoman.cli.filter_options import (
     filter_options,
@@ -60,117 +61,99 @@ STANDARD_INPUT = "standard input"
 @click.command()
 @click.argument("paths", metavar="[MODEL]... [FILE]...", type=MODEL, nargs=-1)
 @input_option
-@click.option(
-    "--output",
-    "place",
-    metavar="FILE",
-    type=PATH_AS_TYPED,
-    help="Write to FILE, which appears once everything is done, or - for standard output.  For "
+@declare.option(
+    "--output FILE",
+    "Write to FILE, which appears once everything is done, or - for standard output.  For "
     "documents: a file, a directory (a new one must end in /), or -.  [default: standard "
     "output; for documents, a file beside each]",
+    PATH_AS_TYPED,
+    name="place",
 )
-@click.option(
-    "--format",
-    "document_format",
-    metavar="SUFFIX",
-    help="For documents: format of FILE, such as md, whatever its suffix; needed for standard "
-    "input.",
+@declare.option(
+    "--format SUFFIX",
+    "For documents: format of FILE, such as md, whatever its suffix; needed for standard input.",
+    name="document_format",
 )
-@click.option("--force", is_flag=True, help="For documents: replace existing translations.")
+@declare.flag("--force", "For documents: replace existing translations.")
 @search_options
-@click.option(
+@declare.option(
     "--grammar",
-    type=click.Choice(["any", "trees"]),
-    help="What a parser may write: any sequence of symbols, or only trees over the words.",
+    "What a parser may write: any sequence of symbols, or only trees over the words.",
+    click.Choice(["any", "trees"]),
 )
-@click.option(
-    "--nbest",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Print the N best translations as tab-separated lines: line number, score, text.",
+@declare.option(
+    "--nbest N",
+    "Print the N best translations as tab-separated lines: line number, score, text.",
+    click.IntRange(min=1),
 )
-@click.option("--scores", is_flag=True, help="Print the score and a tab before each translation.")
-@click.option(
+@declare.flag("--scores", "Print the score and a tab before each translation.")
+@declare.flag(
     "--confidence",
-    is_flag=True,
-    help="Print the probability that a translation is right, and a tab, before it (after its "
+    "Print the probability that a translation is right, and a tab, before it (after its "
     "score); calibrate MODEL first with 'dragoman calibrate'.",
 )
-@click.option(
-    "--calibration",
-    metavar="FILE",
-    type=PATH,
-    help="With --confidence, --flag-below or --json: read the calibration from FILE, which "
+@declare.option(
+    "--calibration FILE",
+    "With --confidence, --flag-below or --json: read the calibration from FILE, which "
     "'dragoman calibrate --output FILE' wrote.",
+    PATH,
 )
-@click.option(
-    "--flag-below",
-    metavar="P",
-    type=Number(0, 1),
-    help="Warn of each line whose translation has a lower confidence than P, such as 0.5.",
+@declare.option(
+    "--flag-below P",
+    "Warn of each line whose translation has a lower confidence than P, such as 0.5.",
+    Number(0, 1),
 )
-@click.option(
-    "--alignment",
-    metavar="FILE",
-    type=FILE,
-    help="Also write the word alignment of each line and its translation, by attention, in Pharaoh "
+@declare.option(
+    "--alignment FILE",
+    "Also write the word alignment of each line and its translation, by attention, in Pharaoh "
     "format, 0-0 1-2; words are separated by spaces.",
+    FILE,
 )
-@click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
-@click.option(
-    "--temperature",
-    type=Number(min=0, min_open=True),
-    help="With --sample: below 1 favours likely pieces.",
+@declare.flag("--sample", "Sample translations instead of searching.")
+@declare.option(
+    "--temperature", "With --sample: below 1 favours likely pieces.", Number(min=0, min_open=True)
 )
-@click.option(
-    "--top-k",
-    metavar="K",
-    type=click.IntRange(min=1),
-    help="With --sample: sample from the K likeliest pieces.",
+@declare.option(
+    "--top-k K", "With --sample: sample from the K likeliest pieces.", click.IntRange(min=1)
 )
-@click.option(
-    "--top-p",
-    metavar="P",
-    type=Number(0, 1, min_open=True),
-    help="With --sample: sample from the likeliest pieces with total probability P.",
+@declare.option(
+    "--top-p P",
+    "With --sample: sample from the likeliest pieces with total probability P.",
+    Number(0, 1, min_open=True),
 )
-@click.option(
-    "--min-p",
-    metavar="P",
-    type=Number(0, 1),
-    help="With --sample: never sample pieces of less than P times the likeliest's probability.",
+@declare.option(
+    "--min-p P",
+    "With --sample: never sample pieces of less than P times the likeliest's probability.",
+    Number(0, 1),
 )
-@click.option(
-    "--epsilon",
-    metavar="P",
-    type=Number(0, 1, max_open=True),
-    help="With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with "
+@declare.option(
+    "--epsilon P",
+    "With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with "
     "--mbr 0.02]",
+    Number(0, 1, max_open=True),
 )
-@click.option("--seed", type=click.IntRange(min=0), help="With --sample: seed of the samples.")
-@click.option(
-    "--mbr",
-    metavar="N",
-    type=click.IntRange(2, 1000),
-    help="Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the "
+@declare.option("--seed", "With --sample: seed of the samples.", click.IntRange(min=0))
+@declare.option(
+    "--mbr N",
+    "Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the "
     "options of --sample say how they are drawn.",
+    click.IntRange(2, 1000),
 )
-@click.option(
+@declare.option(
     "--utility",
-    type=click.Choice(["chrf", "bleu"]),
-    help="With --mbr: measure of similarity.  [default: chrf]",
+    "With --mbr: measure of similarity.  [default: chrf]",
+    click.Choice(["chrf", "bleu"]),
 )
-@click.option(
+@declare.option(
     "--candidates",
-    type=click.Choice(["samples", "beam", "both"]),
-    help="With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default: "
+    "With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default: "
     "samples]",
+    click.Choice(["samples", "beam", "both"]),
 )
-@click.option(
-    "--buffer-lines",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Number of lines to read before translating; 1 answers each line at once.",
+@declare.option(
+    "--buffer-lines N",
+    "Number of lines to read before translating; 1 answers each line at once.",
+    click.IntRange(min=1),
 )
 @json_option
 @system_options
@@ -267,17 +250,11 @@ def translate(
 
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
-@click.option(
-    "--adapter",
-    metavar="FILE",
-    type=PATH,
-    help="Adapter of MODEL, or the run that it was trained in.",
-)
-@click.option(
+@declare.option("--adapter FILE", "Adapter of MODEL, or the run that it was trained in.", PATH)
+@declare.flag(
     "--filter",
-    "filters",
-    is_flag=True,
-    help="Drop the pairs that models of both directions score lowest, and write the others.",
+    "Drop the pairs that models of both directions score lowest, and write the others.",
+    name="filters",
 )
 @filter_options
 @json_option

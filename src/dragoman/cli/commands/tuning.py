@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli import declare
 from dragoman.cli.commands.evaluation import METRICS, TOKENIZERS
 from dragoman.cli.options import (
     FILE,
@@ -33,33 +34,29 @@ CONFIDENCE_SAMPLES = 1000
 
 @click.command()
 @click.argument("paths", metavar="[MODEL]... [SOURCE REFERENCE]", type=PATH, nargs=-1)
-@click.option(
-    "--try",
-    "tries",
-    metavar="KEY=VALUE,VALUE",
-    multiple=True,
-    help="Values of a setting, such as search.length_penalty=0.6,1.0 or language_model.weight=0.1,"
+@declare.option(
+    "--try KEY=VALUE,VALUE...",
+    "Values of a setting, such as search.length_penalty=0.6,1.0 or language_model.weight=0.1,"
     "0.2; if repeated, every combination is tried.  [default: weights of the language model or, "
     "without one, length penalties]",
+    name="tries",
 )
-@click.option(
+@declare.option(
     "--metric",
-    type=click.Choice(METRICS),
+    "Metric that decides which settings are best.",
+    click.Choice(METRICS),
     default="bleu",
-    show_default=True,
-    help="Metric that decides which settings are best.",
 )
-@click.option(
+@declare.option(
     "--tokenize",
-    type=click.Choice(TOKENIZERS),
-    help="Tokeniser of BLEU.  [default: that of the run, or else 13a]",
+    "Tokeniser of BLEU.  [default: that of the run, or else 13a]",
+    click.Choice(TOKENIZERS),
 )
 @dev_set_option
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=FILE,
-    help="Write the system with the best settings to FILE, to be read with 'translate --system'.",
+@declare.option(
+    "--output FILE",
+    "Write the system with the best settings to FILE, to be read with 'translate --system'.",
+    FILE,
 )
 @json_option
 @described_options
