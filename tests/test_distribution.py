@@ -59,7 +59,7 @@ def test_a_whole_wheel_passes() -> None:
         ),
         ({"dragoman/mine.py": b""}, "has, though it is not committed, 1 files: dragoman/mine.py"),
         ({"tests/test_x.py": b""}, "has, though it is not committed, 1 files: tests/test_x.py"),
-        ({"dragoman/__init__.py": b"x"}, "in another version than the working tree 1 files"),
+        ({"dragoman/core/version.py": b"x"}, "in another version than the working tree 1 files"),
         ({f"{INFO}/licenses/LICENSE": None}, "it has no LICENSE"),
         ({f"{INFO}/entry_points.txt": None}, "it has no command dragoman"),
         ({f"{INFO}/METADATA": b"Version: 1.3.0\n\n"}, "versions differ: 1.3.0 and 1.2.0, 1.2.0"),

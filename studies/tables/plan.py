@@ -24,8 +24,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.relocation import Relocation, TextPath
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.public_corpora import LOCATORS
+from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
 from dragoman.validation import SCORES_FILE
 from studies.tables.seeds import with_seeds
 

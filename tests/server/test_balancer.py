@@ -27,7 +27,7 @@ from dragoman.server.listening import StoppableServer
 from dragoman.server.readiness import Readiness
 from dragoman.server.server_config import ServerConfig
 
-CONFIGURATION = Path(__file__).parents[3] / "deploy" / "haproxy.cfg"
+CONFIGURATION = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
 GLOSSARY = {"name": "Mine", "source": "en", "target": "de", "entries": {"a": "b"}}
 

@@ -31,7 +31,7 @@ from dragoman.server.operations import operations_router
 from dragoman.server.readiness import Readiness
 from dragoman.server.server_config import LimitsConfig, ServerConfig, read_server
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PORT = ServerConfig.model_fields["port"].default
 SHUTDOWN_SECONDS = ServerConfig.model_fields["shutdown_seconds"].default
 

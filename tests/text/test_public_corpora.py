@@ -8,9 +8,9 @@ import pytest
 
 from dragoman.core.errors import DataError
 from dragoman.core.relocation import Relocation
-from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
 from dragoman.text.lines import read_lines
-from dragoman.text.public_corpora import LOCATORS, corpora_folder, located
+from dragoman.text.public_corpora import corpora_folder, located
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,9 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
 from dragoman.text.examples import Example, Origin
 from dragoman.text.normalization import normalize
-from dragoman.text.public_corpora import LOCATORS
 from dragoman.text.transforms.short_input import PassThroughConfig, SegmentConfig
 
 SOURCE, TARGET = "A red house", "Ein rotes Haus"

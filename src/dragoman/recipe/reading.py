@@ -19,8 +19,7 @@ from dragoman.core.wording import listed
 from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription
-from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.public_corpora import LOCATORS
+from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
 from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")

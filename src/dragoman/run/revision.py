@@ -16,7 +16,7 @@ from dragoman.core.wording import in_shell, listed
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
-from dragoman.text.public_corpora import LOCATORS
+from dragoman.text.corpora.corpus_part import LOCATORS
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.limits import limit_reached, limits_passed
 from dragoman.training.schedule import learning_rate

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 from dragoman.core.files import absolute, user_data_folder
-from dragoman.core.relocation import Locators
 
 SETTING = "DRAGOMAN_CORPORA"
 """The environment variable that names the folder of public corpora."""
@@ -40,13 +39,6 @@ def located(name: str, folder: Path) -> Path:
     if first == _PREFIX and rest and not os.path.lexists(beside):
         return corpora_folder() / rest
     return beside
-
-
-LOCATORS: Locators = {
-    "model": lambda name, folder: str(absolute(name, folder)),
-    "text": lambda name, folder: str(located(name, folder)) if name else name,
-}
-"""How paths in a configuration become absolute."""
 
 
 def corpus_of(path: Path) -> str | None:

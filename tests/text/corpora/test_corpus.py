@@ -16,9 +16,9 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_examples, read_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
 from dragoman.text.formats import Pair
-from dragoman.text.public_corpora import LOCATORS, corpora_folder
+from dragoman.text.public_corpora import corpora_folder
 
 DATA = corpora_folder()
 needs_data = pytest.mark.skipif(

@@ -14,10 +14,9 @@ from dragoman.core.config import parse
 from dragoman.core.errors import DataError
 from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import CorpusPart
+from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.normalization import normalize
-from dragoman.text.public_corpora import LOCATORS
 from dragoman.text.tags import TAG
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator, annotated, annotation_tags

@@ -11,12 +11,14 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
-from dragoman.core.relocation import PathMark, TextPath
+from dragoman.core.files import absolute
+from dragoman.core.relocation import Locators, PathMark, TextPath
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.label_form import label_problem
 from dragoman.text.normalization import normalize
+from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms import (
     SourceByModelConfig,
@@ -34,6 +36,13 @@ TRANSLATION = "translation"
 _BESIDE_CONTEXT = {"filter", "tag"}
 """Transforms that leave the words of a sentence as they are."""
 _FILE_ALONE = PathMark("text", unless="path")
+
+
+LOCATORS: Locators = {
+    "model": lambda name, folder: str(absolute(name, folder)),
+    "text": lambda name, folder: str(located(name, folder)) if name else name,
+}
+"""How paths in a configuration become absolute."""
 
 
 class CorpusPart(Config):
