@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +53,17 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def yaml_read_once() -> Iterator[None]:
+    """The same text is parsed once: the recipes have a few bases, and many tests read them all."""
+    from dragoman.core import config
+
+    parsed = cache(config.load_yaml)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "load_yaml", lambda text: deepcopy(parsed(text)))
+        yield
 
 
 @pytest.fixture
