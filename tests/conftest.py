@@ -58,11 +58,11 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="module")
 def yaml_read_once() -> Iterator[None]:
     """The same text is parsed once: the recipes have a few bases, and many tests read them all."""
-    from dragoman.core import config
+    from dragoman.core.strict_yaml import load_yaml
 
-    parsed = cache(config.load_yaml)
+    parsed = cache(load_yaml)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config, "load_yaml", lambda text: deepcopy(parsed(text)))
+        patch.setattr("dragoman.core.config.load_yaml", lambda text: deepcopy(parsed(text)))
         yield
 
 
