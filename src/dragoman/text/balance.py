@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from dragoman.text.examples import Example, Pair
+from dragoman.text.examples import Example
+from dragoman.text.pairs import Pair
 from dragoman.text.reservoir import Reservoir
 
 Group = TypeVar("Group")

@@ -54,18 +54,3 @@ class Direction(Config):
     def name(self) -> str:
         """A readable name, such as ``en-de``."""
         return f"{self.source_language}-{self.target_language}"
-
-
-class Pair(NamedTuple):
-    """A source and its translation."""
-
-    source: str
-    target: str
-    line: int
-    """Line of the file, or number of the entry where entries are not lines; from 1."""
-    before: tuple[tuple[str, str], ...] = ()
-    """Sources and targets that are its context, the nearest last; none unless a context is read."""
-
-
-Link = tuple[int, int]
-"""The number of a source word and that of a target word, from 0."""

@@ -11,7 +11,8 @@ import sentencepiece
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.balance import balanced_lines
-from dragoman.text.examples import Example, Pair
+from dragoman.text.examples import Example
+from dragoman.text.pairs import Pair
 from dragoman.text.reservoir import Reservoir, whole_counts
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.sentencepiece_vocabulary import TAGS_ALONE, SentencePieceVocabulary
