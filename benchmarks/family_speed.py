@@ -33,7 +33,8 @@ from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.search import SearchConfig
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import take_step
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.engines.engine import SourceBatch, TorchEngine
@@ -164,7 +165,7 @@ def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> flo
     """Target tokens per second, in the number type that the trainer would choose."""
     keep_freed_memory()
     precision = working_precision("auto", torch.device("cpu"))
-    optimizer = FlatOptimizer(model.train(), OptimizerConfig(), precision)
+    optimizer = Replicas(model.train(), AdamConfig(), precision)
     tokens = 0
     for step, (source, given, gold) in enumerate(islice(cycle(batches), WARM + steps)):
         if step == WARM:

@@ -27,7 +27,8 @@ from dragoman.models.cost import cost
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import take_step
 
 DEVICE = torch.device(os.environ.get("DEVICE", "cuda"))
@@ -69,7 +70,7 @@ def stepper(size: str, tokens: int, passes: int = 1, compiled: bool = False) -> 
     """What takes a step of training and returns its target tokens."""
     torch.manual_seed(1)
     model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).train().to(DEVICE)
-    optimizer = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+    optimizer = Replicas(model, AdamConfig(), torch.bfloat16)
     if compiled:
         model.encode = torch.compile(model.encode)  # type: ignore[method-assign]
         model.decode = torch.compile(model.decode)  # type: ignore[method-assign]

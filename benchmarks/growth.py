@@ -15,7 +15,8 @@ from dragoman.data.batches import make_batch
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.search import SearchConfig
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import take_step
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.engines.engine import SourceBatch, TorchEngine
@@ -40,7 +41,7 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
     torch.manual_seed(1)
     model = Transformer(TINY, vocabulary, vocabulary).train()
     precision = working_precision("auto", torch.device("cpu"))
-    optimizer = FlatOptimizer(model, OptimizerConfig(), precision)
+    optimizer = Replicas(model, AdamConfig(), precision)
     lines = torch.randint(4, vocabulary, (max(1, tokens // length), length - 1)).tolist()
     batch = make_batch(lines, lines)
 

@@ -25,7 +25,8 @@ from dragoman.data.batches import make_batch
 from dragoman.models.cost import cost
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import take_step
 
 KINDS: Mapping[str, Mapping[str, Any]] = {
@@ -68,7 +69,7 @@ def measure(kind: str, length: int) -> Cost:
     torch.manual_seed(1)
     model = Transformer(config(kind), VOCABULARY, VOCABULARY).train()
     device = torch.device("cpu")
-    optimizer = FlatOptimizer(model, OptimizerConfig(), working_precision("auto", device))
+    optimizer = Replicas(model, AdamConfig(), working_precision("auto", device))
     rows = max(1, TRAINED_PIECES // length)
     sources, targets = (
         torch.randint(4, VOCABULARY, (rows, pieces - 1)).tolist() for pieces in (SOURCE, length)

@@ -18,10 +18,12 @@ import torch
 from dragoman.data.batches import make_batch
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
+from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
-from dragoman.training.optimizers.overlap import OverlappingOptimizer
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.interface import Sharding
+from dragoman.training.sharding.overlap import OverlappingReplicas
+from dragoman.training.sharding.replicas import Replicas
 
 
 def main() -> None:
@@ -33,15 +35,15 @@ def main() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     world = World.join()
     config = TransformerConfig(d_model=arguments.d_model, d_ff=4 * arguments.d_model, heads=4)
-    kinds: dict[str, tuple[TranslationModel, Optimizer]] = {}
+    kinds: dict[str, tuple[TranslationModel, Sharding]] = {}
     for name in ("after", "during"):
         torch.manual_seed(1)
         model = FAMILIES["transformer"](config, 8000, 8000).to(world.device).train()
         kinds[name] = (
             model,
-            OverlappingOptimizer(model, OptimizerConfig(), torch.float32, world=world)
+            OverlappingReplicas(model, AdamConfig(), torch.float32, world=world)
             if name == "during"
-            else FlatOptimizer(model, OptimizerConfig(), torch.float32),
+            else Replicas(model, AdamConfig(), torch.float32),
         )
     rng = np.random.default_rng(world.rank)
     sentences = rng.integers(4, 8000, (arguments.sentences, 24)).tolist()
@@ -49,18 +51,18 @@ def main() -> None:
     objective = CrossEntropy(0.1)
 
     def step(name: str) -> float:
-        model, optimizer = kinds[name]
+        model, sharding = kinds[name]
         world.all_reduce(torch.zeros(1, device=world.device))  # so that all begin together
         started = time.perf_counter()
-        optimizer.expect_last()
+        sharding.expect_last()
         objective.backward(model, batch, 1.0)
-        optimizer.collect()
-        optimizer.reduce(world)
-        optimizer.scale(
+        sharding.collect()
+        sharding.reduce(world)
+        sharding.scale(
             1 / batch.target_tokens / world.size
         )  # reads a number, so waits for the device
         seconds = time.perf_counter() - started
-        optimizer.step(1e-4)
+        sharding.step(1e-4)
         return seconds
 
     def alone() -> float:

@@ -31,9 +31,9 @@ import torch
 from dragoman.core.device import keep_freed_memory
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.families.transformer import Transformer, TransformerConfig
-from dragoman.training.choose_sharding import chosen_optimizer
+from dragoman.training.choose_sharding import chosen_sharding
+from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.distributed import World
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
 
@@ -110,7 +110,7 @@ def measure(arguments: argparse.Namespace, training: dict[str, str]) -> None:
     torch.manual_seed(1)
     model = Transformer(SIZES[arguments.size], arguments.vocabulary, arguments.vocabulary).train()
     config = TrainingConfig.model_validate({"precision": arguments.precision, **training})
-    optimizer = chosen_optimizer(config, world)(model)
+    optimizer = chosen_sharding(config, world)(model)
     if config.recompute == "layers":
         recompute_layers(model)
     keep_freed_memory()

@@ -17,9 +17,9 @@ from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import path_of
+from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.observers import Record
-from dragoman.training.optimizers.distributed import World
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.training.trainer import Trainer

@@ -22,11 +22,11 @@ from dragoman.data.masked_pieces import Masking
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
-from dragoman.training.choose_sharding import chosen_optimizer
+from dragoman.training.choose_sharding import chosen_sharding
+from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy, MaskedLM
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.gradient_sharding import GradientSharding
-from dragoman.training.optimizers.optimizer import Optimizer
+from dragoman.training.sharding.gradients import GradientSharding
+from dragoman.training.sharding.interface import Sharding
 from dragoman.training.tasks import Objective, Task
 from dragoman.training.trainer import Trainer
 
@@ -95,9 +95,9 @@ def sharded_trainer(
     settings = {"max_steps": 5, "validation_steps": 3, "checkpoint_steps": 3}
     config = tiny_config(**{**settings, **values})
 
-    def optimizer(model: TranslationModel) -> Optimizer:
+    def sharding(model: TranslationModel) -> Sharding:
         if config.sharding != "gradients" or world.size == 1:
-            return chosen_optimizer(config, world)(model)
+            return chosen_sharding(config, world)(model)
         precision = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         own = config.optimizer, precision, config.ema_decay
         return GradientSharding(model, *own, world=world, part_numbers=PART_NUMBERS)
@@ -114,7 +114,7 @@ def sharded_trainer(
         seed=5,
         d_model=16,
         world=world,
-        make_optimizer=optimizer,
+        make_sharding=sharding,
     )
     trainer.resume()
     return trainer

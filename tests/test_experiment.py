@@ -41,7 +41,7 @@ from dragoman.training.checkpoint import (
     moving_average,
     step_of,
 )
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.translator import Translator
 from dragoman.validation import Validation, figures, read_share
@@ -716,7 +716,7 @@ class TestStart:
 
         def look(self: Experiment, resumed: bool) -> None:
             (trainer,) = trainers
-            began.append({n: t.clone() for n, t in trainer.optimizer.weights().items()})
+            began.append({n: t.clone() for n, t in trainer.sharding.weights().items()})
             check(self, resumed)
 
         trainers: list[Trainer] = []

@@ -26,7 +26,7 @@ from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.checkpoint_averaging import average_models

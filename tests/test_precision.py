@@ -17,7 +17,7 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text import synthetic
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 
 CPU = World(0, 1, torch.device("cpu"))
 

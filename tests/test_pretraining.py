@@ -27,7 +27,7 @@ from dragoman.text import synthetic
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import MaskedLM
-from dragoman.training.objectives.choice import Objectives
+from dragoman.training.objectives.choice import BUILT_IN
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.checkpoint_averaging import average_models
@@ -175,7 +175,7 @@ def test_a_checkpoint_of_a_masked_model_is_one_too(runs: Path, tmp_path: Path) -
 
 
 def test_the_objectives_that_train_no_translator_are_known_by_their_names() -> None:
-    ours = Objectives().at_hand()
+    ours = BUILT_IN.values()
     found = {one.model_fields["kind"].default for one in ours if not one.translates}
     assert found == WITHOUT_TRANSLATION
 

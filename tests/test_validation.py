@@ -26,8 +26,8 @@ from dragoman.text.vocabularies.listed_vocabulary import ListedVocabulary
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
+from dragoman.training.distributed import World
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
-from dragoman.training.optimizers.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ObjectiveValidation, Validation, figures
 

@@ -17,7 +17,7 @@ from torch.distributed import (  # type: ignore[attr-defined]
     ProcessGroupGloo,
 )
 
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 
 ALONE = World(0, 1, torch.device("cpu"))
 

@@ -33,15 +33,15 @@ if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
 
         register_optimizer_step_post_hook(note)
         try:
-            from dragoman.training.optimizers.adam import FusedAdam
+            from dragoman.training.optimizers.interface import Optimizer
         except ImportError:
             pass  # in the environment of another toolkit
         else:
-            step = FusedAdam.step
+            step = Optimizer.step
 
-            def step_and_note(self: FusedAdam) -> None:
-                step(self)
+            def step_and_note(self: Optimizer, learning_rate: float) -> None:
+                step(self, learning_rate)
                 note()
 
-            FusedAdam.step = step_and_note  # type: ignore[method-assign]
+            Optimizer.step = step_and_note  # type: ignore[method-assign]
         atexit.register(write)

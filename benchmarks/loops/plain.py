@@ -23,6 +23,7 @@ from dragoman.experiment import Experiment
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.model import build_model
 from dragoman.text.vocabularies.vocabulary import PAD
+from dragoman.training.optimizers.adam import AdamConfig
 
 
 class PlainTransformer(nn.Module):
@@ -97,6 +98,7 @@ def main(run: Path, steps: int) -> None:
     model = PlainTransformer(ours).train()
     torch.manual_seed(config.seed)
     adam, schedule = config.training.optimizer, config.training.schedule
+    assert isinstance(adam, AdamConfig)
     optimizer = torch.optim.Adam(
         [p for p in model.parameters() if p.requires_grad],
         betas=(adam.beta1, adam.beta2),

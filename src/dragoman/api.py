@@ -113,7 +113,7 @@ def train(
     from dragoman.experiment import Experiment
     from dragoman.recipe import ExperimentConfig
     from dragoman.run.run_directory import begin
-    from dragoman.training.optimizers.distributed import World
+    from dragoman.training.distributed import World
     from dragoman.validation import read_scores
 
     directory = check_path(run, "run directory")

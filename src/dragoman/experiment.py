@@ -53,9 +53,10 @@ from dragoman.training.consolidation import (
     read_consolidation,
     write_consolidation,
 )
+from dragoman.training.distributed import World
 from dragoman.training.observers import MetricsFile, Observer
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.optimizer import Optimizer, VectorOptimizer
+from dragoman.training.sharding.interface import Sharding
+from dragoman.training.sharding.vector import VectorSharding
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import MeanValidation, Report
@@ -275,12 +276,12 @@ class Experiment:
         path = self.run / CONSOLIDATION_FILE
         write_consolidation(path, model.to(world.device), batches, world)
 
-    def _penalty(self, optimizer: Optimizer) -> Penalty:
+    def _penalty(self, sharding: Sharding) -> Penalty:
         """What holds weights near those that training began with."""
         consolidation = self.config.training.consolidation
         assert consolidation is not None
-        one = cast(VectorOptimizer, optimizer)  # the configuration refuses any other with it
-        return read_consolidation(self.run / CONSOLIDATION_FILE, one, consolidation.weight)
+        vectors = cast(VectorSharding, sharding)  # the configuration refuses any other
+        return read_consolidation(self.run / CONSOLIDATION_FILE, vectors, consolidation.weight)
 
     def _begins(self, world: World) -> bool:
         """Whether there is no checkpoint to resume from."""

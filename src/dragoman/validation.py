@@ -41,9 +41,9 @@ from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
 from dragoman.text.terms.term_rate import counters
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
 from dragoman.training.objectives import ObjectiveConfig
-from dragoman.training.optimizers.distributed import World
 from dragoman.training.tasks import SingleStep
 from dragoman.translation.outputs import Scored, total
 from dragoman.translation.preparation import context_fitter

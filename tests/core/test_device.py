@@ -21,7 +21,8 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, score_targets, search
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 
 CPU = torch.device("cpu")
 
@@ -112,7 +113,7 @@ def test_a_step_of_training_stays_on_the_device_of_the_model(
 ) -> None:
     model = build(config).float().train()
     with ELSEWHERE:
-        optimizer = FlatOptimizer(model, OptimizerConfig(clip_norm=1.0), torch.bfloat16)
+        optimizer = Replicas(model, AdamConfig(clip_norm=1.0), torch.bfloat16)
         loss = CrossEntropy(0.1).backward(model, batch.to(CPU))
         optimizer.collect()
         norm = optimizer.scale(1 / batch.target_tokens)

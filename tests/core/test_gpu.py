@@ -13,7 +13,8 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: make test-gpu"),
@@ -38,7 +39,7 @@ def batch() -> Batch:
 
 def gradient(model: TranslationModel, batch: Batch) -> tuple[float, torch.Tensor]:
     """The loss of a batch and its gradient, by the model where it is."""
-    optimizer = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+    optimizer = Replicas(model, AdamConfig(), torch.float32)
     loss = CrossEntropy(0.1).backward(model, batch)["loss"]
     optimizer.collect()
     return float(loss), optimizer.gradient.cpu()
@@ -76,7 +77,7 @@ def test_search_finds_what_it_finds_on_the_processor(name: str, batch: Batch) ->
 @every_family
 def test_a_step_in_bfloat16_is_finite(name: str, batch: Batch) -> None:
     model = build(VARIATIONS[name]).float().train().to(GPU)
-    optimizer = FlatOptimizer(model, OptimizerConfig(clip_norm=1.0), torch.bfloat16)
+    optimizer = Replicas(model, AdamConfig(clip_norm=1.0), torch.bfloat16)
     CrossEntropy(0.1).backward(model, batch.to(GPU))
     optimizer.collect()
     assert math.isfinite(optimizer.scale(1 / batch.target_tokens))

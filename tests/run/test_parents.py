@@ -24,7 +24,7 @@ from dragoman.saved.weights import WEIGHTS_FILE, weights_digest
 from dragoman.text import synthetic
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.training.checkpoint import MOMENTS_FILE, checkpoints
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.workflows.doctor import examine
 

@@ -8,7 +8,7 @@ from dragoman.core.config import parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.training_facts import training_facts
 from dragoman.training.checkpoint import Progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 
 
 def config(*parts: dict[str, str]) -> ExperimentConfig:

@@ -10,7 +10,7 @@ from reversal import Reversal, tiny_config, tiny_model, translation
 
 from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
 

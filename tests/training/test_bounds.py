@@ -152,7 +152,7 @@ def test_the_newest_within_the_bound_is_kept_beside_the_best(tmp_path: Path) -> 
 
 def test_a_bound_that_cannot_be_met_leaves_the_weights_as_they_were(tmp_path: Path) -> None:
     one = trainer(tmp_path, [50, 40], bounds=BOUNDS, **KEEP_ONE)
-    before = {name: value.clone() for name, value in one.optimizer.weights().items()}
+    before = {name: value.clone() for name, value in one.sharding.weights().items()}
     one.train()
     (chosen,) = chosen_checkpoints(tmp_path, 0)
     assert step_of(chosen) == 0

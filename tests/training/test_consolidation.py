@@ -34,7 +34,9 @@ from dragoman.training.consolidation import (
     read_consolidation,
     write_consolidation,
 )
-from dragoman.training.optimizers.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.interface import Sharding
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.trainer import Trainer
 
 PAIRS = [([5, 7, 9], [4, 6]), ([8], [11, 5, 13, 6]), ([4, 4, 12, 10], [9]), ([6, 5], [7, 7])]
@@ -140,7 +142,7 @@ def test_the_gradient_is_that_of_the_penalty(precision: torch.dtype) -> None:
         torch.zeros(()),
     )
     penalty.backward()
-    optimizer = FlatOptimizer(model, OptimizerConfig(), precision)
+    optimizer = Replicas(model, AdamConfig(), precision)
     optimizer.gradient.fill_(2.0)
     consolidation = Consolidation(optimizer, fisher, origin, weight=1.7)
     assert consolidation.value() == pytest.approx(penalty.item(), rel=1e-5)
@@ -153,7 +155,7 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "consolidation.safetensors"
     write_consolidation(path, tiny_model(), batches(), ALONE)
     other = tiny_model(norm="pre")
-    optimizer = FlatOptimizer(other, OptimizerConfig(), torch.float32)
+    optimizer = Replicas(other, AdamConfig(), torch.float32)
     with pytest.raises(SavedError, match="another configuration"):
         read_consolidation(path, optimizer, 1.0)
 
@@ -165,9 +167,9 @@ def trained(run: Path, weight: float, steps: int = 12) -> dict[str, Tensor]:
     if weight and not path.exists():
         write_consolidation(path, model, batches(), ALONE)
 
-    def penalty(optimizer: Optimizer) -> Consolidation:
-        assert isinstance(optimizer, FlatOptimizer)
-        return read_consolidation(path, optimizer, weight)
+    def penalty(sharding: Sharding) -> Consolidation:
+        assert isinstance(sharding, Replicas)
+        return read_consolidation(path, sharding, weight)
 
     trainer = Trainer(
         model,

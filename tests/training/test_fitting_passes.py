@@ -20,7 +20,7 @@ from dragoman.data.device_tokens import DeviceTokens
 from dragoman.data.store import Store
 from dragoman.models.interface import Memory, TranslationModel
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 
 STEPS = {"max_steps": 7, "checkpoint_steps": 4, "validation_steps": 100, "log_steps": 100}
@@ -196,7 +196,7 @@ def test_a_gradient_that_others_have_already_is_not_collected_again(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = trainer(store, tmp_path, fits=80)
-    monkeypatch.setattr(one.optimizer, "start_over", lambda: False)
+    monkeypatch.setattr(one.sharding, "start_over", lambda: False)
     with pytest.raises(NotEnoughMemoryError, match=r"go on with training\.device_tokens: \d+$"):
         one.train()
 

@@ -22,14 +22,14 @@ MakeTrainer = Callable[..., Trainer]
 
 def poison(trainer: Trainer, steps: set[int], rollbacks: int | None = None) -> None:
     """Make the gradient of given steps infinite, until there were so many rollbacks."""
-    collect = trainer.optimizer.collect
+    collect = trainer.sharding.collect
 
     def collect_poison() -> None:
         collect()
         if trainer.progress.step in steps and trainer.progress.rollbacks != rollbacks:
-            trainer.optimizer.gradient[0] = float("nan")
+            trainer.sharding.gradient[0] = float("nan")
 
-    trainer.optimizer.collect = collect_poison  # type: ignore[method-assign]
+    trainer.sharding.collect = collect_poison  # type: ignore[method-assign]
 
 
 def test_a_non_finite_step_is_skipped(trainer: MakeTrainer, tmp_path: Path) -> None:
@@ -51,14 +51,14 @@ def test_persistent_non_finite_steps_roll_back(trainer: MakeTrainer) -> None:
     run = trainer(non_finite_steps=3, validation_steps=12)
     run.observers = [records := Records()]
     poison(run, {5, 6, 7})
-    collect = run.optimizer.collect
+    collect = run.sharding.collect
 
     def collect_then_heal() -> None:
         collect()
         if run.progress.rollbacks:
-            run.optimizer.gradient.nan_to_num_()
+            run.sharding.gradient.nan_to_num_()
 
-    run.optimizer.collect = collect_then_heal  # type: ignore[method-assign]
+    run.sharding.collect = collect_then_heal  # type: ignore[method-assign]
     progress = run.train()
     assert progress.rollbacks == 1
     assert progress.learning_rate_factor == 0.5
@@ -112,7 +112,7 @@ def test_after_a_rollback_figures_are_those_of_a_resumed_run(
 
 def ruined_at(trainer: Trainer, step: int) -> None:
     """Spoil the weights after a step, once: whatever follows is not finite."""
-    finish = trainer.optimizer.step
+    finish = trainer.sharding.step
     done: list[int] = []
 
     def spoil(*given: Any, **named: Any) -> Any:
@@ -123,7 +123,7 @@ def ruined_at(trainer: Trainer, step: int) -> None:
                 next(trainer.model.parameters()).fill_(float("nan"))
         return result
 
-    trainer.optimizer.step = spoil  # type: ignore[method-assign]
+    trainer.sharding.step = spoil  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(("step", "keep", "rollbacks"), [(7, 1, 1), (7, 5, 1), (8, 5, 2)])
@@ -139,7 +139,7 @@ def test_it_goes_back_to_weights_that_are_sound(
     progress = run.train()
     assert (progress.step, progress.rollbacks) == (12, rollbacks)
     assert "went back to the checkpoint of step 4" in records.of("warning")[-1]["message"]
-    assert all(tensor.isfinite().all() for tensor in run.optimizer.weights().values())
+    assert all(tensor.isfinite().all() for tensor in run.sharding.weights().values())
 
 
 def poisoned(

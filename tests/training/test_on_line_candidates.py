@@ -22,9 +22,9 @@ from worlds import ALONE, gloo_together
 
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SamplingConfig, SearchConfig
+from dragoman.training.distributed import World
 from dragoman.training.objectives import ExpectedRisk
 from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
-from dragoman.training.optimizers.distributed import World
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.translation.id_translation import id_search

@@ -182,7 +182,7 @@ def test_a_trainer_makes_products_steady_where_that_gains(
         made.append(one)
     found = [any(type(m) is SteadyLinear for m in one.model.modules()) for one in made]
     assert found == [False, True]
-    first, second = (one.optimizer.weights() for one in made)
+    first, second = (one.sharding.weights() for one in made)
     assert first.keys() == second.keys()
     for name, expected in first.items():
         torch.testing.assert_close(second[name], expected, rtol=1e-3, atol=1e-3)

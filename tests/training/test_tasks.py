@@ -173,13 +173,13 @@ def test_a_process_without_a_part_in_a_step_adds_nothing(
 
     run = trainer(stream=Holes(), precision="bfloat16", max_steps=4)
     gradients: list[float] = []
-    scale = run.optimizer.scale
+    scale = run.sharding.scale
 
     def note(factor: float) -> float:
-        gradients.append(float(run.optimizer.gradient.abs().max()))
+        gradients.append(float(run.sharding.gradient.abs().max()))
         return scale(1.0)
 
-    run.optimizer.scale = note  # type: ignore[method-assign]
+    run.sharding.scale = note  # type: ignore[method-assign]
     share = run._share
     run._share = lambda sums: [{**one, "tokens": one["tokens"] + 1} for one in share(sums)]  # type: ignore[method-assign]
     run.train()

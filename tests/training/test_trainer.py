@@ -19,8 +19,8 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout
 from dragoman.text.vocabularies.vocabulary import PAD
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.distributed import World
 from dragoman.training.limits import limit_reached
-from dragoman.training.optimizers.distributed import World
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]

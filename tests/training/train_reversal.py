@@ -10,7 +10,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from reversal import tiny_config, tiny_model, two_tasks
 
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 
 world = World.join()

@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from reversal import shared_trainer
 
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 
 world = World.join()
 shared_trainer(Path(sys.argv[1]), world).train()

@@ -20,7 +20,7 @@ from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.transforms.sources import CopyConfig, SourceByModelConfig
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores

@@ -32,7 +32,7 @@ from dragoman.cli.streams import BROKEN_PIPE
 from dragoman.cli.worker import RECOVERS
 from dragoman.core.device import usable_cores
 from dragoman.core.errors import ConfigError, DragomanError, InterruptedRunError, WorkerError
-from dragoman.training.optimizers.distributed import CONTINUES
+from dragoman.training.distributed import CONTINUES
 from dragoman.workflows.progress import tell
 
 MANY_RESTARTS = 10

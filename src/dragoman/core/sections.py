@@ -18,8 +18,10 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError
+from dragoman.core.plugins import installed, load_class
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -147,6 +149,46 @@ class OneOf(ABC):
             self.validate,
             serialization=core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True),
         )
+
+
+class Kinds(OneOf):
+    """Annotates a field whose configuration is chosen by ``kind``, also from other packages.
+
+    Args:
+        group: of the entry points by which packages add theirs.
+        base: their base class.
+        built_in: those of this package, by name.
+        default: the one chosen if a file has no key ``kind``; empty if it must be given.
+    """
+
+    key = "kind"
+    question = "is the package that provides it installed?"
+
+    def __init__(
+        self,
+        group: str,
+        base: type[BaseModel],
+        built_in: Mapping[str, type[BaseModel]],
+        default: str = "",
+    ) -> None:
+        self._group, self._base, self._built_in = group, base, built_in
+        self.default = default
+
+    @override
+    def find(self, name: str) -> type[BaseModel]:
+        if name in self._built_in:
+            return self._built_in[name]
+        if name not in installed(self._group):
+            raise KeyError(name)
+        return load_class(self._group, name, self._base)
+
+    @override
+    def at_hand(self) -> Sequence[type[BaseModel]]:
+        return list(dict.fromkeys(self._built_in.values()))
+
+    @override
+    def names(self) -> Sequence[str]:
+        return list(dict.fromkeys([*self._built_in, *sorted(installed(self._group))]))
 
 
 def _dumped(config: BaseModel, info: core_schema.SerializationInfo) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dragoman.data.store import Store
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 
 log = logging.getLogger(__name__)
 

@@ -48,7 +48,7 @@ from dragoman.training.checkpoint import (
     read_progress,
     step_of,
 )
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.training.warm_start import digest_of
 from dragoman.validation import (
     ObjectiveValidation,

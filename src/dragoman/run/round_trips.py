@@ -17,7 +17,7 @@ from dragoman.text.inline_tags import InlineTags
 from dragoman.text.tags import tagged
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import Vocabulary
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import ROUND_TRIP, Validation, too_long
 

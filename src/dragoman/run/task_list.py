@@ -18,11 +18,11 @@ from dragoman.text.corpora.back_translated import BACK_TRANSLATION_NEEDS_ONE_VOC
 from dragoman.text.tags import tagged
 from dragoman.text.vocabularies.piece_frequencies import PieceFrequencies
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.training.distributed import World
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.on_line import BackTranslated, WantedSources
 from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
-from dragoman.training.optimizers.distributed import World
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.translation.id_translation import id_search, id_translator

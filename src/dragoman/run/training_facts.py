@@ -16,7 +16,7 @@ from dragoman.text.corpora.corpus_manifest import corpora
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.public_corpora import corpus_of
 from dragoman.training.checkpoint import Progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.validation import Report
 
 

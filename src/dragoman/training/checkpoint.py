@@ -24,7 +24,7 @@ from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.training.bounds import Watched
-from dragoman.training.optimizers.optimizer import AVERAGE
+from dragoman.training.sharding.interface import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"

@@ -30,9 +30,9 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.formats import Pair
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.training.distributed import World
 from dragoman.training.objectives.cross_entropy import CrossEntropy
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.optimizer import VectorOptimizer
+from dragoman.training.sharding.vector import VectorSharding
 
 CONSOLIDATION_FILE = "consolidation.safetensors"
 """Of a run: the Fisher information and the weights that training began with, by name."""
@@ -66,7 +66,7 @@ class Penalty(Protocol):
     """What is added to the loss because of the weights alone."""
 
     def add_gradient(self, tokens: float) -> None:
-        """Add its gradient, times ``tokens``, to that of the optimizer: a step divides by them."""
+        """Add its gradient, times ``tokens``, to that of the step, which divides by them."""
 
     def value(self) -> float:
         """The penalty itself; all processes ask for it at once."""
@@ -76,7 +76,7 @@ class Consolidation:
     """The penalty of weights that move away from where they began.
 
     Args:
-        optimizer: has the weights and their gradient, or a share of them.
+        sharding: has the weights and their gradient, or a share of them.
         fisher: diagonal Fisher information by the names of the learned weights.
         origin: the weights that training began with, by the same names.
         weight: of the penalty.
@@ -87,23 +87,23 @@ class Consolidation:
 
     def __init__(
         self,
-        optimizer: VectorOptimizer,
+        sharding: VectorSharding,
         fisher: dict[str, Tensor],
         origin: dict[str, Tensor],
         weight: float,
     ) -> None:
-        self._optimizer, self._weight = optimizer, weight
-        self._fisher, self._origin = optimizer.flat(fisher), optimizer.flat(origin)
+        self._sharding, self._weight = sharding, weight
+        self._fisher, self._origin = sharding.flat(fisher), sharding.flat(origin)
 
     def add_gradient(self, tokens: float) -> None:
         """See :meth:`Penalty.add_gradient`."""
-        moved = self._optimizer.master - self._origin
-        self._optimizer.gradient.addcmul_(moved, self._fisher, value=self._weight * tokens)
+        moved = self._sharding.master - self._origin
+        self._sharding.gradient.addcmul_(moved, self._fisher, value=self._weight * tokens)
 
     def value(self) -> float:
         """See :meth:`Penalty.value`."""
-        moved = self._optimizer.master - self._origin
-        return self._optimizer.total(self._fisher * moved * moved) * self._weight / 2
+        moved = self._sharding.master - self._origin
+        return self._sharding.total(self._fisher * moved * moved) * self._weight / 2
 
 
 def write_consolidation(
@@ -127,7 +127,7 @@ def write_consolidation(
     world.broadcast(lambda: write_tensors(path, tensors))
 
 
-def read_consolidation(path: Path, optimizer: VectorOptimizer, weight: float) -> Consolidation:
+def read_consolidation(path: Path, sharding: VectorSharding, weight: float) -> Consolidation:
     """The penalty of a run, from what :func:`write_consolidation` wrote.
 
     Raises:
@@ -138,7 +138,7 @@ def read_consolidation(path: Path, optimizer: VectorOptimizer, weight: float) ->
         {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
         for prefix in (_FISHER, _ORIGIN)
     )
-    return Consolidation(optimizer, fisher, origin, weight)
+    return Consolidation(sharding, fisher, origin, weight)
 
 
 def fisher_diagonal(

@@ -15,7 +15,7 @@ from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.core.memory import is_out_of_memory, memory_words
 from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
-from dragoman.training.optimizers.optimizer import Optimizer
+from dragoman.training.sharding.interface import Sharding
 
 Taken = list[list[Batch]]
 """The batches of each task in one step."""
@@ -32,14 +32,14 @@ class FittingPasses:
 
     Args:
         tokens: what the batches may have, which is halved; None if they cannot be divided.
-        optimizer: of the model that learns.
+        sharding: of the model that learns.
         warn: told when batches become smaller.
     """
 
     def __init__(
-        self, tokens: DeviceTokens | None, optimizer: Optimizer, warn: Callable[[str], object]
+        self, tokens: DeviceTokens | None, sharding: Sharding, warn: Callable[[str], object]
     ) -> None:
-        self._tokens, self._optimizer, self._warn = tokens, optimizer, warn
+        self._tokens, self._sharding, self._warn = tokens, sharding, warn
         self.asked = None if tokens is None else tokens.limit
         """What the configuration asks for."""
         self.lowered: int | None = None
@@ -107,7 +107,7 @@ class FittingPasses:
                 if not is_out_of_memory(error) or not any(taken):  # nothing to divide
                     raise
                 said = memory_words(error)
-                if not self._optimizer.start_over():
+                if not self._sharding.start_over():
                     raise self._sent_already(taken, said) from error
             # Here, as the error's traceback held the tensors of the failed pass.
             if torch.cuda.is_available():

@@ -17,12 +17,13 @@ from dragoman.training.consolidation import ConsolidationConfig
 from dragoman.training.given_embeddings import EmbeddingsConfig
 from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
-from dragoman.training.optimizers.optimizer import OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.optimizers.choice import AnyOptimizer
 from dragoman.training.schedule import ScheduleConfig
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.warm_start import OptionalStart
 
-Sharding = Literal["none", "state", "gradients", "parameters"]
+ShardingKind = Literal["none", "state", "gradients", "parameters"]
 
 
 class TrainingConfig(Config):
@@ -36,7 +37,7 @@ class TrainingConfig(Config):
     """Maximum padded tokens per side that a device processes at once; the device's share of a step
     is split into as many passes as needed. By default the share is not split, unless memory runs
     out: it is then halved until it fits, and the run keeps that size."""
-    optimizer: OptimizerConfig = OptimizerConfig()
+    optimizer: AnyOptimizer = AdamConfig()
     """Hyperparameters of the optimizer."""
     schedule: ScheduleConfig = ScheduleConfig()
     """Learning rate over the steps."""
@@ -100,7 +101,7 @@ class TrainingConfig(Config):
     send_gradients: Literal["after", "during"] = "after"
     """When processes sum their gradients: after the backward pass, or part by part during it. The
     result is the same."""
-    sharding: Sharding = "none"
+    sharding: ShardingKind = "none"
     """What is split among the processes, so that each needs less memory (see [training in several
     processes](scaling.md#training-in-several-processes)): `state`, float32 weights and moments of
     the optimizer; `gradients`, also the gradient; `parameters`, also the weights of layers. The
@@ -147,6 +148,11 @@ class TrainingConfig(Config):
             yield (
                 f"send_gradients: during is for sharding: none, and {self.sharding} sends them at "
                 "its own times; remove one of the two"
+            )
+        if self.sharding != "none" and not self.optimizer.elementwise:
+            yield (
+                f"sharding: {self.sharding} cuts parameters into pieces, and optimizer.kind: "
+                f"{self.optimizer.kind} needs them whole; set sharding: none"
             )
         yield from self._unfit_parameter_sharding()
         if self.average_checkpoints > self.keep_checkpoints:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.training.optimizers.optimizer import Optimizer
+from dragoman.training.sharding.interface import Sharding
 from dragoman.training.tasks import Objective
 
 
 def take_step(
     model: TranslationModel,
-    optimizer: Optimizer,
+    sharding: Sharding,
     objective: Objective,
     batches: Sequence[Batch],
     learning_rate: float = 0.0,
@@ -20,8 +20,8 @@ def take_step(
     """Compute loss and gradient and update, as in training; returns when the device has finished.
 
     Args:
-        model: in training mode, owned by ``optimizer``.
-        optimizer: of the model.
+        model: in training mode, owned by ``sharding``.
+        sharding: of the model.
         objective: what is minimised.
         batches: of the step, on the model's device.
         learning_rate: 0 does all the work and changes nothing.
@@ -31,8 +31,8 @@ def take_step(
     """
     for batch in batches:
         objective.backward(model, batch, 1.0)
-        optimizer.collect()
+        sharding.collect()
     tokens = sum(batch.target_tokens for batch in batches)
-    optimizer.scale(1 / tokens)  # reads a number back, so it waits for the device
-    optimizer.step(learning_rate)
+    sharding.scale(1 / tokens)  # reads a number back, so it waits for the device
+    sharding.step(learning_rate)
     return tokens

@@ -13,18 +13,18 @@ from dragoman.core.wording import named
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import dropout_from, dropout_state, seed_dropout
-from dragoman.training.optimizers.distributed import lost_on_the_way
-from dragoman.training.optimizers.optimizer import Optimizer
+from dragoman.training.distributed import lost_on_the_way
+from dragoman.training.sharding.interface import Sharding
 from dragoman.training.tasks import Objective, Task
 
 
 class StepGradients:
-    """Collects the gradients of steps in the optimizer.
+    """Collects the gradients of steps in the sharding of the model.
 
     Args:
         model: that learns.
         tasks: what it learns.
-        optimizer: of the model.
+        sharding: of the model.
         device: of the model.
     """
 
@@ -32,11 +32,11 @@ class StepGradients:
         self,
         model: TranslationModel,
         tasks: Sequence[Task],
-        optimizer: Optimizer,
+        sharding: Sharding,
         device: torch.device,
     ) -> None:
         self._model, self._tasks = model, tasks
-        self._optimizer, self._device = optimizer, device
+        self._sharding, self._device = sharding, device
 
     def collect(
         self, taken: list[list[Batch]], weights: Sequence[float], at: Sequence[int]
@@ -65,14 +65,14 @@ class StepGradients:
         torch.manual_seed(int(np.random.SeedSequence(at).generate_state(1)[0]))
         self._model.train()
         taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
-        passes = self._optimizer.passes([len(batches) for batches in taken])
+        passes = self._sharding.passes([len(batches) for batches in taken])
         sums = []
         for number, (task, weight) in enumerate(zip(self._tasks, weights, strict=True)):
             batches, last = taken[number], not any(taken[number + 1 :])
             sums.append(self._backward(task, batches, weight, last))
             self._wait_idly(task, batches, passes[number] - len(batches))
         if not any(passes):  # fewer sentences than processes: this one has none in this step
-            self._optimizer.collect()
+            self._sharding.collect()
         return sums
 
     def _backward(self, task: Task, batches: list[Batch], weight: float, last: bool) -> Tensor:
@@ -89,10 +89,10 @@ class StepGradients:
         for left, batch in zip(reversed(range(len(batches))), batches, strict=True):
             ready = task.stream.completed(batch.to(self._device), self._model)
             if last and not left:
-                self._optimizer.expect_last()
+                self._sharding.expect_last()
             found = _checked(task.objective.backward(self._model, ready, weight), task.objective)
             sums += torch.stack([found[name] for name in names]).double()
-            self._optimizer.collect()
+            self._sharding.collect()
         return sums
 
     def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
@@ -107,7 +107,7 @@ class StepGradients:
                 task.objective.backward(self._model, batch.to(self._device), 0.0)
 
         for _ in range(passes):
-            self._optimizer.idle(again)
+            self._sharding.idle(again)
 
 
 def _checked(found: object, objective: Objective) -> Mapping[str, Tensor]:

@@ -39,18 +39,18 @@ from dragoman.training.checkpoint import (
     step_of,
     write_checkpoint,
 )
-from dragoman.training.choose_sharding import chosen_optimizer
+from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.consolidation import Penalty
+from dragoman.training.distributed import World
 from dragoman.training.fitting_passes import FittingPasses
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.optimizer import Optimizer
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
+from dragoman.training.sharding.interface import Sharding
 from dragoman.training.steady_products import gains_from_steady_products, make_products_steady
 from dragoman.training.step_gradients import StepGradients
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
@@ -76,8 +76,7 @@ class Trainer:
         d_model: width of the model, on which the paper's learning rate depends.
         world: the processes that train together.
         observers: receive a record every ``log_steps`` steps and at each validation.
-        make_optimizer: creates the optimizer of the model; by default that which ``config`` asks
-            for.
+        make_sharding: creates the sharding of the model; by default that of ``config``.
         make_penalty: creates what is added to the loss because of the weights; by default nothing.
         device_tokens: what the tasks' batches may have, to be lowered where memory runs out.
         measured: digest of the settings that ``validate`` measures with.
@@ -95,8 +94,8 @@ class Trainer:
         d_model: int,
         world: World,
         observers: Sequence[Observer] = (),
-        make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
-        make_penalty: Callable[[Optimizer], Penalty] | None = None,
+        make_sharding: Callable[[TranslationModel], Sharding] | None = None,
+        make_penalty: Callable[[Sharding], Penalty] | None = None,
         device_tokens: DeviceTokens | None = None,
         measured: str = "",
     ) -> None:
@@ -104,18 +103,18 @@ class Trainer:
         precision = working_precision(config.precision, world.device)
         if gains_from_steady_products(world.device, precision):
             make_products_steady(self.model)
-        self.optimizer = (make_optimizer or chosen_optimizer(config, world))(self.model)
-        keep_freed_memory()  # not the weights that have just moved into the optimizer's vectors
+        self.sharding = (make_sharding or chosen_sharding(config, world))(self.model)
+        keep_freed_memory()  # not the weights that have just moved into the sharding's vectors
         if config.recompute == "layers":
             recompute_layers(self.model)
-        self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
+        self._penalty = None if make_penalty is None else make_penalty(self.sharding)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
         self._measured = measured
         self._world, self.observers = world, observers
-        self._gradients = StepGradients(self.model, tasks, self.optimizer, world.device)
-        self._memory = FittingPasses(device_tokens, self.optimizer, self._warn)
+        self._gradients = StepGradients(self.model, tasks, self.sharding, world.device)
+        self._memory = FittingPasses(device_tokens, self.sharding, self._warn)
         self._interruption = Interruption()
         self._averages = Averages(tasks)
         self._readers = self._at(self.progress.places)
@@ -138,7 +137,7 @@ class Trainer:
         if newest is None:
             return False
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
-        self.optimizer.restore(weights, moments)
+        self.sharding.restore(weights, moments)
         self.progress = progress
         self._note_saved()
         self._averages = Averages(self._tasks, progress.unlogged)
@@ -248,28 +247,28 @@ class Trainer:
             taken,
             partial(self._take_again, places),
         )
-        self.optimizer.reduce(self._world)
+        self.sharding.reduce(self._world)
         totals = self._share(sums)
         tokens = sum(weight * one[TOKENS] for weight, one in zip(weights, totals, strict=True))
         if not tokens:
-            self.optimizer.clear()
+            self.sharding.clear()
             return True
         if self._penalty is not None:
             self._penalty.add_gradient(tokens)
-        norm = self.optimizer.scale(1 / tokens)
+        norm = self.sharding.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
         rate *= progress.learning_rate_factor
         losses = [one[LOSS] for one in totals]
         finite = all(map(math.isfinite, (norm, *losses)))
         if finite:
-            self.optimizer.step(rate)
+            self.sharding.step(rate)
             progress.non_finite = 0
             progress.target_tokens += int(sum(one[TOKENS] for one in totals))
             self._averages.add(totals, norm, rate)
             if len(progress.early_losses) < EARLY_STEPS and totals[0][TOKENS]:
                 progress.early_losses.append(_likelihood(totals[0]) / totals[0][TOKENS])
         else:
-            self.optimizer.clear()
+            self.sharding.clear()
             progress.non_finite += 1
             told = ", ".join(map(str, (*losses, norm)))
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
@@ -371,7 +370,7 @@ class Trainer:
                 progress.validated_step = progress.step
         finally:  # a validation that fails must not cost the steps before it
             # In every process, as state may be sharded.
-            weights, moments = self.optimizer.weights(), self.optimizer.moments()
+            weights, moments = self.sharding.weights(), self.sharding.moments()
             # The others wait, so that no process ends while the leader is writing.
             self._world.broadcast(lambda: self._save(weights, moments))
         self._note_saved()
@@ -387,7 +386,7 @@ class Trainer:
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
-        with self.optimizer.averaged() as model:
+        with self.sharding.averaged() as model:
             figures = self._validate(cast(TranslationModel, model))
         self._tell({"kind": "validation", "step": progress.step, **figures})
         if not self._within_bounds(figures):

@@ -18,7 +18,7 @@ from dragoman.run.run_directory import begin, is_run
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.text.corpora.corpus import read_pairs
 from dragoman.text.synthetic import write
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.workflows.progress import tell
 from dragoman.workflows.runs import conclude_run, train_run

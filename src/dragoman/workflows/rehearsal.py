@@ -20,9 +20,9 @@ from dragoman.models.footprint import activation_bytes
 from dragoman.run.task_list import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.training.optimizers.optimizer import FlatOptimizer
 from dragoman.training.recomputation import recompute_layers
 from dragoman.training.settings import TrainingConfig
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.step import take_step
 from dragoman.training.tasks import SingleStep, Stream
 
@@ -68,7 +68,7 @@ class Rehearsal:
         if training.recompute == "layers":
             recompute_layers(self._model)
         precision = working_precision(training.precision, self.device)
-        self._optimizer = FlatOptimizer(self._model, training.optimizer, precision)
+        self._optimizer = Replicas(self._model, training.optimizer, precision)
         self._objective = training.objective.build(training.label_smoothing, model)
         self._steps = steps
         self._stream: Stream = SingleStep([])

@@ -23,8 +23,8 @@ from dragoman.run.run_directory import begin, claim
 from dragoman.saved.directions import usage
 from dragoman.saved.model import CONFIG_FILE, MODEL_DIRECTORY, read_config
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.distributed import World
 from dragoman.training.observers import Observer
-from dragoman.training.optimizers.distributed import World
 from dragoman.validation import Report, figures, read_scores
 from dragoman.workflows.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.workflows.results import print_json

@@ -24,7 +24,7 @@ from dragoman.saved.tensor_file import read_tensors
 from dragoman.saved.weights import WEIGHTS_FILE
 from dragoman.text.examples import Direction
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 from dragoman.workflows.progress import TrainingProgress

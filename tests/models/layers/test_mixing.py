@@ -28,7 +28,8 @@ from dragoman.models.layers.sublayers import FeedForward
 from dragoman.saved.saved_config import SavedConfig
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.saved.weights import load_weights
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.replicas import Replicas
 
 D_MODEL = 5
 Array = np.ndarray
@@ -226,7 +227,7 @@ def test_a_fixed_tensor_is_saved_and_restored(tmp_path: Path) -> None:
     model, other = build(config, seed=1).float(), build(config, seed=2).float()
     source, target = random_ids(2, 6), random_ids(2, 5, seed=3)
     mask = torch.ones_like(source, dtype=torch.bool)
-    optimizer = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+    optimizer = Replicas(model, AdamConfig(), torch.float32)
     write_tensors(tmp_path / "weights", optimizer.weights())
     weights = read_tensors(tmp_path / "weights")
     expected = teacher_force(model, source, mask, target)
@@ -240,7 +241,7 @@ def test_a_checkpoint_restores_fixed_tensors(precision: torch.dtype) -> None:
     config = VARIATIONS["transformer, linear attention"]
     model, other = build(config, seed=1).float(), build(config, seed=2).float()
     drawn = {name: t.clone() for name, t in fixed_tensors(model).items()}
-    first, second = (FlatOptimizer(m, OptimizerConfig(), precision) for m in (model, other))
+    first, second = (Replicas(m, AdamConfig(), precision) for m in (model, other))
     second.restore(first.weights(), {})
     for name, tensor in fixed_tensors(other).items():
         assert tensor.dtype == precision

@@ -42,7 +42,7 @@ from dragoman.cli.launching.addresses import (
 from dragoman.cli.launching.heartbeats import Heartbeats, MachineRound
 from dragoman.cli.launching.worker_failures import Failures, is_stop
 from dragoman.core.errors import ConfigError, WorkerError
-from dragoman.training.optimizers.distributed import CONTINUES
+from dragoman.training.distributed import CONTINUES
 
 MEETING_SECONDS = 900
 """Machines wait this long for one another."""

@@ -7,11 +7,9 @@ A package adds one by an entry point in the group ``dragoman.transforms`` (see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
-from dragoman.core.plugins import installed, load_class
-from dragoman.core.sections import OneOf
+from dragoman.core.sections import Kinds
 from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.inline_tagging import InjectTagsConfig, MarkupTagsConfig
@@ -44,30 +42,5 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "inject_tags": InjectTagsConfig,
 }
 
-
-class Transforms(OneOf):
-    """Every transform by its ``kind``, which must be given."""
-
-    key = "kind"
-    default = ""
-    question = "is the package that provides it installed?"
-
-    def find(self, name: str) -> type[TransformConfig]:
-        """See :meth:`OneOf.find`."""
-        if name in _BUILT_IN:
-            return _BUILT_IN[name]
-        if name not in installed(GROUP):
-            raise KeyError(name)
-        return load_class(GROUP, name, TransformConfig)  # type: ignore[type-abstract]
-
-    def at_hand(self) -> Sequence[type[TransformConfig]]:
-        """See :meth:`OneOf.at_hand`."""
-        return list(_BUILT_IN.values())
-
-    def names(self) -> Sequence[str]:
-        """See :meth:`OneOf.names`."""
-        return list(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
-
-
-Transform = Annotated[TransformConfig, Transforms()]
+Transform = Annotated[TransformConfig, Kinds(GROUP, TransformConfig, _BUILT_IN)]
 """Any transform, identified by its key ``kind``."""

@@ -1,1 +1,1 @@
-"""Optimizers, and how their state, gradients and parameters are shared among processes."""
+"""Optimizers: update rules that know neither sharding nor the number of processes."""

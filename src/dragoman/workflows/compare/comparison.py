@@ -23,7 +23,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.run.run_directory import claim
 from dragoman.saved.model import has_model
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
 from dragoman.validation import source_side

@@ -14,7 +14,7 @@ from dragoman.core.device import best_device, decide_precision
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run.prepared_text import Prepared
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 from dragoman.workflows.rehearsal import Rehearsal
 

@@ -119,7 +119,7 @@ def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator
 def _static_memory(sizes: Cost) -> float:
     """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss.
 
-    Of weights that do not learn there are two copies, see :class:`FlatOptimizer`.
+    Of weights that do not learn there are two copies, see :class:`Replicas`.
     """
     # Per chunk: the scores and their gradient, and the probabilities of a part of them.
     weights = 16 * sizes.learned_parameters + 8 * sizes.frozen_parameters

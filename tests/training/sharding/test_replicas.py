@@ -1,4 +1,4 @@
-"""The flat optimizer against PyTorch's own Adam on separate tensors."""
+"""Replicas with Adam against PyTorch's own Adam on separate tensors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ import torch
 from torch import nn
 
 from dragoman.core.errors import SavedError
-from dragoman.training.optimizers.optimizer import (
-    AVERAGE,
-    MOMENTS,
-    FlatOptimizer,
-    OptimizerConfig,
-    VectorAdam,
-)
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.interface import AVERAGE
+from dragoman.training.sharding.replicas import Replicas
 
 
 def network() -> nn.Sequential:
@@ -33,7 +29,7 @@ def backward(model: nn.Module, seed: int) -> None:
 )
 def test_equals_pytorch_on_separate_tensors(kind: str, theirs: type) -> None:
     ours, reference = network(), network()
-    flat = FlatOptimizer(ours, OptimizerConfig(kind=kind, weight_decay=0.1), torch.float32)
+    flat = Replicas(ours, AdamConfig(kind=kind, weight_decay=0.1), torch.float32)
     matrices = [p for p in reference.parameters() if p.dim() == 2]
     rest = [p for p in reference.parameters() if p.dim() < 2]
     adam = theirs(
@@ -58,7 +54,7 @@ def test_lengths_of_normalised_weights_do_not_decay() -> None:
     layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 5))
     parts = layer.parametrizations.weight
     length, direction = parts.original0.detach().clone(), parts.original1.detach().clone()
-    flat = FlatOptimizer(layer, OptimizerConfig(kind="adamw", weight_decay=0.1), torch.float32)
+    flat = Replicas(layer, AdamConfig(kind="adamw", weight_decay=0.1), torch.float32)
     flat.step(0.01)
     torch.testing.assert_close(parts.original0, length, rtol=0, atol=0)
     torch.testing.assert_close(parts.original1, direction * (1 - 0.01 * 0.1))
@@ -69,7 +65,7 @@ def test_lengths_of_normalised_weights_do_not_decay() -> None:
 def test_clipping_is_pytorchs(clip_norm: float, factor: float) -> None:
     """Of the gradient a token, which is what ``factor`` makes of the sum."""
     ours, reference = network(), network()
-    flat = FlatOptimizer(ours, OptimizerConfig(clip_norm=clip_norm), torch.float32)
+    flat = Replicas(ours, AdamConfig(clip_norm=clip_norm), torch.float32)
     backward(ours, 1)
     backward(reference, 1)
     for parameter in reference.parameters():
@@ -86,7 +82,7 @@ def test_clipping_is_pytorchs(clip_norm: float, factor: float) -> None:
 def test_bfloat16_learns_from_updates_too_small_for_it() -> None:
     model = nn.Linear(1, 1, bias=False)
     nn.init.ones_(model.weight)
-    flat = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+    flat = Replicas(model, AdamConfig(), torch.bfloat16)
     assert model.weight.dtype == torch.bfloat16
     for _ in range(100):  # each update is 1e-4; bfloat16 cannot tell 1 from 1 - 1e-4
         model(torch.ones(1, 1, dtype=torch.bfloat16)).sum().backward()
@@ -98,7 +94,7 @@ def test_bfloat16_learns_from_updates_too_small_for_it() -> None:
 
 def test_gradients_add_up_in_float32() -> None:
     model = nn.Linear(1, 1, bias=False)
-    flat = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+    flat = Replicas(model, AdamConfig(), torch.bfloat16)
     for _ in range(1000):  # in bfloat16 the sum would stop at 256
         model(torch.ones(1, 1, dtype=torch.bfloat16)).sum().backward()
         flat.collect()
@@ -107,18 +103,18 @@ def test_gradients_add_up_in_float32() -> None:
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_restored_it_goes_on_bit_for_bit(precision: torch.dtype) -> None:
-    def step(model: nn.Module, flat: FlatOptimizer, seed: int) -> None:
+    def step(model: nn.Module, flat: Replicas, seed: int) -> None:
         backward(model, seed)
         flat.collect()
         flat.step(0.01)
 
     first = network()
-    flat = FlatOptimizer(first, OptimizerConfig(), precision)
+    flat = Replicas(first, AdamConfig(), precision)
     for seed in range(3):
         step(first, flat, seed)
     weights, moments = copy.deepcopy((flat.weights(), flat.moments()))
     second = network()
-    other = FlatOptimizer(second, OptimizerConfig(), precision)
+    other = Replicas(second, AdamConfig(), precision)
     other.restore(weights, moments)
     for seed in range(3, 6):
         step(first, flat, seed)
@@ -129,7 +125,7 @@ def test_restored_it_goes_on_bit_for_bit(precision: torch.dtype) -> None:
 def test_back_before_the_first_step_it_begins_anew() -> None:
     """A checkpoint of step 0 has no moments, and those of later steps must not stay."""
     model = network()
-    flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+    flat = Replicas(model, AdamConfig(), torch.float32)
     weights, moments = copy.deepcopy((flat.weights(), flat.moments()))
     learned = []
     for _ in range(2):
@@ -143,17 +139,8 @@ def test_back_before_the_first_step_it_begins_anew() -> None:
     assert torch.equal(*learned)
 
 
-def test_the_number_of_steps_is_restored_to_the_device_of_the_weights() -> None:
-    """It is read from a file into main memory, and a fused step on a GPU refuses it there."""
-    values, gradient = (torch.zeros(3, device="meta") for _ in range(2))
-    adam = VectorAdam(OptimizerConfig(), values, gradient, decayed=2)
-    adam.restore(torch.tensor([7.0]), {name: torch.empty_like(values) for name in MOMENTS})
-    assert adam.steps is not None
-    assert adam.steps.device == values.device
-
-
 def test_weights_of_another_model_are_refused() -> None:
-    flat = FlatOptimizer(network(), OptimizerConfig(), torch.float32)
+    flat = Replicas(network(), AdamConfig(), torch.float32)
     weights = flat.weights()
     with pytest.raises(SavedError, match=r"0\.weight should be \[7, 5\], found \[1\]"):
         flat.restore({**weights, "0.weight": torch.zeros(1)}, {})
@@ -164,14 +151,14 @@ def test_weights_of_another_model_are_refused() -> None:
 def test_shared_tensors_stay_shared() -> None:
     model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False))
     model[1].weight = model[0].weight
-    flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+    flat = Replicas(model, AdamConfig(), torch.float32)
     assert model[1].weight is model[0].weight
     assert len(flat.master) == 16
 
 
 def test_a_step_has_its_own_gradient_in_bfloat16_too() -> None:
     layer = nn.Linear(1, 1, bias=False)
-    flat = FlatOptimizer(layer, OptimizerConfig(), torch.bfloat16)
+    flat = Replicas(layer, AdamConfig(), torch.bfloat16)
 
     def collect(value: float) -> float:
         assert layer.weight.grad is not None
@@ -193,7 +180,7 @@ def test_a_step_has_its_own_gradient_in_bfloat16_too() -> None:
 def test_the_moving_average_is_that_of_the_weights_after_each_step(precision: torch.dtype) -> None:
     """Beside the recurrence in float64, with the lower decay of TensorFlow's first steps."""
     model = network()
-    flat = FlatOptimizer(model, OptimizerConfig(), precision, ema_decay=0.3)
+    flat = Replicas(model, AdamConfig(), precision, ema_decay=0.3)
     expected = {name: values.double() for name, values in flat.weights().items()}
     for step in range(1, 7):
         backward(model, step)
@@ -212,12 +199,12 @@ def test_the_moving_average_is_that_of_the_weights_after_each_step(precision: to
         for name, parameter in model.named_parameters():
             assert torch.equal(parameter, average[name].to(precision))
     assert all(map(torch.equal, before, model.parameters()))
-    resumed = FlatOptimizer(network(), OptimizerConfig(), precision, ema_decay=0.3)
+    resumed = Replicas(network(), AdamConfig(), precision, ema_decay=0.3)
     resumed.restore(flat.weights(), flat.moments())
     assert all(torch.equal(values, average[name]) for name, values in averages(resumed).items())
 
 
-def averages(optimizer: FlatOptimizer) -> dict[str, torch.Tensor]:
+def averages(optimizer: Replicas) -> dict[str, torch.Tensor]:
     named = optimizer.moments().items()
     return {name[len(AVERAGE) :]: values for name, values in named if name.startswith(AVERAGE)}
 
@@ -233,9 +220,7 @@ def test_what_is_never_learned_is_restored_exactly() -> None:
             self.register_buffer("features", features)
 
     first, second = Featured(1), Featured(2)
-    saved, other = (
-        FlatOptimizer(model, OptimizerConfig(), torch.bfloat16) for model in (first, second)
-    )
+    saved, other = (Replicas(model, AdamConfig(), torch.bfloat16) for model in (first, second))
     exact = saved.weights()["features"].clone()
     other.restore(saved.weights(), {})
     torch.testing.assert_close(other.weights()["features"], exact, rtol=0, atol=0)
@@ -255,8 +240,8 @@ class TestFrozen:
         """Even with decay, and to the last bit of float32, whatever the model computes in."""
         model = self.frozen()
         before = {name: p.detach().clone() for name, p in model.named_parameters()}
-        config = OptimizerConfig(weight_decay=0.1)
-        flat = FlatOptimizer(model, config, precision, ema_decay=0.9)
+        config = AdamConfig(weight_decay=0.1)
+        flat = Replicas(model, config, precision, ema_decay=0.9)
         assert {p.dtype for p in model.parameters()} == {precision}
         for step in range(3):
             backward(model, step)
@@ -270,7 +255,7 @@ class TestFrozen:
 
     def test_those_that_learn_do_as_ever(self) -> None:
         model, reference = self.frozen(), self.frozen()
-        flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+        flat = Replicas(model, AdamConfig(), torch.float32)
         adam = torch.optim.Adam(
             [p for p in reference.parameters() if p.requires_grad],
             lr=0.01,
@@ -290,12 +275,12 @@ class TestFrozen:
     def test_they_are_restored(self) -> None:
         """From the checkpoint alone: the model that they came from is not needed."""
         model = self.frozen()
-        flat = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+        flat = Replicas(model, AdamConfig(), torch.bfloat16)
         saved = {name: tensor.clone() for name, tensor in flat.weights().items()}
         again = self.frozen()
         with torch.no_grad():
             again.get_parameter("0.weight").zero_()
-        other = FlatOptimizer(again, OptimizerConfig(), torch.bfloat16)
+        other = Replicas(again, AdamConfig(), torch.bfloat16)
         other.restore(saved, {})
         assert all(torch.equal(tensor, saved[name]) for name, tensor in other.weights().items())
         assert torch.equal(again.get_parameter("0.weight"), saved["0.weight"].bfloat16())

@@ -32,14 +32,12 @@ from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.attention import KeysValues
 from dragoman.models.layers.past_positions import PastPositions
-from dragoman.training.optimizers.adam import FusedAdam
-from dragoman.training.optimizers.distributed import World, lost_on_the_way
-from dragoman.training.optimizers.fixed_tensors import FixedTensors
-from dragoman.training.optimizers.flat_layout import check_known, check_shape, is_matrix
-from dragoman.training.optimizers.optimizer import (
+from dragoman.training.distributed import World, lost_on_the_way
+from dragoman.training.optimizers.interface import OptimizerConfig, Parameter
+from dragoman.training.sharding.flat_layout import check_known, check_shape, is_matrix
+from dragoman.training.sharding.interface import (
     AVERAGE,
-    MOMENTS,
-    OptimizerConfig,
+    FixedTensors,
     clipped,
     most_passes,
     named_moments,
@@ -59,12 +57,12 @@ register_pytree_node(
 
 
 class ParameterSharding:
-    """An :class:`~dragoman.training.optimizers.optimizer.Optimizer` of rows of every parameter.
+    """A :class:`~.interface.Sharding` of rows of every parameter.
 
     Args:
         model: all of whose parameters learn; on the device of ``world``, in float32.  Its classes
             become those of FSDP.
-        config: hyperparameters of Adam.
+        config: of the optimizer, which must be elementwise.
         precision: in which the model computes.
         ema_decay: of an exponential moving average of the weights; None for none.
         world: the processes that train together, more than one.
@@ -92,15 +90,8 @@ class ParameterSharding:
             name: cast(DTensor, parameter) for name, parameter in model.named_parameters()
         }
         self._own = {name: p.to_local().detach() for name, p in self._parameters.items()}
-        self._adam = FusedAdam(
-            config.kind,
-            [
-                (own, config.weight_decay if is_matrix(self._parameters[name]) else 0.0)
-                for name, own in self._own.items()
-            ],
-            beta1=config.beta1,
-            beta2=config.beta2,
-            epsilon=config.epsilon,
+        self._optimizer = config.build(
+            [Parameter(own, is_matrix(self._parameters[name])) for name, own in self._own.items()]
         )
         self._average = None if ema_decay is None else _copies(self._own)
 
@@ -150,19 +141,12 @@ class ParameterSharding:
 
     def step(self, learning_rate: float) -> None:
         """Update this process' rows, and clear the gradient."""
-        self._adam.learning_rate = learning_rate
-        self._adam.step()
+        self._optimizer.step(learning_rate)
         self.clear()
         if self._average is not None and self._ema_decay is not None:
-            decay = present_decay(self._ema_decay, self._steps)
+            decay = present_decay(self._ema_decay, self._optimizer.steps)
             for name, average in self._average.items():
                 average.lerp_(self._own[name], 1 - decay)
-
-    @property
-    def _steps(self) -> Tensor | None:
-        """Number of updates, ``(1,)``; None before the first."""
-        state = self._adam.state[next(iter(self._own.values()))]
-        return state["step"].reshape(1) if state else None
 
     def clear(self) -> None:
         """Clear the gradient."""
@@ -185,31 +169,37 @@ class ParameterSharding:
             self._plain = _without_weights(self._plain)
 
     def weights(self) -> dict[str, Tensor]:
-        """All parameters in float32 and the saved buffers, by name; nothing but in the leader."""
-        found = self._gathered(self._own)
-        return found | self._fixed.exact if found else {}
+        """All parameters in float32 and the saved buffers, by name; empty except in the leader."""
+        gathered = self._gathered(self._own)
+        return gathered | self._fixed.exact if gathered else {}
 
     def moments(self) -> dict[str, Tensor]:
-        """As those of :class:`~.optimizer.FlatOptimizer`, in the leader."""
-        steps = self._steps
-        if steps is None:
+        """The optimizer state by name, with the average of the weights; empty before a step."""
+        steps = self._optimizer.steps
+        if not steps:
             return {}
         kinds = {} if self._average is None else {AVERAGE.removesuffix("."): self._average}
-        for ours, theirs in MOMENTS.items():
-            kinds[ours] = {n: self._adam.state[own][theirs] for n, own in self._own.items()}
-        named = {"step": steps}
+        kinds |= self._states()
+        named = {"step": torch.tensor([float(steps)])}
         for kind, rows in kinds.items():
             named |= {f"{kind}.{name}": tensor for name, tensor in self._gathered(rows).items()}
         return named
 
+    def _states(self) -> dict[str, dict[str, Tensor]]:
+        """The optimizer state of this process' rows, by kind and by the name of the parameter."""
+        states = self._optimizer.state
+        return {
+            kind: {n: s[kind] for n, s in zip(self._own, states, strict=True)} for kind in states[0]
+        }
+
     def _gathered(self, rows: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Whole tensors from the rows of all processes, on the CPU; nothing but in the leader."""
-        found = {}
+        """Whole tensors from the rows of all processes, on the CPU; empty except in the leader."""
+        gathered = {}
         for name, own in rows.items():
             whole = self._whole(name, own)
             if self._world.is_leader:
-                found[name] = whole.cpu()
-        return found
+                gathered[name] = whole.cpu()
+        return gathered
 
     def _whole(self, name: str, rows: Tensor) -> Tensor:
         """The rows of all processes, like a parameter; on the device, in every process."""
@@ -226,26 +216,22 @@ class ParameterSharding:
             return shared.full_tensor()
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Restore what ``weights`` and ``moments`` of any optimizer returned.
+        """Restore the results of ``weights`` and ``moments`` of any sharding.
 
         Raises:
             SavedError: the tensors belong to another model.
         """
         self._take(self._own, self._fixed.restore(weights))
         self.clear()
-        self._adam.state.clear()
+        self._optimizer.reset()
         if self._average is not None:
             kept = named_moments(moments, AVERAGE.removesuffix("."))
             self._take(self._average, kept or self._fixed.restore(weights))
         if not moments:
             return
-        for ours, theirs in MOMENTS.items():
-            rows = _copies(self._own)
-            self._take(rows, named_moments(moments, ours))
-            for name, own in self._own.items():
-                self._adam.state[own][theirs] = rows[name]
-        for own in self._own.values():
-            self._adam.state[own]["step"] = moments["step"].reshape(()).to(own.device, copy=True)
+        self._optimizer.steps = int(moments["step"])
+        for kind, rows in self._states().items():
+            self._take(rows, named_moments(moments, kind))
 
     def _take(self, rows: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
         """Copy this process' rows of whole tensors.

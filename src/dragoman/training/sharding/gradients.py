@@ -18,11 +18,12 @@ from torch import Tensor, nn
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.flat_layout import FlatLayout
-from dragoman.training.optimizers.optimizer import OptimizerConfig, most_passes
-from dragoman.training.optimizers.overlap import HELD, PART_NUMBERS, turn_of
-from dragoman.training.optimizers.state_sharding import StateSharding
+from dragoman.training.distributed import World
+from dragoman.training.optimizers.interface import OptimizerConfig
+from dragoman.training.sharding.flat_layout import FlatLayout
+from dragoman.training.sharding.interface import most_passes
+from dragoman.training.sharding.overlap import HELD, PART_NUMBERS, turn_of
+from dragoman.training.sharding.state import StateSharding
 
 _IN_FLIGHT = 2
 """Parts that are sent at once; further ones wait, as each needs memory."""
@@ -35,8 +36,8 @@ class GradientSharding(StateSharding):
     of a pass are summed over processes before those of passes are.
 
     Args:
-        model: see :class:`~dragoman.training.optimizers.optimizer.FlatOptimizer`.
-        config: hyperparameters of Adam.
+        model: see :class:`~.vector.VectorSharding`.
+        config: of the optimizer, which must be elementwise.
         precision: in which the model computes.
         ema_decay: of an exponential moving average of the weights; None for none.
         world: the processes that train together, more than one.
@@ -75,18 +76,19 @@ class GradientSharding(StateSharding):
                     partial(self._arrived, index, parts[index])
                 )
 
-    def _laid_out(self, model: nn.Module, named: Sequence[tuple[str, nn.Parameter]]) -> FlatLayout:
+    def _laid_out(self, named: Sequence[tuple[str, nn.Parameter]]) -> FlatLayout:
         shapes = {name: parameter.shape for name, parameter in named}
-        family = cast(TranslationModel, model)
+        model = cast(TranslationModel, self._model)
         return FlatLayout.cut(
             named,
             self._world.size,
-            lambda name: turn_of(family, name, shapes[name]),
+            lambda name: turn_of(model, name, shapes[name]),
             self._part_numbers,
         )
 
     def _own_gradient(self, parameters: Sequence[nn.Parameter]) -> Tensor:
         self._parameters = parameters
+        self._empty = False
         return torch.zeros_like(self.master)
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:

@@ -26,10 +26,10 @@ from sharded_reversal import (
 from worlds import ALONE
 
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World, lost_on_the_way
+from dragoman.training.distributed import World, lost_on_the_way
 
 LOST = "lost.txt"
-PROGRAM = Path(__file__).parents[1] / "sharded_reversal.py"
+PROGRAM = Path(__file__).parents[2] / "sharded_reversal.py"
 
 pytestmark = pytest.mark.skipif(
     not hasattr(torch.cpu.Stream, "record_event"), reason="this PyTorch has no FSDP2 on CPUs"

@@ -17,9 +17,9 @@ from worlds import GlooThreads, gloo_together
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.consolidation import Consolidation
-from dragoman.training.optimizers.gradient_sharding import GradientSharding
-from dragoman.training.optimizers.optimizer import OptimizerConfig
-from dragoman.training.optimizers.state_sharding import StateSharding
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.gradients import GradientSharding
+from dragoman.training.sharding.state import StateSharding
 
 SHARDINGS = ("state", "gradients")
 
@@ -116,7 +116,7 @@ def test_a_penalty_holds_the_shares_of_all_processes(kind: type[StateSharding]) 
     value = 3.0 / 2 * sum(float(f.sum()) for f in fisher.values()) * 0.25
 
     def work(world: GlooThreads) -> None:
-        optimizer = kind(models[world.rank], OptimizerConfig(), torch.float32, world=world)
+        optimizer = kind(models[world.rank], AdamConfig(), torch.float32, world=world)
         penalty = Consolidation(optimizer, fisher, origin, 3.0)
         assert penalty.value() == pytest.approx(value, rel=1e-5)
         penalty.add_gradient(2.0)

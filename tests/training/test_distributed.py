@@ -23,7 +23,7 @@ from dragoman.data.batches import Batches
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
-from dragoman.training.optimizers.distributed import World
+from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 
 PROGRAM = Path(__file__).with_name("train_shared_reversal.py")

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.distributed import World
+from dragoman.training.optimizers.interface import OptimizerConfig
+from dragoman.training.sharding.replicas import Replicas
 
 PART_NUMBERS = 1 << 21
 """Minimum gradients sent at once: 8 MB."""
@@ -52,12 +53,12 @@ def _size(part: _Part) -> int:
     return int(part.place.stop - part.place.start)
 
 
-class OverlappingOptimizer(FlatOptimizer):
-    """A :class:`FlatOptimizer` that sends gradients as soon as they are ready.
+class OverlappingReplicas(Replicas):
+    """:class:`Replicas` that send gradients as soon as they are ready.
 
     Args:
-        model: see :class:`FlatOptimizer`.
-        config: hyperparameters of Adam.
+        model: see :class:`~.vector.VectorSharding`.
+        config: of the optimizer.
         precision: in which the model computes.
         ema_decay: of an exponential moving average of the weights; None for none.
         world: the processes that train together.

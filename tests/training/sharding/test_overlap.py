@@ -18,10 +18,11 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.saved.tensor_file import read_tensors
 from dragoman.training.checkpoint import checkpoints
+from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.optimizers.distributed import World
-from dragoman.training.optimizers.optimizer import FlatOptimizer, OptimizerConfig
-from dragoman.training.optimizers.overlap import OverlappingOptimizer
+from dragoman.training.optimizers.adam import AdamConfig
+from dragoman.training.sharding.overlap import OverlappingReplicas
+from dragoman.training.sharding.replicas import Replicas
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 
@@ -71,10 +72,10 @@ def train(
             seed=5,
             d_model=16,
             world=world,
-            make_optimizer=lambda model: (
-                OverlappingOptimizer(model, *settings, world=world, part_numbers=PART_NUMBERS)
+            make_sharding=lambda model: (
+                OverlappingReplicas(model, *settings, world=world, part_numbers=PART_NUMBERS)
                 if when == "during"
-                else FlatOptimizer(model, *settings)
+                else Replicas(model, *settings)
             ),
         )
         trainer.train()
@@ -132,8 +133,8 @@ def test_every_parameter_is_sent_once_and_some_before_the_pass_ends(name: str) -
     """In every family, also where a part of the model has no gradient in a pass."""
     world = Noting(0, 2, torch.device("cpu"))
     model = build(VARIATIONS[name]).float().train()
-    optimizer = OverlappingOptimizer(
-        model, OptimizerConfig(), torch.float32, world=world, part_numbers=50
+    optimizer = OverlappingReplicas(
+        model, AdamConfig(), torch.float32, world=world, part_numbers=50
     )
     batch = next(Reversal().all_batches())
     objective = CrossEntropy(0.1)
@@ -168,7 +169,7 @@ def test_a_process_without_a_batch_sends_the_same(tmp_path: Path) -> None:
             world=world,
         )
         trainer.train()
-        return {name: tensor.clone() for name, tensor in trainer.optimizer.weights().items()}
+        return {name: tensor.clone() for name, tensor in trainer.sharding.weights().items()}
 
     found = {}
     for when in ("after", "during"):
@@ -189,8 +190,8 @@ def test_an_objective_of_several_passes_is_told() -> None:
 
     model = tiny_model()
     world = Noting(0, 2, torch.device("cpu"))
-    settings = (OptimizerConfig(), torch.float32, None)
-    optimizer = OverlappingOptimizer(model, *settings, world=world, part_numbers=PART_NUMBERS)
+    settings = (AdamConfig(), torch.float32, None)
+    optimizer = OverlappingReplicas(model, *settings, world=world, part_numbers=PART_NUMBERS)
     optimizer.expect_last()
     with pytest.raises(ConfigError, match="send_gradients: during needs an objective with one"):
         Twice(0.1).backward(model, next(Reversal().all_batches()), 1.0)
@@ -207,8 +208,8 @@ def test_what_is_sent_cannot_be_collected_again() -> None:
     """If memory runs out, a pass before the last one can be repeated, and the last one cannot."""
     model = tiny_model(dropout=0.0)
     world = Silent(0, 2, torch.device("cpu"))
-    optimizer = OverlappingOptimizer(
-        model, OptimizerConfig(), torch.float32, world=world, part_numbers=PART_NUMBERS
+    optimizer = OverlappingReplicas(
+        model, AdamConfig(), torch.float32, world=world, part_numbers=PART_NUMBERS
     )
     batch = next(Reversal().all_batches())
     CrossEntropy(0.1).backward(model, batch)

@@ -1,0 +1,1 @@
+"""How parameters, gradients and optimizer state lie in memory, and how processes share them."""

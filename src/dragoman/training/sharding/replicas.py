@@ -1,0 +1,54 @@
+"""Replicas: every process keeps and updates everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.training.distributed import World
+from dragoman.training.optimizers.interface import OptimizerConfig
+from dragoman.training.sharding.flat_layout import FlatLayout
+from dragoman.training.sharding.vector import VectorSharding
+
+
+class Replicas(VectorSharding):
+    """A :class:`~.interface.Sharding` that shares nothing; the choice of a single process, too.
+
+    Args:
+        model: see :class:`VectorSharding`.
+        config: of the optimizer.
+        precision: in which the model computes.
+        ema_decay: of an exponential moving average of the weights; None for none.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        config: OptimizerConfig,
+        precision: torch.dtype,
+        ema_decay: float | None = None,
+    ) -> None:
+        super().__init__(model, config, precision, ema_decay, rank=0)
+
+    def _laid_out(self, named: Sequence[tuple[str, nn.Parameter]]) -> FlatLayout:
+        return FlatLayout.unbroken(named)
+
+    def _spread(self, share: Tensor) -> None:
+        if not (self._is_shared and share is self.master):
+            self._working.copy_(share)
+
+    def _whole(self, share: Tensor) -> Tensor:
+        return share
+
+    def _summed(self, value: Tensor) -> Tensor:
+        return value
+
+    def total(self, values: Tensor) -> float:
+        """Their sum: every process has all values."""
+        return float(values.sum())
+
+    def reduce(self, world: World) -> None:
+        """Sum the gradient over the processes: one vector, one collective."""
+        world.all_reduce(self.gradient)
