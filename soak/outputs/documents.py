@@ -1,0 +1,141 @@
+"""A small document of each format."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+_XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_SLIDE = (
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
+)
+_OPEN = "urn:oasis:names:tc:opendocument:xmlns"
+_TYPES = "application/vnd.openxmlformats-officedocument"
+
+_TEXTS: Mapping[str, str] = {
+    "a.txt": "Three hundred euros.\n\nOn Monday, May first. Two hours later.\n",
+    "a.html": (
+        '<!doctype html><html lang="en"><head><title>One hundred</title></head><body><h1>Seven '
+        '<em>hundred</em> euros</h1><p title="two days">On <a href="x">Monday</a>, <b>May '
+        "first</b>.<br>Two hours.</p><code>one</code><script>one hundred</script></body></html>\n"
+    ),
+    "a.md": (
+        "# One hundred euros\n\nOn **Monday**, *May* first: `code`, [two days](http://x.y).\n\n"
+        "- three hours\n- four hours\n\n| one | two |\n|---|---|\n| three | four |\n\n"
+        "```\none hundred\n```\n"
+    ),
+    "a.mdx": 'import X from "x"\n\n# One hundred\n\n<X title="one">Three *hundred* euros</X>\n',
+    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nOne hundred\n<i>euros</i>\n\n2\n00:00:03,000 --> "
+    "00:00:04,000\n- Two hours.\n- Three hours.\n",
+    "a.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>One hundred euros\n\nNOTE one\n",
+    "a.po": (
+        'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: de\\n"\n'
+        '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#: a.c:1\nmsgid "Three hundred euros"\n'
+        'msgstr ""\n\n#, c-format\nmsgid "%d hour"\nmsgid_plural "%d hours"\nmsgstr[0] ""\n'
+        'msgstr[1] ""\n\nmsgid "done"\nmsgstr "fertig"\n'
+    ),
+    "a.xlf": (
+        f'{_XML}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file '
+        'original="a" source-language="en" target-language="de" datatype="plaintext"><body>'
+        '<trans-unit id="1"><source>One <g id="1">hundred</g> euros</source></trans-unit>'
+        "</body></file></xliff>\n"
+    ),
+    "b.xliff": (
+        f'{_XML}<xliff version="2.0" srcLang="en" trgLang="de" '
+        'xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f"><unit id="1"><segment>'
+        '<source>One <pc id="1">hundred</pc> euros</source></segment></unit></file></xliff>\n'
+    ),
+    "a.tmx": (
+        f'{_XML}<tmx version="1.4"><header creationtool="x" creationtoolversion="1" '
+        'segtype="sentence" o-tmf="x" adminlang="en" srclang="en" datatype="plaintext"/><body>'
+        '<tu><tuv xml:lang="en"><seg>One hundred euros</seg></tuv></tu></body></tmx>\n'
+    ),
+    "a.json": '{"a": "One hundred euros", "b": {"c": ["Two hours", 3]}, "d": "{n} days"}\n',
+    "a.arb": '{"@@locale": "en", "hours": "{n, plural, one {one hour} other {{n} hours}}"}\n',
+    "a.yml": 'en:\n  a: One hundred euros\n  b: "Two %{what} hours"  # one\n',
+    "a.xml": (
+        f'{_XML}<resources><string name="a">One <b>hundred</b> euros</string><plurals name="b">'
+        '<item quantity="one">%d hour</item><item quantity="other">%d hours</item></plurals>'
+        '<string-array name="c"><item>Monday</item></string-array></resources>\n'
+    ),
+    "a.strings": '/* one */\n"a" = "One hundred euros";\n"b" = "Two %@ hours";\n',
+    "a.stringsdict": (
+        f'{_XML}<plist version="1.0"><dict><key>h</key><dict><key>NSStringLocalizedFormatKey</key>'
+        "<string>%#@n@</string><key>n</key><dict><key>NSStringFormatSpecTypeKey</key><string>"
+        "NSStringPluralRuleType</string><key>NSStringFormatValueTypeKey</key><string>d</string>"
+        "<key>one</key><string>%d hour</string><key>other</key><string>%d hours</string></dict>"
+        "</dict></dict></plist>\n"
+    ),
+    "broken.json": '{"a": "One hundred',
+    "broken.docx": "PK none",
+    "unknown.xyz": "One hundred euros\n",
+}
+
+
+def contents() -> dict[str, str | bytes]:
+    """Of each file, by name; three are refused."""
+    return {**_TEXTS, "a.docx": _docx(), "a.odt": _odt(), "a.pptx": _pptx()}
+
+
+def unzipped(content: bytes) -> str:
+    """All parts of a zip file, one after another."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = archive.namelist()
+        return "".join(f"== {name}\n{archive.read(name).decode()}\n" for name in names)
+
+
+def _zipped(parts: Mapping[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name, (2001, 2, 3, 4, 5, 6)), content)
+    return buffer.getvalue()
+
+
+def _open_xml(kinds: Mapping[str, str], parts: Mapping[str, str]) -> bytes:
+    """A package of Office Open XML: of parts, their kinds and contents, by name."""
+    overrides = "".join(
+        f'<Override PartName="/{name}" ContentType="{_TYPES}.{kind}+xml"/>'
+        for name, kind in kinds.items()
+    )
+    types = (
+        f'{_XML}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        f'<Default Extension="xml" ContentType="application/xml"/>{overrides}</Types>'
+    )
+    return _zipped({"[Content_Types].xml": types, **parts})
+
+
+def _docx() -> bytes:
+    run = "<w:r>{}<w:t xml:space='preserve'>{}</w:t></w:r>".format
+    bold = run("<w:rPr><w:b/></w:rPr>", "hundred")
+    body = f"<w:p>{run('', 'Three ')}{bold}{run('', ' euros.')}</w:p><w:p>{run('', 'Monday')}</w:p>"
+    content = f"<w:document {_WORD}><w:body>{body}</w:body></w:document>"
+    name = "word/document.xml"
+    return _open_xml({name: "wordprocessingml.document.main"}, {name: f"{_XML}{content}"})
+
+
+def _pptx() -> bytes:
+    run = "<a:r>{}<a:t>{}</a:t></a:r>".format
+    bold = run('<a:rPr b="1"/>', "hundred")
+    text = (
+        f"<p:txBody><a:bodyPr/><a:p>{run('', 'Three ')}{bold}{run('', ' euros')}</a:p></p:txBody>"
+    )
+    tree = f"<p:cSld><p:spTree><p:sp>{text}</p:sp></p:spTree></p:cSld>"
+    content = f"<p:sld {_SLIDE}>{tree}</p:sld>"
+    main, name = "ppt/presentation.xml", "ppt/slides/slide1.xml"
+    kinds = {main: "presentationml.presentation.main", name: "presentationml.slide"}
+    return _open_xml(kinds, {main: "<p/>", name: f"{_XML}{content}"})
+
+
+def _odt() -> bytes:
+    content = (
+        f'{_XML}<office:document-content xmlns:office="{_OPEN}:office:1.0" '
+        f'xmlns:text="{_OPEN}:text:1.0"><office:body><office:text><text:p>Three <text:span>hundred'
+        "</text:span> euros.</text:p></office:text></office:body></office:document-content>"
+    )
+    manifest = f'{_XML}<manifest:manifest xmlns:manifest="{_OPEN}:manifest:1.0"/>'
+    kind = "application/vnd.oasis.opendocument.text"
+    return _zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
