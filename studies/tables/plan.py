@@ -21,10 +21,10 @@ from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.relocation import Relocation, TextPath
+from dragoman.core.relocation import TextPath
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.validation import SCORES_FILE
 from studies.tables.seeds import with_seeds
 
@@ -248,7 +248,7 @@ def read_table(path: Path) -> TableConfig:
         ConfigError: the file is missing, or wrong; one line names the key and the remedy.
     """
     folder = Path(os.path.realpath(path)).parent
-    values = Relocation(folder, LOCATORS).of(TableConfig, read_yaml(path))
+    values = from_folder(folder).of(TableConfig, read_yaml(path))
     if "data" in values:
         raise ConfigError(f"{path}: a recipe, not a table of results; see studies/README.md")
     return parse(TableConfig, with_seeds(values), path)

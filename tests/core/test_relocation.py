@@ -25,11 +25,11 @@ class _Whole(Config):
     model: _Model | None = None
     models: dict[str, _Model] = {}  # noqa: RUF012 - pydantic copies it
     texts: tuple[TextPath, ...] = ()
+    folder: bool | Path = False
 
 
 def moved(values: Any, *names: str) -> Any:
-    locators = {name: lambda path, folder: f"{folder}/{path}" for name in names}
-    return Relocation(Path("/f"), locators).of(_Whole, values)
+    return Relocation({name: lambda path: f"/f/{path}" for name in names}).of(_Whole, values)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,12 @@ def moved(values: Any, *names: str) -> Any:
         ({"texts": ["a", 7]}, {"texts": ["/f/a", 7]}),
         ({"model": "a", "models": [1], "texts": {}, "else": "a"}, None),  # what is misplaced stays
         ("a", None),
+        ({"folder": "a"}, {"folder": "/f/a"}),
+        ({"folder": True}, None),
     ],
 )
 def test_paths_anywhere_become_absolute(values: Any, expected: Any) -> None:
-    assert moved(values, "model", "text") == (values if expected is None else expected)
+    assert moved(values, "model", "text", "path") == (values if expected is None else expected)
 
 
 def test_paths_of_another_sort_stay() -> None:

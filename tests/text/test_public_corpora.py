@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.core.errors import DataError
-from dragoman.core.relocation import Relocation
-from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.text.lines import read_lines
 from dragoman.text.public_corpora import corpora_folder, located
 
@@ -58,7 +57,7 @@ def test_other_paths_are_beside_the_recipe(name: str) -> None:
 def test_columns_are_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAGOMAN_CORPORA", "/c")
     values = {"path": "corpora/a.tsv", "source": "corpora/en", "target": "de"}
-    assert Relocation(Path("/r"), LOCATORS).of(CorpusPart, values) == values | {"path": "/c/a.tsv"}
+    assert from_folder(Path("/r")).of(CorpusPart, values) == values | {"path": "/c/a.tsv"}
 
 
 def test_a_missing_corpus_names_the_command(

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.text.examples import Example, Origin
 from dragoman.text.normalization import normalize
 from dragoman.text.transforms.short_input import PassThroughConfig, SegmentConfig
@@ -62,7 +61,7 @@ def test_its_content_counts_and_not_its_place(segments: Path) -> None:
     assert transform.files() == [segments]
     assert "segments" not in transform.text_settings()
     values = {"path": "train.tsv", "transforms": [{"kind": "segment", "segments": "s.tsv"}, 7]}
-    moved = Relocation(Path("/somewhere"), LOCATORS).of(CorpusPart, values)
+    moved = from_folder(Path("/somewhere")).of(CorpusPart, values)
     assert moved["transforms"] == [{"kind": "segment", "segments": "/somewhere/s.tsv"}, 7]
 
 

@@ -1,7 +1,6 @@
-"""Keys of a configuration whose values are paths, and values in which these are absolute.
+"""Paths in a configuration: marked beside their keys, and changed all at once.
 
-A path in a file is relative to the folder of that file.  A key says beside itself that it holds
-one, as in ``model: ModelPath``, and :class:`Relocation` finds all of them.
+A key is marked by its type, as in ``model: ModelPath``; a ``Path`` needs no further mark.
 """
 
 from __future__ import annotations
@@ -33,24 +32,20 @@ ModelPath = Annotated[str, MODEL_PATH]
 TextPath = Annotated[str, TEXT_PATH]
 """The path of a file of text."""
 
-Locators = Mapping[str, Callable[[str, Path], str]]
-"""From the value of a key and a folder to an absolute path, by what a :class:`PathMark` names."""
-
 
 @dataclass(frozen=True)
 class Relocation:
-    """Makes the paths of a configuration absolute.
+    """Changes paths in the plain values of a configuration, such as relative into absolute ones.
 
     Args:
-        folder: what relative paths are relative to.
-        locators: of the paths that are to change; others stay.
+        changes: the function for paths of each sort: those of a :class:`PathMark` by its name, and
+            ``path`` for keys of the type ``Path``.  Paths of other sorts stay.
     """
 
-    folder: Path
-    locators: Locators
+    changes: Mapping[str, Callable[[str], str]]
 
     def of(self, kind: type[BaseModel], values: Any) -> Any:
-        """The plain values of a configuration of this kind, with absolute paths.
+        """The values of a configuration of this kind, with changed paths.
 
         Misplaced values stay as they are, since validation reports them.
         """
@@ -67,7 +62,7 @@ class Relocation:
         """The values of a field of this annotation, which has these marks."""
         for mark in marks:
             if isinstance(mark, PathMark):
-                values = self._located(mark, values)
+                values = self._changed(mark.names, values)
             elif isinstance(mark, OneOf) and isinstance(values, dict):
                 # Without its key, a section is completed by that of the file's base.
                 for kind in mark.chosen(values) if mark.key in values else mark.at_hand():
@@ -75,18 +70,20 @@ class Relocation:
                 return values
         return self._within(annotation, values)
 
-    def _located(self, mark: PathMark, values: Any) -> Any:
+    def _changed(self, names: str, values: Any) -> Any:
         """A path, or those of a list."""
-        locate = self.locators.get(mark.names)
-        if locate is None or not isinstance(values, (str, list)):
+        change = self.changes.get(names)
+        if change is None or not isinstance(values, (str, list)):
             return values
         if isinstance(values, str):
-            return locate(values, self.folder)
-        return [locate(one, self.folder) if isinstance(one, str) else one for one in values]
+            return change(values)
+        return [change(value) if isinstance(value, str) else value for value in values]
 
     def _within(self, annotation: Any, values: Any) -> Any:
         """The values of a field of this annotation, which has no marks itself."""
         origin, arguments = get_origin(annotation), get_args(annotation)
+        if annotation is Path:
+            return self._changed("path", values)
         if origin is Annotated:
             return self._marked(arguments[0], arguments[1:], values)
         if origin in (Union, UnionType):
@@ -94,7 +91,7 @@ class Relocation:
                 values = self._within(one, values)
         elif origin in (tuple, list) and isinstance(values, list):
             values = [self._within(arguments[0], one) for one in values]
-        elif origin in (tuple, list):  # where one alone may stand for a list
+        elif origin in (tuple, list) and isinstance(values, dict):  # a section alone, for a list
             values = self._within(arguments[0], values)
         elif origin is dict and isinstance(values, dict):
             values = {key: self._within(arguments[1], one) for key, one in values.items()}

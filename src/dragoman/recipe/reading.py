@@ -14,12 +14,11 @@ from typing import Any
 from dragoman.core.config import on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
-from dragoman.core.relocation import Relocation
 from dragoman.core.wording import listed
 from dragoman.models import FAMILIES
 from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
 from dragoman.recipe.description import RunDescription
-from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.text.vocabularies.vocabulary import DECIDED_ELSEWHERE
 
 REPLACED = ("data.dev", "data.test", "training.objective", "training.tasks")
@@ -115,13 +114,12 @@ def relocated(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     ``parse`` reports misplaced values.
     """
-    return Relocation(folder, LOCATORS).of(ExperimentConfig, values)
+    return from_folder(folder).of(ExperimentConfig, values)
 
 
 def _with_models_here(values: dict[str, Any]) -> dict[str, Any]:
     """The same of models alone, which ``--set`` names relative to the current directory."""
-    models = {"model": LOCATORS["model"]}
-    return Relocation(Path.cwd(), models).of(ExperimentConfig, values)
+    return from_folder(Path.cwd(), "model").of(ExperimentConfig, values)
 
 
 def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:

@@ -11,12 +11,11 @@ from typing import Any
 
 from dragoman.core.config import override, parse
 from dragoman.core.errors import ConfigError
-from dragoman.core.relocation import Relocation
 from dragoman.core.wording import in_shell, listed
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.model import CONFIG_FILE
-from dragoman.text.corpora.corpus_part import LOCATORS
+from dragoman.text.corpora.corpus_part import from_folder
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.limits import limit_reached, limits_passed
 from dragoman.training.schedule import learning_rate
@@ -78,7 +77,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     where = run / CONFIG_FILE
     before = plain_values(config)
     values = override(before, list(settings))
-    here = Relocation(Path.cwd(), LOCATORS)  # of what may change, only a glossary has a path
+    here = from_folder(Path.cwd())  # of what may change, only a glossary has a path
     values = {**values, "evaluation": here.of(EvaluationConfig, values["evaluation"])}
     after = parse(ExperimentConfig, values, where)
     changed = list(changed_keys(before, plain_values(after)))

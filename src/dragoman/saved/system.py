@@ -18,13 +18,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import absolute, atomic_write
+from dragoman.core.relocation import Relocation
 from dragoman.saved.system_parts import (
     IdentifierConfig,
     LanguageModelConfig,
@@ -32,7 +33,6 @@ from dragoman.saved.system_parts import (
     TermsConfig,
     Weight,
 )
-from dragoman.saved.system_paths import with_paths
 from dragoman.text.tags import is_tag
 
 AUTO = "auto"
@@ -347,7 +347,7 @@ class TranslationSystem(Config):
             found.append(Path(name))
             return name
 
-        with_paths(self.plain(), noted)
+        Relocation({"path": noted}).of(TranslationSystem, self.plain())
         return list(dict.fromkeys(found))
 
     def plain(self) -> dict[str, Any]:
@@ -376,7 +376,8 @@ def read_values(path: Path) -> dict[str, Any]:
 
 def on_folder(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The values of a description, whose relative paths are relative to a folder, made absolute."""
-    return with_paths(values, lambda name: str(absolute(name, folder)))
+    made = Relocation({"path": lambda name: str(absolute(name, folder))})
+    return cast(dict[str, Any], made.of(TranslationSystem, dict(values)))
 
 
 def is_description(path: Path) -> bool:
@@ -406,4 +407,5 @@ def write_system(path: Path, system: TranslationSystem) -> None:
         return str(whole.relative_to(folder) if whole.is_relative_to(folder) else whole)
 
     with atomic_write(path) as stream:
-        stream.write(to_yaml(with_paths(system.plain(), shortened)))
+        values = Relocation({"path": shortened}).of(TranslationSystem, system.plain())
+        stream.write(to_yaml(values))

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_examples, read_pairs
-from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.text.formats import Pair
 from dragoman.text.public_corpora import corpora_folder
 
@@ -106,9 +105,7 @@ class TestTargetAlone:
         assert list(read_pairs(part)) == [Pair("", "eins", 1), Pair("", "zwei", 2)]
 
     def test_paths_and_names(self) -> None:
-        part = CorpusPart(
-            **Relocation(Path("/corpora"), LOCATORS).of(CorpusPart, {"target": "x/a.de"})
-        )
+        part = CorpusPart(**from_folder(Path("/corpora")).of(CorpusPart, {"target": "x/a.de"}))
         assert (part.source, part.target) == (None, "/corpora/x/a.de")
         assert part.name == "x/a.de"
 
@@ -171,7 +168,7 @@ class TestPart:
     def test_an_empty_name_is_no_name_of_a_folder(self, values: dict[str, str]) -> None:
         (name,) = (key for key, value in values.items() if not value)
         with pytest.raises(ValueError, match=f"{name} is empty; name it, or leave it out"):
-            CorpusPart(**Relocation(Path("/corpora"), LOCATORS).of(CorpusPart, values))
+            CorpusPart(**from_folder(Path("/corpora")).of(CorpusPart, values))
 
     @pytest.mark.parametrize(
         ("path", "kind"),
@@ -223,7 +220,7 @@ class TestPart:
 
     def test_relative_paths_start_from_the_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", "/home/ada")
-        moved = partial(Relocation(Path("/corpora"), LOCATORS).of, CorpusPart)
+        moved = partial(from_folder(Path("/corpora")).of, CorpusPart)
         table = moved({"path": "x/a.tsv", "source": "en", "target": "de"})
         assert table == {"path": "/corpora/x/a.tsv", "source": "en", "target": "de"}
         files = moved({"source": "/a.en", "target": "~/a.de", "weight": 2})
@@ -231,7 +228,7 @@ class TestPart:
 
     @pytest.mark.parametrize("values", [None, 3, ["a.en"], {"source": 3}])
     def test_what_is_no_part_is_left_for_the_check(self, values: object) -> None:
-        assert Relocation(Path("/corpora"), LOCATORS).of(CorpusPart, values) == values
+        assert from_folder(Path("/corpora")).of(CorpusPart, values) == values
 
     def test_names_are_short_and_tell_folders_apart(self) -> None:
         assert CorpusPart(source="/d/tok/a.en", target="/d/tok/a.de").name == "tok/a.en + a.de"

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import DataError
-from dragoman.core.relocation import Relocation
 from dragoman.text.corpora.corpus import evaluation_pairs
-from dragoman.text.corpora.corpus_part import LOCATORS, CorpusPart
+from dragoman.text.corpora.corpus_part import CorpusPart, from_folder
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
@@ -93,7 +92,7 @@ def test_lines_of_a_test_set_are_annotated_where_their_terms_are(
     (tmp_path / "a.tsv").write_text("en\tde\n Open  the device\tdas Gera\u0308t\n", "utf-8")
     values: dict[str, Any] = {"path": "a.tsv", "source": "en", "target": "de"}
     values["transforms"] = [{"kind": "terms", "glossary": "terms.tsv", "share": 1}]
-    part = parse(CorpusPart, Relocation(tmp_path, LOCATORS).of(CorpusPart, values), "f")
+    part = parse(CorpusPart, from_folder(tmp_path).of(CorpusPart, values), "f")
     (pair,) = evaluation_pairs(part)
     assert pair.source == "Open the <term> device <as> Gerät </term>"
 
@@ -128,7 +127,7 @@ def test_pairs_that_disagree_with_a_glossary_are_left_out(glossary: str, tmp_pat
     (tmp_path / "a.tsv").write_text("en\tde\na device\tein Gerät\na door\teine Tür\n", "utf-8")
     values: dict[str, Any] = {"path": "a.tsv", "source": "en", "target": "de"}
     values["transforms"] = [{"kind": "with_terms", "glossary": "terms.tsv"}]
-    part = parse(CorpusPart, Relocation(tmp_path, LOCATORS).of(CorpusPart, values), "f")
+    part = parse(CorpusPart, from_folder(tmp_path).of(CorpusPart, values), "f")
     assert [pair.source for pair in evaluation_pairs(part)] == ["a device"]
     assert part.inputs() == [tmp_path / "a.tsv", tmp_path / "terms.tsv"]
 

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.files import absolute
-from dragoman.core.relocation import Locators, PathMark, TextPath
+from dragoman.core.relocation import PathMark, Relocation, TextPath
 from dragoman.text.context import ContextConfig
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
@@ -38,11 +38,18 @@ _BESIDE_CONTEXT = {"filter", "tag"}
 _FILE_ALONE = PathMark("text", unless="path")
 
 
-LOCATORS: Locators = {
-    "model": lambda name, folder: str(absolute(name, folder)),
-    "text": lambda name, folder: str(located(name, folder)) if name else name,
-}
-"""How paths in a configuration become absolute."""
+def from_folder(folder: Path, *names: str) -> Relocation:
+    """Makes paths absolute that are relative to a folder, or are of public corpora.
+
+    Args:
+        folder: of the file that has the paths.
+        names: of a :class:`PathMark`: the sort of paths; by default all.
+    """
+    changes: dict[str, Callable[[str], str]] = {
+        "model": lambda name: str(absolute(name, folder)),
+        "text": lambda name: str(located(name, folder)) if name else name,
+    }
+    return Relocation({name: changes[name] for name in names or changes})
 
 
 class CorpusPart(Config):
