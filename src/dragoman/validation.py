@@ -194,7 +194,7 @@ class Validation:
         return found
 
     def _sources(self, translator: Translator, numbers: Sequence[int]) -> list[str] | None:
-        """What the model is to translate of some sentences; None for a language model."""
+        """Sources for the model to translate; None for a language model."""
         del translator  # for text whose sources a model makes itself
         return None if self.sources is None else [self.sources[number] for number in numbers]
 

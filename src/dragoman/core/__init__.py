@@ -1,1 +1,1 @@
-"""What every package may use: errors, files, configuration, device, processes."""
+"""The ground floor, for every package: errors, files, configuration, device, processes."""

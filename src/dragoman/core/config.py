@@ -50,7 +50,7 @@ class Config(BaseModel):
     )
 
     def conflicts(self) -> Iterator[str]:
-        """What is wrong with values that are valid by themselves, one line each; to be overridden.
+        """Problems of values that are valid by themselves, a line each; subclasses override this.
 
         It is called once all values have their type and are within their range; every line is
         reported to the user as a problem.

@@ -183,7 +183,7 @@ class _Reader:
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """Where the tree that is being read begins; None if no bracket is open."""
+        """The start of the current tree, or None if no bracket is open."""
         return self._stack[0].place if self._stack else None
 
     def check_complete(self) -> None:

@@ -1,4 +1,4 @@
-"""What the machine provides: device, precision, memory."""
+"""Device, precision and memory of this machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def best_device() -> torch.device:
 
 
 def processor_name(device: torch.device) -> str:
-    """What the maker calls a processor, such as ``NVIDIA H100``; its kind if nobody says."""
+    """The maker's name of a processor, such as ``NVIDIA H100``, or its kind if it has no name."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type == "cpu":

@@ -121,7 +121,7 @@ class DownloadError(DragomanError):
 
 
 class ExportError(DragomanError):
-    """What was written for another program does not give there what the model gives; it is gone."""
+    """Another program computes something else from an export than the model does; it is deleted."""
 
     exit_code = 10
 

@@ -232,7 +232,7 @@ def absolute(name: str, folder: Path) -> Path:
 
 
 def user_data_folder() -> Path:
-    """Where this user's data is, absolute, whether it exists or not: ``~/.local/share/dragoman``.
+    """The absolute folder of this user's data, ``~/.local/share/dragoman``; it need not exist.
 
     ``XDG_DATA_HOME`` names another parent (XDG Base Directory Specification).
     """

@@ -134,7 +134,7 @@ class LastingPool:
         return self._again(task, submitted.item)
 
     def _again(self, task: Callable[[Item], Result], item: Item) -> Result:
-        """What a task returns that is carried out while no other is."""
+        """The result of a task that runs alone."""
         with self._turn:
             pool = self._standing()
             for future in list(self._waiting):

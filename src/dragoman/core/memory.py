@@ -24,6 +24,6 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def memory_words(error: BaseException) -> str:
-    """What such an error says, short and in one line."""
+    """The message of such an error, short and in one line."""
     said = _PLACE.sub("", " ".join(str(error).split()))
     return said[:_LONGEST] or type(error).__name__

@@ -23,7 +23,7 @@ Base = TypeVar("Base")
 
 @cache
 def installed(group: str) -> Mapping[str, Sequence[EntryPoint]]:
-    """What installed packages add to ``group``, by name; one entry unless packages conflict.
+    """Entry points of installed packages in ``group``, by name: several where packages conflict.
 
     Packages installed while this process runs are not seen.
     """

@@ -28,7 +28,7 @@ _KINDS = {
     "list_type": "a list",
 }
 _UNQUOTED = (bool, int, float, date)
-"""What YAML makes of text such as ``no``, the code of Norwegian, or 2016, a test set."""
+"""Types that YAML reads from text such as ``no``, the code of Norwegian, or 2016, a test set."""
 
 
 def explain(

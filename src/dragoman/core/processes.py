@@ -175,7 +175,7 @@ class WorkerPool:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def result(self, future: Future[Result]) -> Result:
-        """What a task that was submitted returns, or the error that it raises.
+        """The result of a submitted task, or the error that it raises.
 
         Raises:
             BrokenProcessPool: a worker was killed before the task was done.

@@ -12,7 +12,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def starts_of(lengths: IntArray) -> IntArray:
-    """Where each sequence starts."""
+    """The start of each sequence."""
     starts: IntArray = np.cumsum(lengths) - lengths
     return starts
 

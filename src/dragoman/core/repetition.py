@@ -45,7 +45,7 @@ def _stretches(sequence: Sequence[Hashable]) -> Iterator[Sequence[Hashable]]:
 
 
 def _loop(sequence: Sequence[Hashable]) -> int:
-    """What :func:`loop` says, whatever the elements."""
+    """The message of :func:`loop` for elements of any type."""
     known: dict[Hashable, int] = {}
     numbers = np.array([known.setdefault(one, len(known)) for one in sequence])
     most = 0

@@ -30,7 +30,7 @@ class ShardFiles:
         return self.folder / f"{number:06}{self.suffix}"
 
     def record(self, number: int) -> dict[str, Any] | None:
-        """What was noted of a finished shard; None if it has to be made (again)."""
+        """The note of a finished shard, or None if the shard has to be made (again)."""
         try:
             record = read_json(self._record_path(number))
             whole = self.path(number).stat().st_size == record["size_bytes"]
@@ -97,7 +97,7 @@ class ShardFiles:
         write_json(self._note_path, note)
 
     def note(self) -> dict[str, Any] | None:
-        """What was noted; None if it was not."""
+        """The note, or None if there is none."""
         try:
             return dict(read_json(self._note_path))
         except (OSError, ValueError, TypeError):

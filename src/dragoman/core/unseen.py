@@ -82,7 +82,7 @@ def without_unseen(text: str) -> str:
 
 
 def _needed(run: str, base: str, following: str) -> str:
-    """What the writing needs of a run of unseen characters between two that are seen."""
+    """The unseen characters of a run between two visible ones that the script needs."""
     kept = ""
     if not base:
         return kept
@@ -159,7 +159,7 @@ _MARKED = re.compile(rf"[\s{_MARKS}]*")
 
 
 def bare(text: str) -> tuple[int, int]:
-    """Where a text is without white space and marks of direction at its ends.
+    """Start and end of a text without white space and marks of direction at its ends.
 
     What begins and ends an embedding or isolate is at an end only if nothing else does, so that
     a translation between these ends has both or none.

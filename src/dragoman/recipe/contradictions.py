@@ -1,4 +1,4 @@
-"""What in the description of a run contradicts what, said before any work."""
+"""Checks that the settings of a run are compatible, before work starts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DECIDED_BY_PARENT = {
 }
 """Vocabulary settings that are ignored, by ``training.start_from.vocabulary``."""
 BESIDE_SCORES = frozenset({"checkpoints", "share"})
-"""What ``scores.json`` says beside the scores of each set; no set may have one of these names."""
+"""Keys of ``scores.json`` beside the scores of each set, which no set may have as its name."""
 
 
 def contradictions(run: RunDescription) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _improving(run: RunDescription) -> Iterator[tuple[str, str, ObjectiveConfig,
 
 
 def _objective_of(run: RunDescription, task: str) -> tuple[str, ObjectiveConfig]:
-    """What a task learns by, and the key that says so."""
+    """The objective of a task, and the key that names it."""
     own = run.training.tasks.get(task, TaskConfig()).objective
     if own is None:
         return "training.objective", run.training.objective
@@ -228,7 +228,7 @@ def _language_agreement(run: RunDescription) -> LanguageAgreement:
 
 
 def _unread_by_objective(run: RunDescription) -> Iterator[str]:
-    """What an objective that trains no translator leaves unread."""
+    """Settings that an objective which trains no translator ignores."""
     objective = run.training.objective
     if run.evaluation.metrics and not objective.translates:
         yield (

@@ -1,4 +1,4 @@
-"""What describes a run: the typed parts of its file, and what follows from them."""
+"""The description of a run: the typed sections of its file, and properties derived from them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class DataConfig(Config):
 
 
 class RunDescription(Config):
-    """What describes a run, and what follows from it."""
+    """The description of a run, and properties derived from it."""
 
     seed: int = Field(1, ge=0)
     """Seed of initial weights, dropout, batches and samples."""

@@ -1,4 +1,4 @@
-"""What a run learns from or by, where it does not go with how processes share the work."""
+"""Checks that the objectives and text of a run suit the way processes share the work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sending_problems(run: RunDescription) -> Iterator[str]:
 
 
 def layer_problems(run: RunDescription) -> Iterator[str]:
-    """What is said of layers, where the model has none, or needs their weights at other times."""
+    """Problems of settings of layers that the model lacks, or needs at other times."""
     model, training = run.model, run.training
     if training.recompute == "layers" and not model.has_separate_layers:
         yield (

@@ -1,1 +1,1 @@
-"""What one run consists of: its directory, what it begins with, its text, its tasks, its model."""
+"""One run: its directory, its parents, its text, its tasks and its model."""

@@ -1,4 +1,4 @@
-"""What is decided once when a run begins, and kept in its configuration wherever it is resumed."""
+"""Decisions made once when a run begins, and kept in its configuration wherever it is resumed."""
 
 from __future__ import annotations
 

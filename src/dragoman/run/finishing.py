@@ -95,7 +95,7 @@ class _Scorer:
 
 @dataclass(frozen=True)
 class _Made:
-    """What becomes the model of a run."""
+    """The weights that become the model of a run."""
 
     checkpoints: list[Path]
     """It is made from these, oldest first."""
@@ -189,7 +189,7 @@ def _digests(card: str) -> tuple[str, str]:
 
 
 def _made_for_the_last(model: Path) -> list[Path]:
-    """What was made for the model that a new one replaces, and says itself what it is for.
+    """Files made for the replaced model, which name that model themselves.
 
     A shortlist is for the vocabularies, which a run keeps.  A calibration is for the weights: of
     others it is refused in use, with the command that calibrates again.

@@ -1,4 +1,4 @@
-"""What a run begins with: other models and their vocabularies, and embeddings from files."""
+"""Parents of a run: other models and their vocabularies, and files of embeddings."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def fix_weights(
 
 
 def story_of(config: ExperimentConfig) -> str:
-    """Where the weights came from, for the model card; empty if they were drawn at random."""
+    """The origin of the weights, for the model card; empty if they were drawn at random."""
     training = config.training
     start, embeddings = training.start_from, training.embeddings
     told = story_of_components(training.components) if start is None else start.story()

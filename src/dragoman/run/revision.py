@@ -1,4 +1,4 @@
-"""What a run decided when it began, and what may still change in it: its end, search, scores."""
+"""Settings that may still change in a run that has begun: its end, search and scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHANGEABLE = (
 """Keys and whole sections: changing them leaves the steps already taken valid."""
 
 _MEASURES = ("search", "evaluation")
-"""What scores of a dev set depend on."""
+"""Settings that scores of a dev set depend on."""
 _NO_MEASURE = (
     "search.batch_tokens",
     "search.buffer_lines",
@@ -55,7 +55,7 @@ _NO_MEASURE = (
 """Keys of these that they do not depend on."""
 
 BOUNDS = "training.bounds"
-"""What ended a run whose bounded dev sets have lost too much."""
+"""The reason of a run's end if its bounded dev sets have lost too much."""
 
 _JUMP = 0.1  # of the larger rate: smaller jumps are lost in Adam's normalisation
 

@@ -1,4 +1,4 @@
-"""What a run knows of its training, for the card of its model."""
+"""Facts of a training, for the model card."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError),
     *(NotImplementedError, UnicodeDecodeError),  # a kind of compression, the name of a file
 )
-"""What is raised for an archive that cannot be read; for bzip2, an OSError without a number is."""
+"""Errors of unreadable archives; for bzip2, that is an OSError without a number."""
 
 
 class Member(NamedTuple):

@@ -27,7 +27,7 @@ _LARGEST = 2**20  # bytes, hundreds of times what one has: weights need not be r
 
 
 class Conditions(Config):
-    """What a calibration holds for."""
+    """The systems and search that a calibration holds for."""
 
     weights: tuple[str, ...] = Field(min_length=1)
     """Digests of the models' weights, in their order."""
@@ -66,13 +66,13 @@ class Calibration(Config):
     weights: dict[str, float]
     """Weight of each measurement, by its name."""
     text: str
-    """What it was fitted on."""
+    """The text that it was fitted on."""
     lines: int = Field(ge=1)
     """Number of lines there."""
     share: float = Field(gt=0, lt=1)
     """Share of them that was right."""
     conditions: Conditions
-    """What it holds for."""
+    """The system and search that it holds for."""
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -128,7 +128,7 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 
 
 def calibration_path(system: TranslationSystem) -> Path:
-    """Where the calibration of a system is read from: a file that it names, or beside its model.
+    """The file of a system's calibration: named in its description, or beside its model.
 
     Raises:
         SavedError: there is no such model.
@@ -139,7 +139,7 @@ def calibration_path(system: TranslationSystem) -> Path:
 
 
 def default_output(system: TranslationSystem) -> Path:
-    """Where the calibration of a system is written unless a file is named: beside its model.
+    """The default file for a system's calibration, beside its model.
 
     Raises:
         ConfigError: it has no such place: this is an ensemble, a model with an adapter, or a

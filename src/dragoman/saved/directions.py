@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.saved.saved_config import SavedConfig, SavedModel
 
 NAMELESS = ("source", "target")
-"""What a model calls its languages if its recipe does not name them."""
+"""Names of the languages of a model whose recipe does not name them."""
 
 
 def tags_for(

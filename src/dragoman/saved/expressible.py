@@ -1,4 +1,4 @@
-"""What another program can express of a model: every setting that it does not know is refused.
+"""Models that another program can express: a setting that it does not know is refused.
 
 A program names the settings that it reads, and their values if it knows only some of them.  All
 others must have their defaults, also those that are added to a family later: their defaults are
@@ -49,7 +49,7 @@ def check_expressible(
 def _unknown(
     config: Config, known: Known, prefix: str, default: Config | None = None
 ) -> Iterator[str]:
-    """What is wrong with each setting that differs from its default and is not known."""
+    """A problem for each unknown setting that differs from its default."""
     family, families = getattr(config, "family", None), known.get(f"{prefix}family") or ()
     if family is not None and family not in families:
         yield _refusal(f"{prefix}family", family, families)

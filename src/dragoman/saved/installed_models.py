@@ -1,4 +1,4 @@
-"""Where installed models are on this machine, so that commands need not name the folder."""
+"""The folder of installed models on this machine, so that commands need not name it."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def model_directory(path: Path) -> Path:
 
 
 def _unfinished(path: Path) -> str | None:
-    """What a run without a model lacks, and what to do with what it has; None if it is no run."""
+    """The reason why a run has no model, with a remedy; None if the directory is not a run."""
     has_checkpoint = any((path / CHECKPOINTS_DIRECTORY).glob(f"*/{WEIGHTS_FILE}"))
     if not (path / CONFIG_FILE).is_file():
         if not os.path.isdir(path / CHECKPOINTS_DIRECTORY):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _SPENT = re.compile(r"; [0-9.]+ (?:hours|minutes) of training")
-"""What :func:`_cost` says of time, which differs from one training to the next of the same run."""
+"""The time in the text of :func:`_cost`, which differs between trainings of the same run."""
 
 
 def card_digest(card: str) -> str:
@@ -60,7 +60,7 @@ class CardScore:
 
 @dataclass(frozen=True)
 class TrainingFacts:
-    """What a run knows of its training."""
+    """Facts of a training, for the model card."""
 
     text: tuple[TrainingText, ...] = ()
     """Of the translation model and of its other tasks."""
@@ -75,7 +75,7 @@ class TrainingFacts:
     seconds: float = 0.0
     """Time spent training, without validation."""
     processor: str = ""
-    """What it was finished on, such as ``2 x NVIDIA H100``."""
+    """The devices that finished it, such as ``2 x NVIDIA H100``."""
     precision: str = ""
     """Of the matrix products in training."""
     max_pieces: int | None = None
@@ -222,7 +222,7 @@ def _quoted(earlier: Sequence[str]) -> str:
 
 
 def _cost(facts: TrainingFacts) -> str:
-    """What the training took, of this run alone."""
+    """Time and devices of this run's training alone."""
     if not facts.steps:
         return ""
     read = [] if facts.pairs is None else [f"{facts.pairs:,} pairs after cleaning"]
@@ -235,7 +235,7 @@ def _cost(facts: TrainingFacts) -> str:
 
 
 def _limits(config: SavedConfig, facts: TrainingFacts) -> str:
-    """What it was not trained for, as far as a run knows."""
+    """Known limits: uses that it was not trained for."""
     if not _translates(config):
         return ""
     told = []

@@ -1,4 +1,4 @@
-"""What the ``config.yaml`` of a run says of its models: what they learn, which theirs would say.
+"""Keys of a run's ``config.yaml`` that describe its models.
 
 A checkpoint has no configuration of its own.
 """
@@ -30,7 +30,7 @@ WITHOUT_TRANSLATION = frozenset({"masked_lm"})
 def learned_in_run(
     values: Mapping[str, Any], languages: tuple[str, str], path: Path
 ) -> dict[str, Any]:
-    """What models of a run have learned, by its key in a model's ``config.yaml``.
+    """Abilities that models of a run have learned, by their key in a model's ``config.yaml``.
 
     Args:
         values: of a ``config.yaml``; that of a model has no training text, and says it itself.
@@ -112,7 +112,7 @@ def _objective(values: Mapping[str, Any]) -> str | None:
 
 
 def _start(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What training started from, if it started from another model."""
+    """The parent model, if training started from another model."""
     return _section(values, "training", "start_from")
 
 

@@ -28,7 +28,7 @@ _AGAIN = "build it again with 'dragoman shortlist'"
 
 
 class ShortlistOrigin(Config):
-    """What a shortlist was made from and for."""
+    """Origin and purpose of a shortlist."""
 
     fingerprints: tuple[str, str]
     """Fingerprints of the source and the target vocabulary."""
@@ -156,7 +156,7 @@ def _is_sound(arrays: dict[str, npt.NDArray[np.generic]], sizes: tuple[int, ...]
 
 
 def shortlist_path(system: TranslationSystem) -> Path:
-    """Where the shortlist of a system is read from: a file that it names, or beside its model.
+    """The file of a system's shortlist: named in its description, or beside its model.
 
     Raises:
         SavedError: there is no such model.

@@ -237,7 +237,7 @@ class TranslationSystem(Config):
         return list(dict.fromkeys([*self.routes, *pivot]))
 
     def route(self, language: str | None) -> TranslationSystem:
-        """What translates lines in a language; None and languages without a route are the others.
+        """The system for lines in a language; the default for None and languages without a route.
 
         Raises:
             ConfigError: the values of the route are no such description.
@@ -287,7 +287,7 @@ class TranslationSystem(Config):
                 )
 
     def legs(self) -> list[TranslationSystem]:
-        """What translates in turn: the system itself or, with a pivot, two without one."""
+        """The legs of a translation: the system itself or, with a pivot, two without a pivot."""
         if self.pivot is None:
             return [self]
         onward = {"pivot": None, "source_language": self.pivot.language}

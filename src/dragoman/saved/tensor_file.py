@@ -68,7 +68,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """What stands beside the tensors of a file, such as their digest, without reading them.
+    """Metadata of a file of tensors, such as their digest, without reading the tensors.
 
     Raises:
         SavedError: the file is missing or damaged, or may not be read.
