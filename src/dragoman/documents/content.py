@@ -1,8 +1,10 @@
-"""Texts with markup, through a service that knows plain text only."""
+"""Texts with markup or placeholders, through a service of plain text."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from dragoman.core.errors import DataError
@@ -10,12 +12,15 @@ from dragoman.documents.html import read_html
 from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.marks.marked_document import MarkedDocument, MarkupOptions
 from dragoman.documents.marks.marked_requests import detections, questions, texts_or_none, with_kept
-from dragoman.documents.placeholder_repair import repaired
+from dragoman.documents.marks.marked_text import MarkedText
+from dragoman.documents.marks.marking import placeholders
 from dragoman.documents.xml import read_xml
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (
     RefusedError,
+    Rendering,
     TextRequest,
+    TranslatedSentence,
     TranslatedText,
     TranslationService,
 )
@@ -104,3 +109,33 @@ def _joined(document: MarkedDocument, answers: Sequence[TranslatedText]) -> str:
         place_marks(text, answer) for text, answer in zip(document.texts, answers, strict=False)
     ]
     return document.joined(found)
+
+
+def repaired(translated: TranslatedText) -> TranslatedText:
+    """A translation in which placeholders such as ``[X7X]`` are neither lost nor doubled.
+
+    A lost one is put where the words around it are, and of doubled ones the best is kept.
+    """
+    sentences: list[TranslatedSentence] = []
+    parts: list[str] = []
+    end = length = 0
+    for one in translated.sentences:
+        parts.append(translated.text[end : one.target_start])
+        end = one.target_start + len(one.renderings[0].text)
+        length += len(parts[-1])
+        renderings = tuple(_repaired(one.source, rendering) for rendering in one.renderings)
+        sentences.append(replace(one, renderings=renderings, target_start=length))
+        parts.append(renderings[0].text)
+        length += len(parts[-1])
+    text = "".join([*parts, translated.text[end:]])
+    return replace(translated, text=text, sentences=tuple(sentences))
+
+
+def _repaired(source: str, rendering: Rendering) -> Rendering:
+    wanted = Counter(PLACEHOLDER.findall(source))
+    if wanted == Counter(PLACEHOLDER.findall(rendering.text)):
+        return rendering
+    alone = TranslatedSentence(source, 0, (rendering,))
+    translated = TranslatedText(rendering.text, "", "", None, (alone,))
+    text = place_marks(MarkedText(source, placeholders(source)), translated, escape=str)
+    return replace(rendering, text=text, links=())

@@ -14,7 +14,8 @@ from dragoman.core.errors import DataError
 from dragoman.core.text_tables import display_width
 from dragoman.documents.marks.mark_placement import unchanged
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.marks.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.numbered_marks import (
     RESERVED,
     NumberedText,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
 from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
@@ -78,13 +79,13 @@ class CTranslate2Exporter(Exporter):
             )
         self._quantisation = quantisation
 
+    @override
     def check(self, saved: SavedModel) -> None:
-        """See :meth:`Exporter.check`."""
         check_expressible(saved.config, _KNOWN, "CTranslate2", _REMEDY)
         check_widths(saved.config.model, "CTranslate2", _REMEDY)
 
+    @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        """See :meth:`Exporter.write`."""
         asked = probes(saved)
         whole = directory / "model"
         self._convert(saved, whole, None)
@@ -112,8 +113,8 @@ class CTranslate2Exporter(Exporter):
             differences=(*_differences(saved), *told),
         )
 
+    @override
     def guide(self, saved: SavedModel) -> str:
-        """See :meth:`Exporter.guide`."""
         source, target = _spm_names(saved)
         limit, longest = "", _longest(saved)
         if longest is not None and longest < _DEFAULT_LIMIT:

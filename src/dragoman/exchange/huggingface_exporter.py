@@ -19,6 +19,7 @@ import numpy as np
 import safetensors
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
 from dragoman.exchange.huggingface_marian import (
@@ -84,8 +85,8 @@ class HuggingfaceExporter(Exporter):
 
     name = "huggingface"
 
+    @override
     def check(self, saved: SavedModel) -> None:
-        """See :meth:`Exporter.check`."""
         check_expressible(saved.config, _KNOWN, "MarianMTModel", _REMEDY)
         config = saved.config.model
         assert isinstance(config, TransformerConfig), "by its family"
@@ -103,12 +104,12 @@ class HuggingfaceExporter(Exporter):
         for vocabulary in saved.vocabularies:
             _sentencepiece(vocabulary)
 
+    @override
     def written_tags(self, saved: SavedModel) -> dict[str, str]:
-        """See :meth:`Exporter.written_tags`."""
         return super().written_tags(saved) | _language_codes(saved.vocabularies.source)
 
+    @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        """See :meth:`Exporter.write`."""
         with _quiet():
             _tokenizer_files(saved, directory)
             tokenizer = _tokenizer(saved, directory)
@@ -138,8 +139,8 @@ class HuggingfaceExporter(Exporter):
             differences=_differences(saved),
         )
 
+    @override
     def guide(self, saved: SavedModel) -> str:
-        """See :meth:`Exporter.guide`."""
         return """With transformers, sentencepiece and sacremoses:
 
 ```python

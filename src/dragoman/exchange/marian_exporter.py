@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import yaml
 from torch import Tensor
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
@@ -61,8 +62,8 @@ class MarianExporter(Exporter):
 
     name = "marian"
 
+    @override
     def check(self, saved: SavedModel) -> None:
-        """See :meth:`Exporter.check`."""
         check_expressible(saved.config, _KNOWN, "Marian", _REMEDY)
         model = saved.model
         assert isinstance(model, Transformer), "see _KNOWN"
@@ -77,8 +78,8 @@ class MarianExporter(Exporter):
                 "of another toolkit; export to ctranslate2 or onnx"
             )
 
+    @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        """See :meth:`Exporter.write`."""
         asked = probes(saved)
         model = saved.model
         assert isinstance(model, Transformer), "see check"
@@ -116,12 +117,12 @@ class MarianExporter(Exporter):
             ),
         )
 
+    @override
     def written_tags(self, saved: SavedModel) -> dict[str, str]:
-        """See :meth:`Exporter.written_tags`."""
         return super().written_tags(saved) | {tag: tag for tag in _tags(saved)}
 
+    @override
     def guide(self, saved: SavedModel) -> str:
-        """See :meth:`Exporter.guide`."""
         return f"```\nmarian-decoder --config DIR/{DECODER_FILE} < input.txt\n```"
 
 

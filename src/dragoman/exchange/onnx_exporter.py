@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from dragoman.core.errors import ExportError, MissingExtraError
 from dragoman.exchange.interface import SYSTEM_KNOWN, Exporter, ExportReport
@@ -135,12 +136,12 @@ class OnnxExporter(Exporter):
 
     name = "onnx"
 
+    @override
     def check(self, saved: SavedModel) -> None:
-        """See :meth:`Exporter.check`."""
         check_expressible(saved.config, _KNOWN, "ONNX export", _REMEDY)
 
+    @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        """See :meth:`Exporter.write`."""
         asked = probes(saved)
         model = saved.model
         assert isinstance(model, Transformer), "see check"
@@ -162,8 +163,8 @@ class OnnxExporter(Exporter):
             ),
         )
 
+    @override
     def guide(self, saved: SavedModel) -> str:
-        """See :meth:`Exporter.guide`."""
         source, target = _spm_names(saved)
         return (
             f"`{ENCODER_FILE}` and `{DECODER_FILE}` are ONNX graphs of opset {OPSET} in float32; "

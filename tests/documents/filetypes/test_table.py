@@ -26,7 +26,8 @@ import re
 from dragoman.documents.character_encoding import decode
 from dragoman.documents.filetypes import DocumentFormat, OpenDocument
 from dragoman.documents.marks.marked_document import MarkedDocument
-from dragoman.documents.marks.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 
 EVENT = re.compile(r"(?m)^(Dialogue:(?:[^,\n]*,){9})([^\r\n]*)")
 CODE = re.compile(r"(\{[^{}]*\}|\\[Nnh])")

@@ -14,7 +14,7 @@ from door_server import DoorServer, deepl_server
 from echo_service import EchoService
 from office_files import body_of, docx, run
 
-from dragoman.documents.filetypes.docx_files import DocxFile
+from dragoman.documents.filetypes.office_files import DocxFile
 
 
 @pytest.fixture(scope="module")

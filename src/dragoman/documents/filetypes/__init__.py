@@ -16,12 +16,10 @@ from dragoman.core.plugins import are_suffixes, installed, load_class
 from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
-from dragoman.documents.filetypes.docx_files import DocxFile
 from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
-from dragoman.documents.filetypes.odt_files import OdtFile
+from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile
 from dragoman.documents.filetypes.po_files import PoFile
-from dragoman.documents.filetypes.pptx_files import PptxFile
 from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 from dragoman.documents.filetypes.tmx_files import TmxFile

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as, with_pairs
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
@@ -20,7 +22,7 @@ from dragoman.documents.filetypes.spliced_document import (
 )
 from dragoman.documents.marks.marked_document import MarkedDocument, find_elements
 from dragoman.documents.marks.marked_text import MarkedText, escaped
-from dragoman.documents.marks.marking import MarkupPiece
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.strings.inline_codes import (
     line_pieces,
@@ -73,8 +75,8 @@ class AndroidFile(DocumentFormat):
     suffixes = (".xml",)
     media_type = "application/xml"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)
         if root.name != "resources":
@@ -171,8 +173,8 @@ class AndroidValue(StringValue):
         self._document = MarkedDocument(list(parts))
         self.texts = self._document.texts
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`."""
         if are_unchanged(self.texts, translations):
             return self.source
         written = self._document.joined(translations)

@@ -6,6 +6,8 @@ import html
 import re
 from collections.abc import Callable, Iterator
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode, decode_as, with_pairs
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
@@ -43,8 +45,8 @@ class StringsFile(DocumentFormat):
     suffixes = (".strings",)
     media_type = "text/plain"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         _refuse_binary(content)
         text, encoding = decode(content, is_page=False)
         return SplicedDocument(text, encoding, list(_strings(text)))
@@ -58,8 +60,8 @@ class StringsdictFile(DocumentFormat):
     suffixes = (".stringsdict",)
     media_type = "application/xml"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         _refuse_binary(content)
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)

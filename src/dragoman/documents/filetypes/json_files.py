@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from typing_extensions import override
+
 from dragoman.documents.character_encoding import decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, is_same_language
@@ -38,8 +40,8 @@ class JsonFile(DocumentFormat):
     suffixes = (".json", ".arb")
     media_type = "application/json"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode(content, is_page=False)
         root = read_json(text)
         strings = _Strings(text, root, languages)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from dragoman.core.errors import MissingExtraError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
@@ -28,8 +30,8 @@ class MarkdownFile(DocumentFormat):
     packages = ("markdown_it",)
     is_mdx: ClassVar[bool] = False
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
-        """See :meth:`DocumentFormat.read`."""
         try:
             from dragoman.documents.markdown.markdown_blocks import read_markdown
         except ModuleNotFoundError as error:
@@ -52,17 +54,17 @@ class _OpenMarkdown(OpenDocument):
         self._document, self._encoding = document, encoding
 
     @property
+    @override
     def texts(self) -> Sequence[MarkedText]:
-        """See :attr:`OpenDocument.texts`."""
         return self._document.texts
 
     @property
+    @override
     def outline(self) -> Sequence[OutlineBlock]:
-        """See :attr:`OpenDocument.outline`."""
         return self._document.outline
 
+    @override
     def written(self, translations: Sequence[str]) -> bytes:
-        """See :meth:`OpenDocument.written`."""
         joined = self._document.joined(translations)
         self.refused = self._document.refused
         return self._encoding.encode(joined, is_markup=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
@@ -42,8 +44,8 @@ class PoFile(DocumentFormat):
     suffixes = (".po", ".pot")
     media_type = "text/x-gettext-translation"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         found = read_catalogue(content)
         check_target(found.fields.get("language"), languages)
         source = agreed_source(found.fields.get("x-source-language"), languages)
@@ -56,8 +58,8 @@ class PoFile(DocumentFormat):
 class _PoDocument(SplicedDocument):
     """A catalogue, which becomes UTF-8 if its encoding lacks characters of the translations."""
 
+    @override
     def written(self, translations: Sequence[str]) -> bytes:
-        """See :meth:`OpenDocument.written`."""
         joined = self.joined(translations)
         try:
             return self._encoding.mark + joined.encode(self._encoding.name)
@@ -69,8 +71,8 @@ class _PoDocument(SplicedDocument):
 class _OpenPoDocument(_PoDocument):
     """A catalogue that says no encoding: it does as soon as it has more than ASCII."""
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`SplicedDocument.joined`."""
         joined = super().joined(translations)
         if all(one.isascii() for one in translations):
             return joined

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.filetypes.document_format import EMPTY, OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
@@ -87,20 +89,18 @@ class SplicedDocument(OpenDocument):
         self._left: Collection[int] = ()
 
     @property
+    @override
     def texts(self) -> Sequence[MarkedText]:
-        """See :attr:`OpenDocument.texts`."""
         return self._texts
 
+    @override
     def written(self, translations: Sequence[str]) -> bytes:
-        """See :meth:`OpenDocument.written`."""
         joined = self.joined(translations)
         return self._encoding.encode(joined, is_markup=self._is_markup)
 
+    @override
     def partly_written(self, translations: Sequence[str], left: Collection[int]) -> bytes:
-        """See :meth:`OpenDocument.partly_written`.
-
-        Slots of texts that stay as they are are not written, so that a target stays empty.
-        """
+        # Slots of texts that stay as they are are not written, so that a target stays empty.
         self._left = left
         try:
             return self.written(translations)

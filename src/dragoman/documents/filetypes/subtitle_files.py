@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
@@ -16,8 +18,8 @@ class SubtitleFile(DocumentFormat):
 
     kind: ClassVar[SubtitleKind]
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode(content, is_page=False)
         return _OpenSubtitles(SubtitleDocument.read(text, self.kind), encoding)
 
@@ -47,10 +49,10 @@ class _OpenSubtitles(OpenDocument):
         self._document, self._encoding = document, encoding
 
     @property
+    @override
     def texts(self) -> Sequence[MarkedText]:
-        """See :attr:`OpenDocument.texts`."""
         return self._document.texts
 
+    @override
     def written(self, translations: Sequence[str]) -> bytes:
-        """See :meth:`OpenDocument.written`."""
         return self._encoding.encode(self._document.joined(translations), is_markup=False)

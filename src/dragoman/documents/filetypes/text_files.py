@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from typing_extensions import override
+
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.html import read_html
@@ -30,22 +32,22 @@ class TextDocument(OpenDocument):
         self._texts = document.texts
 
     @property
+    @override
     def texts(self) -> Sequence[MarkedText]:
-        """See :attr:`OpenDocument.texts`."""
         return self._texts
 
     @property
+    @override
     def outline(self) -> Sequence[OutlineBlock]:
-        """See :attr:`OpenDocument.outline`."""
         return self._document.blocks
 
     @property
+    @override
     def escape(self) -> Callable[[str], str] | None:
-        """See :attr:`OpenDocument.escape`."""
         return None if self._is_markup else _on_one_line
 
+    @override
     def written(self, translations: Sequence[str]) -> bytes:
-        """See :meth:`OpenDocument.written`."""
         joined = self._document.joined(translations)
         return self._encoding.encode(joined, is_markup=self._is_markup)
 
@@ -57,8 +59,8 @@ class PlainTextFile(DocumentFormat):
     suffixes = (".txt",)
     media_type = "text/plain"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> TextDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode(content, is_page=False)
         return TextDocument(_lines(text), encoding, is_markup=False)
 
@@ -70,8 +72,8 @@ class HtmlFile(DocumentFormat):
     suffixes = (".html", ".htm")
     media_type = "text/html"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> TextDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode(content, is_page=True)
         return TextDocument(read_html(text), encoding, is_markup=True)
 

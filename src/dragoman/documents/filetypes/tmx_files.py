@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
@@ -25,8 +27,8 @@ class TmxFile(DocumentFormat):
     suffixes = (".tmx",)
     media_type = "application/x-tmx+xml"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)
         if root.local_name != "tmx":

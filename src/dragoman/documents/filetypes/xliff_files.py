@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
@@ -40,8 +42,8 @@ class XliffFile(DocumentFormat):
     suffixes = (".xlf", ".xliff")
     media_type = "application/xliff+xml"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode_as(content, xml_label(content))
         root = read_elements(text)
         if root.local_name != "xliff":

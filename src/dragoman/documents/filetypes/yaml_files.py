@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 import yaml
+from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.core.strict_yaml import compose_yaml
@@ -44,8 +45,8 @@ class YamlFile(DocumentFormat):
     suffixes = (".yml", ".yaml")
     media_type = "application/yaml"
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
-        """See :meth:`DocumentFormat.read`."""
         text, encoding = decode(content, is_page=False)
         strings = _Strings(text, _root(text), languages)
         return SplicedDocument(

@@ -21,7 +21,8 @@ from dragoman.documents.markdown.markdown_text import MarkdownPassages
 from dragoman.documents.markdown.markdown_writing import Passage, Setting
 from dragoman.documents.markdown.mdx import ESM
 from dragoman.documents.marks.marked_text import MarkedText, PageText
-from dragoman.documents.marks.marking import MarkupPiece, mark_pieces
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.numbered_marks import RESERVED, NumberedText
 from dragoman.documents.outline import OutlineBlock, placeholders_of
 

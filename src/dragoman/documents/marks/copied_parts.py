@@ -1,18 +1,20 @@
-"""What of a translation only programs read, and how often its source has that."""
+"""Parts of a text that are copied into its translation: where they are there, and surplus ones."""
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dragoman.documents.marks.marked_text import Mark
+from dragoman.documents.marks.marked_text import Mark, Range
+from dragoman.documents.marks.parted_words import UNIT, is_word
 from dragoman.translation.service.placeholders import strays
 
-_LONG_WORD = 4
-
-Range = tuple[int, int]
-"""Start and end, half-open, in characters."""
+LONG_WORD = 4
+"""Characters of a word that two languages hardly have by chance."""
+_FAR = 2000
+"""Characters from where a copy is expected, beyond which it is not looked for."""
 
 
 class TakenRanges:
@@ -76,7 +78,7 @@ def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
     wanted = {text[atom.start : atom.stop] for atom in atoms}
     yield from strays(target, wanted)
     for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
-        if len(one) >= _LONG_WORD:  # as a part of a longer word, too
+        if len(one) >= LONG_WORD:  # as a part of a longer word, too
             yield from occurrences(one, target)
 
 
@@ -86,3 +88,104 @@ def occurrences(part: str, text: str) -> Iterator[Range]:
     while place >= 0:
         yield place, place + len(part)
         place = text.find(part, place + len(part))
+
+
+class Copies:
+    """Where a translation has what was copied.
+
+    A stretch is looked through once for each content, however often that is asked for: a text may
+    have thousands of the same.
+
+    Args:
+        target: the translation.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._found: dict[tuple[str, int], list[Range]] = {}
+
+    def nearest(
+        self, content: str, expected: int, taken: TakenRanges, *, is_part: bool
+    ) -> Range | None:
+        """The nearest free place, one that is no part of a longer word if there is such.
+
+        A part of a word is such a place next to letters of another script, as "an" in "设置an选项".
+        Next to others, it may be chance, as "an" in "Hans"; names (``x1``) have endings.
+
+        Args:
+            content: what is looked for, in any case.
+            expected: where it should be.
+            taken: where it cannot be.
+            is_part: whether it is a part of a word in the source.
+        """
+        places = self._around(content, expected // _FAR)
+        right = bisect_left(places, (expected,))
+        left, part = right - 1, None
+        while (at := _nearer(places, left, right, expected)) is not None:
+            span = places[at]
+            if not taken.is_free(span):
+                del places[at]  # it never will be again
+                right -= at == left
+            elif is_apart(self._target, span):
+                return span
+            else:
+                if part is None and (is_part or not _is_by_chance(self._target, span)):
+                    part = span
+                right += at == right
+            left -= at == left
+        return part
+
+    def _around(self, content: str, stretch: int) -> list[Range]:
+        """All places in a stretch of the translation and in its neighbours."""
+        if (content, stretch) not in self._found:
+            start, stop = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR + len(content)
+            window = self._target[start:stop]
+            found = occurrences(content.lower(), window.lower())
+            if len(content.lower()) != len(content) or len(window.lower()) != len(window):
+                found = occurrences(content, window)  # places are others in lower case
+            self._found[content, stretch] = [(start + one, start + end) for one, end in found]
+        return self._found[content, stretch]
+
+
+def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> int | None:
+    """The index, of two, of the place that is nearer to where it should be; None if both are far.
+
+    Args:
+        places: in order.
+        left: index of the one in front; -1 if there is none.
+        right: index of the one behind; the number of places if there is none.
+        expected: where it should be.
+    """
+    before = expected - places[left][0] if left >= 0 else _FAR + 1
+    behind = places[right][0] - expected if right < len(places) else _FAR + 1
+    if min(before, behind) > _FAR:
+        return None
+    return left if before <= behind else right
+
+
+def _is_by_chance(text: str, span: Range) -> bool:
+    """Whether a place in a text may be a part of a word that is not meant."""
+    start, end = span
+    edges = [(start - 1, start)] * (start > 0) + [(end - 1, end)] * (end < len(text))
+    if not text[start:end].isalpha():
+        edges = edges[: start > 0]  # an ending
+    return any(
+        is_word(text[one]) and is_word(text[other]) and _script(text[one]) == _script(text[other])
+        for one, other in edges
+    )
+
+
+def _script(character: str) -> str:
+    """The script of a letter; characters of scripts without spaces are each of their own."""
+    if UNIT.fullmatch(character + character) is None:
+        return character
+    return unicodedata.name(character, character).partition(" ")[0]
+
+
+def is_apart(text: str, span: Range) -> bool:
+    """Whether a place in a text is no part of a longer word."""
+    start, end = span
+    return not (
+        (start > 0 and is_word(text[start - 1]) and is_word(text[start]))
+        or (end < len(text) and is_word(text[end]) and is_word(text[end - 1]))
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,16 +10,13 @@ from operator import itemgetter
 
 import regex
 
-from dragoman.documents.marks.copied_parts import Range, TakenRanges, occurrences, surplus
-from dragoman.documents.marks.marked_text import Mark
+from dragoman.documents.marks.copied_parts import LONG_WORD, Copies, TakenRanges, is_apart, surplus
+from dragoman.documents.marks.marked_text import Mark, Range
 from dragoman.documents.marks.parted_words import UNIT, PartedWords, is_word
 from dragoman.translation.service.interface import Link, TranslatedText
 
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 
-_LONG_WORD = 4
-_FAR = 2000
-"""Characters from where a copy is expected, beyond which it is not looked for."""
 NOTHING = Mark("", "", 0, 0, is_atom=True)
 """What is written instead of what should not be there."""
 
@@ -124,7 +120,7 @@ class Correspondence:
             such run, or if the part is a short word, which two languages may have by chance.
         """
         part = self._text[start:end]
-        is_short = len(part) < _LONG_WORD and part.isalpha()
+        is_short = len(part) < LONG_WORD and part.isalpha()
         if is_short or _places(part, self._text) != [start]:
             return 0, 0
         found = _places(part, self.target)
@@ -192,11 +188,11 @@ class Correspondence:
         """Where atoms are in the translation, each at the nearest of its places that is free."""
         placed: list[tuple[int, int, Mark]] = []
         taken = TakenRanges()
-        copies = _Copies(self.target)
+        copies = Copies(self.target)
         for atom in sorted(atoms, key=lambda one: one.start - one.stop):  # the longest first
             expected = int(self.to_target(atom.start))
             content = self._text[atom.start : atom.stop]
-            is_part = not _is_apart(self._text, (atom.start, atom.stop))
+            is_part = not is_apart(self._text, (atom.start, atom.stop))
             span = copies.nearest(content, expected, taken, is_part=is_part)
             if span is not None:
                 placed.append((*span, atom))
@@ -330,79 +326,6 @@ def _interpolated(
     return wanted(before) + max(0.0, share) * (wanted(after) - wanted(before))
 
 
-class _Copies:
-    """Where a translation has what was copied.
-
-    A stretch is looked through once for each content, however often that is asked for: a text may
-    have thousands of the same.
-
-    Args:
-        target: the translation.
-    """
-
-    def __init__(self, target: str) -> None:
-        self._target = target
-        self._found: dict[tuple[str, int], list[Range]] = {}
-
-    def nearest(
-        self, content: str, expected: int, taken: TakenRanges, *, is_part: bool
-    ) -> Range | None:
-        """The nearest free place, one that is no part of a longer word if there is such.
-
-        A part of a word is such a place next to letters of another script, as "an" in "设置an选项".
-        Next to others, it may be chance, as "an" in "Hans"; names (``x1``) have endings.
-
-        Args:
-            content: what is looked for, in any case.
-            expected: where it should be.
-            taken: where it cannot be.
-            is_part: whether it is a part of a word in the source.
-        """
-        places = self._around(content, expected // _FAR)
-        right = bisect_left(places, (expected,))
-        left, part = right - 1, None
-        while (at := _nearer(places, left, right, expected)) is not None:
-            span = places[at]
-            if not taken.is_free(span):
-                del places[at]  # it never will be again
-                right -= at == left
-            elif _is_apart(self._target, span):
-                return span
-            else:
-                if part is None and (is_part or not _is_by_chance(self._target, span)):
-                    part = span
-                right += at == right
-            left -= at == left
-        return part
-
-    def _around(self, content: str, stretch: int) -> list[Range]:
-        """All places in a stretch of the translation and in its neighbours."""
-        if (content, stretch) not in self._found:
-            start, stop = max(0, (stretch - 1) * _FAR), (stretch + 2) * _FAR + len(content)
-            window = self._target[start:stop]
-            found = occurrences(content.lower(), window.lower())
-            if len(content.lower()) != len(content) or len(window.lower()) != len(window):
-                found = occurrences(content, window)  # places are others in lower case
-            self._found[content, stretch] = [(start + one, start + end) for one, end in found]
-        return self._found[content, stretch]
-
-
-def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> int | None:
-    """The index, of two, of the place that is nearer to where it should be; None if both are far.
-
-    Args:
-        places: in order.
-        left: index of the one in front; -1 if there is none.
-        right: index of the one behind; the number of places if there is none.
-        expected: where it should be.
-    """
-    before = expected - places[left][0] if left >= 0 else _FAR + 1
-    behind = places[right][0] - expected if right < len(places) else _FAR + 1
-    if min(before, behind) > _FAR:
-        return None
-    return left if before <= behind else right
-
-
 def _without_signs(text: str, start: int, end: int) -> Range:
     """A range of a text without signs around its words, if it has words."""
     words = _WORDS.search(text, start, end)
@@ -414,7 +337,7 @@ def _places(part: str, text: str) -> list[int]:
     found: list[int] = []
     place = text.find(part) if part else -1
     while place >= 0 and len(found) < 2:
-        if _is_apart(text, (place, place + len(part))):
+        if is_apart(text, (place, place + len(part))):
             found.append(place)
         place = text.find(part, place + 1)
     return found
@@ -426,31 +349,3 @@ def _once(words: Iterable[tuple[str, Range]]) -> dict[str, Range]:
     for word, place in words:
         places[word].append(place)
     return {word: found[0] for word, found in places.items() if len(found) == 1}
-
-
-def _is_by_chance(text: str, span: Range) -> bool:
-    """Whether a place in a text may be a part of a word that is not meant."""
-    start, end = span
-    edges = [(start - 1, start)] * (start > 0) + [(end - 1, end)] * (end < len(text))
-    if not text[start:end].isalpha():
-        edges = edges[: start > 0]  # an ending
-    return any(
-        is_word(text[one]) and is_word(text[other]) and _script(text[one]) == _script(text[other])
-        for one, other in edges
-    )
-
-
-def _script(character: str) -> str:
-    """The script of a letter; characters of scripts without spaces are each of their own."""
-    if UNIT.fullmatch(character + character) is None:
-        return character
-    return unicodedata.name(character, character).partition(" ")[0]
-
-
-def _is_apart(text: str, span: Range) -> bool:
-    """Whether a place in a text is no part of a longer word."""
-    start, end = span
-    return not (
-        (start > 0 and is_word(text[start - 1]) and is_word(text[start]))
-        or (end < len(text) and is_word(text[end]) and is_word(text[end - 1]))
-    )

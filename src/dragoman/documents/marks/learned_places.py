@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.documents.marks.copied_parts import Range
-from dragoman.documents.marks.marked_text import Mark, MarkedText, walk
+from dragoman.documents.marks.marked_text import Mark, MarkedText, Range, walk
 from dragoman.text.inline_tags import TagKind, TagSpan
 from dragoman.translation.service.interface import TranslatedSentence, TranslatedText
 

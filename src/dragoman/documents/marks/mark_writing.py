@@ -6,9 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from dragoman.documents.marks.copied_parts import Range
 from dragoman.documents.marks.correspondence import SentencePair, TargetUnit
-from dragoman.documents.marks.marked_text import Mark, MarkedText
+from dragoman.documents.marks.marked_text import Mark, MarkedText, Range
 
 
 class MarkWriting:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.documents.marks.marked_text import MarkedText, PageText, walk, written_characters
-from dragoman.documents.marks.marking import MarkupPiece, joined_texts, mark_pieces
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.outline import OutlineBlock, placeholders_of
 

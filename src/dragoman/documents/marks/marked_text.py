@@ -7,6 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from typing_extensions import override
+
+Range = tuple[int, int]
+"""Start and end, half-open, in characters."""
+
 
 @dataclass
 class Mark:
@@ -92,8 +97,8 @@ class PageText(MarkedText):
     raw: str = ""
     written: dict[str, str] = field(default_factory=dict)
 
+    @override
     def escape(self, text: str) -> str:
-        """See :meth:`MarkedText.escape`."""
         written = {sign: raw for sign, raw in self.written.items() if len(sign) == 1}
         table = str.maketrans(_ESCAPES | {"\u00a0": self.no_break} | written)
         escaped = _NO_CHARACTER.sub("\ufffd", text).translate(table)

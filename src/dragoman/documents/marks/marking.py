@@ -5,36 +5,18 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import Literal
+from dataclasses import replace
 
 import regex
+from typing_extensions import override
 
 from dragoman.core.unseen import DIRECTION, with_direction, without_unseen
 from dragoman.documents.marks.marked_text import Mark, MarkedText
-from dragoman.text.break_codes import ends_sentence, would_glue
+from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
 from dragoman.translation.service.placeholders import protected
 
 _LONGEST_ATOM = 100
 """Characters.  What is longer is no word of a sentence, and would be no help in translating it."""
-
-
-@dataclass(frozen=True)
-class MarkupPiece:
-    """A part of a run of text and tags."""
-
-    kind: Literal["text", "open", "close", "point", "atom", "break"]
-    """Text; tags around something; what is between words; an element that is not translated; what
-    is between two texts, which :func:`parted` tells apart."""
-    raw: str
-    """As it is written."""
-    name: str = ""
-    """Of the element."""
-    content: str = ""
-    """The text of an atom."""
-    is_shown: bool = True
-    """Whether a point takes a place in the line, so that white space belongs around it."""
 
 
 def mark_pieces(
@@ -55,73 +37,6 @@ def mark_pieces(
     for piece in _paired(joined_texts(pieces)):
         marking.add(piece)
     return marking.finish() if marking.has_words else None
-
-
-def parted(pieces: Sequence[MarkupPiece]) -> Iterator[str | list[MarkupPiece]]:
-    """The texts that pieces make up, and what is between them, as it is written.
-
-    A text ends at a break.  It also ends at a point, or a pair of tags around nothing, that alone
-    keeps two words or sentences apart, as in ``again.<1></1>If``.
-
-    Args:
-        pieces: in the order in which they are written.
-    """
-    run: list[MarkupPiece] = []
-    for piece in joined_texts([one for one in pieces if one.raw]):
-        if piece.kind == "break":
-            if run:
-                yield run
-            yield piece.raw
-            run = []
-            continue
-        if piece.kind in ("text", "atom"):
-            start, end = _nothing_within(run)
-            if start < end and _is_apart(run[start - 1 :: -1], piece):
-                yield run[:start]
-                yield "".join(one.raw for one in run[start:end])
-                run = run[end:]
-        run.append(piece)
-    if run:
-        yield run
-
-
-def _nothing_within(run: Sequence[MarkupPiece]) -> tuple[int, int]:
-    """Where points and pairs of tags around nothing are behind the last word of a run."""
-    found: list[int] = []
-    after = len(run)
-    while after and run[after - 1].kind not in ("text", "atom"):
-        after -= 1
-        one, following = run[after], run[after + 1 : after + 2]
-        if one.kind == "point" and one.is_shown:
-            found += [after, after + 1]
-        elif one.kind == "open" and following and following[0].kind == "close":
-            found += [after, after + 2]
-    return (min(found), max(found)) if found and after else (0, 0)
-
-
-def _is_apart(before: Sequence[MarkupPiece], after: MarkupPiece) -> bool:
-    """Whether nothing but a code keeps a word from the ones in front, the last piece first."""
-    last = next(one for one in before if one.kind in ("text", "atom"))
-    one, other = (_words(piece) for piece in (last, after))
-    if after.kind == "atom":
-        return ends_sentence(one, "A")
-    return ends_sentence(one, other) or would_glue(one, other)
-
-
-def _words(piece: MarkupPiece) -> str:
-    return piece.content if piece.kind == "atom" else html.unescape(piece.raw)
-
-
-def joined_texts(pieces: Sequence[MarkupPiece]) -> list[MarkupPiece]:
-    """The same with neighbouring pieces of text as one, so that none ends within a placeholder."""
-    joined: list[MarkupPiece] = []
-    for is_text, run in groupby(pieces, key=lambda one: one.kind == "text"):
-        found = list(run)
-        if is_text:
-            raw, name = "".join(one.raw for one in found), "".join(one.name for one in found)
-            found = [MarkupPiece("text", raw, name)]
-        joined += found
-    return joined
 
 
 def placeholders(text: str) -> list[Mark]:
@@ -359,8 +274,8 @@ class _PageMarking(_Marking):
         self._closed: list[tuple[Mark, int, int]] = []  # since the last word; spaces in front
         self._counted = 0  # characters of ``_space`` that are in front of these
 
+    @override
     def finish(self) -> MarkedText:
-        """See :meth:`_Marking.finish`."""
         self._close_behind_spaces(is_end=True)
         return super().finish()
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import regex
 
-from dragoman.documents.marks.copied_parts import Range
+from dragoman.documents.marks.marked_text import Range
 
 # Scripts without spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"

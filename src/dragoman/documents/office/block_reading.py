@@ -7,7 +7,7 @@ from functools import partial
 
 from dragoman.core.errors import DataError
 from dragoman.documents.marks.marked_document import DocumentMarking
-from dragoman.documents.marks.marking import MarkupPiece
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.drop_caps import is_initial, joined
 from dragoman.documents.office.inline_roles import ALTERNATIVES

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.filetypes.document_format import OpenDocument
@@ -71,22 +73,20 @@ class OfficeDocument(OpenDocument):
         self._identities = [words_of(identity(text)) for text in self._texts.values()]
 
     @property
+    @override
     def texts(self) -> Sequence[MarkedText]:
-        """See :attr:`OpenDocument.texts`."""
         return list(self._texts.values())
 
     @property
+    @override
     def outline(self) -> Sequence[OutlineBlock]:
-        """See :attr:`OpenDocument.outline`."""
         numbers = {key: number for number, key in enumerate(self._texts)}
         return [block for part in self._parts for block in part_blocks(part.parts, numbers)]
 
+    @override
     def written(self, translations: Sequence[str]) -> bytes:
-        """See :meth:`OpenDocument.written`.
-
-        A paragraph whose words stay as they are stays as it is, byte for byte, and so does a part,
-        and the file.
-        """
+        # A paragraph whose words stay as they are stays as it is, byte for byte, and so does a
+        # part, and the file.
         found = {
             key: None if words_of(translation) == same else translation
             for key, translation, same in zip(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from dragoman.documents.marks.marked_document import DocumentMarking
-from dragoman.documents.marks.marking import MarkupPiece
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.paragraph import Paragraph, Parts, read_words
 from dragoman.documents.office.part_tokens import attribute

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from typing_extensions import override
+
 from dragoman.documents.marks.marked_document import find_elements
 from dragoman.documents.marks.marked_text import escaped
 from dragoman.documents.marks.markup_tokens import MarkupToken
@@ -33,8 +35,8 @@ class CodedMessage(StringValue):
         self._message = read_message("".join(_masked(tokens)), language, is_markup=True)
         self.texts = self._message.texts
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`."""
         joined = self._message.joined(translations)
         if joined == self._message.source:
             return self.source

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from typing_extensions import override
+
 from dragoman.core.errors import DataError
 from dragoman.documents.marks.marked_document import MarkedDocument
 from dragoman.documents.marks.marked_text import MarkedText, escaped
@@ -118,8 +120,8 @@ class MessageValue(StringValue):
             text for part in self._parts if isinstance(part, _Leaf) for text in part.texts
         ]
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`."""
         waiting = iter(translations)
         written, same = [], True
         for part in self._parts:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from typing_extensions import override
+
 from dragoman.core.unseen import is_unseen
 from dragoman.documents.marks.marked_document import (
     MOST_MARKS,
@@ -15,7 +17,8 @@ from dragoman.documents.marks.marked_document import (
     find_elements,
 )
 from dragoman.documents.marks.marked_text import MarkedText, escaped, walk
-from dragoman.documents.marks.marking import MarkupPiece, mark_pieces, parted
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece, parted
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.strings.string_placeholders import (
     apart,
@@ -74,8 +77,8 @@ class CodedValue(StringValue):
             *(text for flow in self._flows for text in flow.texts),
         ]
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`."""
         if are_unchanged(self.texts, translations):
             return self.source
         with_flows = self._with_flows(

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from typing_extensions import override
+
 from dragoman.documents.strings.plural_strings import catalogue_values, has_count
 from dragoman.documents.strings.string_placeholders import TAG, filled_in, wanted_names
 from dragoman.documents.strings.string_syntax import StringSyntax
@@ -135,8 +137,8 @@ class _EscapedValue(StringValue):
     def __init__(self, raw: str, value: StringValue) -> None:
         self.source, self.texts, self._value = raw, value.texts, value
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`."""
         found = self._value.joined(translations)
         return self.source if found == self._value.source else html.escape(found, quote=False)
 
@@ -177,11 +179,9 @@ class AlternativesValue(StringValue):
             self._around = [("", one) for one in (*between, "")]
         self.texts = [text for value in self._values for text in value.texts]
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`.
-
-        If an alternative cannot be written, the string stays as it is.
-        """
+        # If an alternative cannot be written, the string stays as it is.
         waiting = iter(translations)
         written: list[str] = []
         for value, (condition, between) in zip(self._values, self._around, strict=True):

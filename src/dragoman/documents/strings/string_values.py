@@ -9,11 +9,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from typing_extensions import override
+
 from dragoman.core.unseen import with_direction
 from dragoman.documents.marks.mark_placement import place_marks
 from dragoman.documents.marks.marked_document import MOST_MARKS, MarkedDocument
 from dragoman.documents.marks.marked_text import MarkedText, walk
-from dragoman.documents.marks.marking import MarkupPiece, mark_pieces, parted
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece, parted
 from dragoman.documents.strings.string_placeholders import (
     TAG,
     apart,
@@ -76,8 +79,8 @@ class WrittenText(MarkedText):
 
     writing: Callable[[str], str] = field(default=str)
 
+    @override
     def escape(self, text: str) -> str:
-        """See :meth:`MarkedText.escape`."""
         return self.writing(text)
 
 
@@ -103,8 +106,8 @@ class KeptValue(StringValue):
     def __init__(self, source: str) -> None:
         self.source, self.texts = source, []
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`."""
         return self.source
 
 
@@ -142,11 +145,9 @@ class PlainValue(StringValue):
         self._document = MarkedDocument(list(mark_string(self._written, atoms, syntax=syntax)))
         self.texts = self._document.texts
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """See :meth:`StringValue.joined`.
-
-        If placeholders were not the same in spite of all, the string stays as it is.
-        """
+        # If placeholders were not the same in spite of all, the string stays as it is.
         if are_unchanged(self.texts, translations):
             return self.source
         text = self._document.joined(translations)

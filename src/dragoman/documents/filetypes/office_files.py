@@ -1,21 +1,26 @@
-"""Text documents of LibreOffice and others."""
+"""Documents of Word and PowerPoint, and text documents of LibreOffice and others."""
 
 from __future__ import annotations
+
+from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES, OPEN_DOCUMENT_TEXTS
 from dragoman.documents.office.office_document import OfficeDocument, read_text
+from dragoman.documents.office.open_xml import read_open_xml
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import attribute, part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
 
+_WORD_PARTS = ("header", "footer", "footnotes", "endnotes", "comments", "document.glossary")
+_SLIDE_PARTS = ("slide", "notesSlide", "comments")
 _TYPE = "application/vnd.oasis.opendocument.text"
 _CHART = "application/vnd.oasis.opendocument.chart"
 _MANIFEST = "META-INF/manifest.xml"
 _SCRIPTS = ("basic/", "scripts/")
-_TRANSLATED = ("content.xml", "styles.xml")
+_ODT_PARTS = ("content.xml", "styles.xml")
 _LONGEST_TYPE = 100
 # Attributes of a style that change nothing that one sees.
 _UNSEEN_NAMES = """
@@ -23,6 +28,37 @@ _UNSEEN_NAMES = """
     rfc-language-tag rsid script
 """
 _UNSEEN = frozenset(_UNSEEN_NAMES.split())
+
+
+class DocxFile(DocumentFormat):
+    """Documents of Word: body, headers, footers, notes, comments, text boxes, diagrams and charts.
+
+    Text that is marked as deleted or hidden stays as it is, and so do formulas, and what fields
+    show, if it is a number, a date, a name or a citation.
+    """
+
+    name = "Word"
+    suffixes = (".docx",)
+    media_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+    @override
+    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+        return read_open_xml(content, "wordprocessingml", "document.main", _WORD_PARTS)
+
+
+class PptxFile(DocumentFormat):
+    """Presentations: slides, notes, comments, tables, charts, and diagrams.
+
+    Layouts stay as they are, and so do the workbooks of charts.
+    """
+
+    name = "PowerPoint"
+    suffixes = (".pptx",)
+    media_type = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+    @override
+    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+        return read_open_xml(content, "presentationml", "presentation.main", _SLIDE_PARTS)
 
 
 class OdtFile(DocumentFormat):
@@ -35,11 +71,11 @@ class OdtFile(DocumentFormat):
     suffixes = (".odt",)
     media_type = _TYPE
 
+    @override
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
-        """See :meth:`DocumentFormat.read`."""
         package = ZipPackage(content)
         _check(package)
-        names = [*_TRANSLATED, *_charts(package)]
+        names = [*_ODT_PARTS, *_charts(package)]
         names = [name for name in dict.fromkeys(names) if name in package.names]
         return OfficeDocument(package, names, _markup)
 
