@@ -131,9 +131,6 @@ def with_pairs(text: str) -> str:
 
     Args:
         text: with each escape as a character.
-
-    Raises:
-        UnicodeDecodeError: one of two units is missing.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 

@@ -46,14 +46,14 @@ _UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
 
 @dataclass(frozen=True)
 class Flaw:
-    """What is wrong with the translation of a sentence, which is written all the same."""
+    """A flaw of the translation of a sentence, which is written all the same."""
 
     text: str
     """The sentence."""
     missing: tuple[str, ...] = ()
     """The terms and copied strings that its translation should contain and does not."""
     faults: tuple[str, ...] = ()
-    """What makes its translation degenerate: ``repetition``, ``length``."""
+    """Signs of a degenerate translation: ``repetition``, ``length``."""
 
 
 class Untranslated(NamedTuple):
@@ -174,11 +174,7 @@ async def translate_file(
 
 
 def _read_again(form: DocumentFormat, request: TextRequest, content: bytes) -> OpenDocument:
-    """A translated document, which may say now that it is in the target language.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+    """A translated document, which may say now that it is in the target language."""
     try:
         return form.read(content, FileLanguages(request.source, request.target))
     except DataError:
@@ -266,7 +262,7 @@ def _chunks(requests: Sequence[TextRequest]) -> Iterator[list[TextRequest]]:
 
 
 def _flaws(texts: Sequence[MarkedText], answers: Sequence[_Answer]) -> Iterator[Flaw]:
-    """What is wrong with the translations of a document."""
+    """The flaws of the translations of a document."""
     for text, answer in zip(texts, answers, strict=True):
         if isinstance(answer, _Refusal):
             continue

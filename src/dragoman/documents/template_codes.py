@@ -89,7 +89,7 @@ class TemplateCodes:
         return None
 
     def _end(self, end: str, place: int) -> int:
-        """Where an end delimiter is next; -1 if nowhere."""
+        """Place of the next end delimiter; -1 if there is none."""
         known = self._ends.get(end, 0)
         if 0 <= known < place:
             known = self._ends[end] = self._text.find(end, place)
@@ -327,7 +327,7 @@ def _is_open(content: str) -> bool:
 
 
 def _closed(text: str, place: int, longest: int, signs: re.Pattern[str] = _BRACE) -> int:
-    """Where the bracket ends that was opened in front of a place; 0 if it is too far."""
+    """End of a bracket that was opened in front of a place; 0 if it is too far."""
     depth = 1
     for found in signs.finditer(text, place, place + longest):
         depth += 1 if found[0] in "{(" else -1

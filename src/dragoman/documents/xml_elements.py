@@ -25,11 +25,11 @@ class XmlElement:
     attributes: dict[str, str]
     """By their names as they are written."""
     start: int
-    """Where its start tag begins, in characters of the text."""
+    """Place of its start tag, in characters of the text."""
     inner: int
-    """Where its content begins."""
+    """Start of its content."""
     end: int = 0
-    """Where its content ends."""
+    """End of its content."""
     stop: int = 0
     """After its end tag; all the same if it is one tag that ends itself."""
     children: list[XmlElement] = field(default_factory=list)

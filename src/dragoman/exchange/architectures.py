@@ -1,4 +1,4 @@
-"""What a model is that nobody here can import, so that the error can name it."""
+"""Names of models that cannot be imported, for errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FAMILIES = {
     "gemma2": "Gemma 2",
     "gemma3": "Gemma 3",
 }
-"""By ``model_type`` of Transformers; any other is named as it is written."""
+"""By ``model_type`` of Transformers.  Other types are named as they are written."""
 _SUFFIXES = {
     ".gguf": "a model of llama.cpp (GGUF)",
     ".onnx": "a graph of ONNX",
@@ -51,7 +51,7 @@ _SUFFIXES = {
 
 
 def architecture(path: Path) -> str | None:
-    """The name of a model by its configuration or its files; None if they do not say it.
+    """The name of a model, by its configuration or its files; None if unknown.
 
     Args:
         path: a directory or a file.

@@ -119,11 +119,10 @@ class _Metadata:
 
     @classmethod
     def read(cls, directory: Path) -> _Metadata:
-        """That of a package.
+        """The metadata of a package.
 
         Raises:
-            ConfigError: it is no model between two languages.
-            DataError: it is damaged.
+            ConfigError: it is not a translation model of two languages.
         """
         file = directory / _METADATA_FILE
         found = cls(read_object(file) if file.is_file() else {}, file)
@@ -163,17 +162,17 @@ class _Metadata:
 
 @dataclass(frozen=True)
 class _Tokens:
-    """What sources and targets begin and end with, from ``config.json``."""
+    """Symbols at the beginnings and ends of sources and targets, from ``config.json``."""
 
     values: Mapping[str, Any]
     where: Path
 
     @classmethod
     def read(cls, configuration: Mapping[str, Any], directory: Path) -> _Tokens:
-        """Checked; models of early versions have no such file.
+        """The symbols of a model.  Early versions have no such file.
 
         Raises:
-            ConfigError: there is a setting that is not known.
+            ConfigError: a setting is unknown.
         """
         file = directory / CONFIG_FILE
         for name, value in configuration.items():
@@ -223,23 +222,23 @@ class _Tokens:
 
     @property
     def start(self) -> str:
-        """What outputs begin with."""
+        """The symbol at the beginning of outputs."""
         return self._text("decoder_start_token", self._text("bos_token", "<s>"))
 
     @property
     def end(self) -> str:
-        """What closes outputs and, where :attr:`source_end` says so, sources."""
+        """The symbol at the end of outputs and, depending on :attr:`source_end`, of sources."""
         return self._text("eos_token", "</s>")
 
     def check_pieces(self, sides: tuple[Mapping[str, int], Mapping[str, int]], zero: bool) -> None:
-        """Refuse a symbol that is read and that no row of a matrix is for.
+        """Refuse a symbol that the model reads and its vocabulary lacks.
 
         Args:
             sides: the numbers of the source and the target pieces.
             zero: whether outputs begin with a vector of zeros in place of a piece's.
 
         Raises:
-            DataError: it is no piece.
+            DataError: names the symbol.
         """
         read = [("eos_token", self.end, sides[0])] if self.source_end else []
         read += [] if zero else [("decoder_start_token", self.start, sides[1])]
@@ -251,7 +250,7 @@ class _Tokens:
                 )
 
     def special(self, ids: Mapping[str, int], zero_start: bool) -> Special:
-        """The special pieces of a side; those that it lacks are not read."""
+        """The special pieces of a side, without those that it lacks."""
         unknown, start, end = self._text("unk_token", "<unk>"), self.start, self.end
         pad = next((name for name in _PADS if name in ids), None)
         there = start if start in ids and not zero_start else None
@@ -265,7 +264,7 @@ class _Tokens:
 
 
 def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str, str]:
-    """Argos Translate writes the source word for an unknown piece; CTranslate2 does if told to."""
+    """Settings of search for unknown pieces: Argos Translate writes the source word instead."""
     try:
         for side in sides:
             side.vocabulary.require_space_signs("search.unknown: copy")
@@ -286,7 +285,7 @@ def _dictionary(pieces: list[str], where: Path) -> dict[str, int]:
 def _notes(
     directory: Path, model_directory: Path, left_out: list[str], types: frozenset[str]
 ) -> list[str]:
-    """What is different here."""
+    """Differences and omissions, a sentence each."""
     notes = []
     if kinds := sorted(types - {"float32"}):
         notes.append(
@@ -337,7 +336,6 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
 
     Raises:
         DataError: it is damaged or hostile, or no package.
-        StorageError: the disk refuses.
     """
     with reading(archive):
         members = checked(members_of(archive), archive)
@@ -374,7 +372,7 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
 
 
 def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
-    """Where a file of a package goes; None if it is not read."""
+    """The place of a file of a package in its directory; None if it is not read."""
     if not path.is_relative_to(top):
         return None
     inner = str(path.relative_to(top))

@@ -53,7 +53,7 @@ QUANTISATIONS = (
 )
 _KNOWN: Known = {**SYSTEM_KNOWN, **KNOWN}
 _TOLERANCE = 1e-3
-"""Largest difference of a log-probability in float32; sums are in another order."""
+"""Largest difference of a log-probability in float32, due to another order of summation."""
 _COMPARED = 64  # pieces of translations, at most
 _DEFAULT_LIMIT = 256  # pieces of outputs, by default of CTranslate2
 _REMEDY = "export to onnx, or leave the model with Dragoman"
@@ -156,7 +156,7 @@ print(target.decode(result[0].hypotheses[0]))
 
 
 def _check(gap: float, allowed: float) -> None:
-    """Refuse a difference that is too large, or no number.
+    """Refuse a difference that is too large or NaN.
 
     Raises:
         ExportError: it is.
@@ -169,7 +169,7 @@ def _check(gap: float, allowed: float) -> None:
 
 
 def _write_metadata(saved: SavedModel, directory: Path) -> None:
-    """What Argos Translate asks of a package, if it can use the model."""
+    """Write ``metadata.json`` of Argos Translate, if it can use the model."""
     if (languages := _argos_languages(saved)) is None:
         return
     source, target = languages
@@ -197,7 +197,7 @@ def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
 
 
 def _suppressed(saved: SavedModel) -> list[list[str]]:
-    """What Dragoman never puts out: special pieces, and tags."""
+    """Pieces that Dragoman never puts out: special pieces, and tags."""
     vocabulary, search = saved.vocabularies.target, SearchConfig.model_validate(saved.search)
     never = [PAD, BOS]
     if not search.allow_unknown:

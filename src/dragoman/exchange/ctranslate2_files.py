@@ -1,7 +1,8 @@
 """Reading the files of a CTranslate2 model: ``model.bin``, ``config.json`` and the vocabularies.
 
-The format of ``model.bin`` is that of ``ctranslate2.specs.ModelSpec.save``, binary versions 2 to 6:
-numbers are little-endian; a string is its length with the closing zero byte (16 bits), then UTF-8.
+The format of ``model.bin`` is that of ``ctranslate2.specs.ModelSpec.save``, binary versions 2 to 6.
+Numbers are little-endian.  A string is UTF-8 behind its length in 16 bits, which includes a closing
+zero byte.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Binary:
     """The content of ``model.bin``."""
 
     specification: str
-    """What kind of model it is, such as ``TransformerSpec``."""
+    """Kind of model, such as ``TransformerSpec``."""
     revision: int
     """Of that specification."""
     tensors: dict[str, Tensor]
@@ -49,7 +50,7 @@ class Binary:
 
 
 class _Stream:
-    """Bytes that are read in order; what is read past the end is an error that names the file."""
+    """Bytes that are read in order; reading past the end is an error that names the file."""
 
     def __init__(self, content: bytes, where: Path) -> None:
         self._content, self._place, self._where = content, 0, where
@@ -154,7 +155,7 @@ def _type_name(array: np.ndarray[Any, Any]) -> str:
 def _dequantised(
     arrays: dict[str, np.ndarray[Any, Any]], file: Path
 ) -> tuple[dict[str, Tensor], dict[str, float]]:
-    """Weights in float32, and numbers; a quantised weight is divided by its scale, per row.
+    """Weights in float32, and numbers.  A quantised weight is divided by its scale, per row.
 
     Names of the same weight share a tensor: there may be many in a small file.
     """
@@ -201,11 +202,7 @@ def _float32(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float32
 
 
 def read_config(directory: Path) -> dict[str, Any]:
-    """``config.json``, which models of early versions do not have.
-
-    Raises:
-        DataError: it is damaged.
-    """
+    """``config.json``, which models of early versions do not have."""
     file = directory / CONFIG_FILE
     return read_object(file) if file.is_file() else {}
 

@@ -1,8 +1,8 @@
-"""Transformers of CTranslate2 as ours, whatever toolkit they were converted from.
+"""Transformers of CTranslate2 as ours, of all toolkits that it converts.
 
 Klein et al. 2020, "Efficient and High-Quality Neural Machine Translation with OpenNMT".  Joined
 matrices are taken apart, keys and values that several heads read alike are repeated, and positions
-are recognised by their numbers.  What CTranslate2 has besides is refused by name.
+are recognised by their numbers.  Other features of CTranslate2 are refused by name.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ class Attributes:
         return source_bos, source_eos, bool(self.take("with_target_bos", default=1))
 
     def take(self, *names: str, default: float) -> float:
-        """The first of several attributes that is there; the others say the same.
+        """The first of several attributes that exists.
 
         Args:
             names: of newer versions first.
-            default: if none is there.
+            default: if none exists.
         """
         self.taken.update(names)
         return next((self.values[name] for name in names if name in self.values), default)

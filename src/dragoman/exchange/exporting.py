@@ -45,10 +45,10 @@ def export_model(
     quantisation: str | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> ExportReport:
-    """Write a model for another program, and compare what that program makes of it.
+    """Write a model for another program, and compare its results there.
 
-    The directory appears when everything is written and compared; an earlier export there is
-    replaced, anything else is not.
+    The directory appears when everything is written and compared.  It may replace an earlier
+    export, but nothing else.
 
     Args:
         model: a model, run or checkpoint.
@@ -86,7 +86,7 @@ def export_model(
 
 
 def check_exportable(saved: SavedModel, exporter: Exporter) -> None:
-    """Refuse what is no translation model.
+    """Refuse models that do not translate.
 
     Raises:
         ConfigError: it reads no source, writes labels, has no trained target side, or needs a
@@ -143,7 +143,7 @@ def _inside(directory: Path, names: Iterable[str]) -> list[str]:
 
 
 def said(report: ExportReport) -> str:
-    """What was compared and how it came out, one sentence."""
+    """Quantities compared and their differences, one sentence."""
     found = []
     if report.difference is not None:
         found.append(f"largest difference {report.difference:.1e}")

@@ -1,9 +1,9 @@
 """Importing Transformers of fairseq.
 
-Ott et al. 2019, arXiv:1904.01038.  A checkpoint holds options and weights; ``dict.en.txt`` and the
-like beside it are its dictionaries.  All sines come before all cosines, of tensor2tensor's
-timescales and counted from 2 (the number of padding, plus 1), attention has biases, and outputs
-begin with the symbol that ends them.
+Ott et al. 2019, arXiv:1904.01038.  A checkpoint holds options and weights.  Its dictionaries are
+files beside it, such as ``dict.en.txt``.  All sines come before all cosines, with tensor2tensor's
+timescales, and positions count from 2 (the number of padding, plus 1).  Attention has biases, and
+outputs begin with the end symbol.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMES = ("model.pt", "checkpoint_best.pt", "checkpoint.pt", "checkpoint_last.pt
 _DICTIONARY = re.compile(r"dict\.(.+)\.txt")
 _SPECIAL = Special("<pad>", "<unk>", "</s>", "</s>")
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")
-"""What every dictionary begins with; their files leave it out."""
+"""The first pieces of every dictionary; its file leaves them out."""
 _FIRST_POSITION = 2
 _ACTIVATIONS = {
     "relu": "relu",
@@ -117,7 +117,6 @@ def _read(file: Path) -> tuple[_Options, dict[str, Tensor]]:
     """Options, in ``args`` or since 0.10 in ``cfg``, and weights.
 
     Raises:
-        ConfigError: the model has something that the Transformer here lacks.
         DataError: the file is missing or damaged, or no checkpoint of fairseq.
     """
     checkpoint = read_pickled(file)
@@ -221,11 +220,11 @@ def _languages(directory: Path, options: _Options, languages: Languages) -> tupl
 def _read_dictionary(path: Path) -> dict[str, int]:
     """Pieces and their numbers: a line for each, with its count.
 
-    A line with the flag of fairseq gives its piece a new row; the one before stays, as a piece that
-    no text has.  Special pieces keep theirs.
+    A line with the flag of fairseq gives its piece a new row.  The former row stays, as a piece
+    that no text has.  Special pieces keep their rows.
 
     Raises:
-        DataError: a line is not of that form, or a piece is there twice.
+        DataError: a line has another form, or a piece occurs twice.
     """
     ids = {piece: number for number, piece in enumerate(_FIRST)}
     for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):

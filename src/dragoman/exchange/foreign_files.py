@@ -1,4 +1,4 @@
-"""Reading the files of other toolkits: every fault is one error that names the file."""
+"""Readers of the files of other toolkits; errors name the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.core.wording import named
 from dragoman.exchange.pickled import check_tensor, read_pickled, tensors_in
 
 _LARGEST_TEXT = 256 * 2**20
-"""Bytes; a vocabulary of a million pieces has a tenth of it."""
+"""Bytes, ten times a vocabulary of a million pieces."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -125,7 +125,7 @@ class ForeignWeights:
         return list(self._tensors)
 
     def dtype(self, name: str) -> torch.dtype:
-        """What a tensor is stored in."""
+        """The type in which a tensor is stored."""
         return self._tensors[name].dtype
 
     def take(self, name: str) -> Tensor:
@@ -173,8 +173,8 @@ class ForeignWeights:
         Args:
             theirs: the layer's name there, without ``.weight``.
             ours: its name here.
-            bias: whether it is to have a bias, which is zero if there is none there; by default,
-                if there is one there.
+            bias: whether it has a bias here, which is zero if it has none there; by default as
+                there.
         """
         found = {f"{ours}.weight": self.take(f"{theirs}.weight")}
         there = f"{theirs}.bias" in self

@@ -20,7 +20,7 @@ class ForeignOptions:
     where: Path
     """The file, for errors."""
     prefix: str = "option "
-    """What is in front of a name in errors."""
+    """In front of a name in errors."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """An option; the default if it is missing or null.
@@ -34,7 +34,7 @@ class ForeignOptions:
         return default if found is None else found
 
     def of_type(self, name: str, kind: type, default: Any = None) -> Any:
-        """The same, of a type; a whole number will do for a fraction.
+        """An option of a type; integers are accepted as floats.
 
         Raises:
             DataError: it is of another type, or missing and without a default.
@@ -85,10 +85,7 @@ class ForeignOptions:
         """Refuse what a Transformer here lacks.
 
         Args:
-            required: the values that each option may have; the first is what a missing one means.
-
-        Raises:
-            ConfigError: names the option.
+            required: possible values of each option, first the meaning of a missing option.
         """
         for name, known in required.items():
             self.choice(name, known, known[0])

@@ -97,11 +97,7 @@ class ForeignTransformer(ABC):
         return ()
 
     def check_all_taken(self) -> None:
-        """Refuse a model that has more than was taken.
-
-        Raises:
-            ConfigError: names a weight that is left.
-        """
+        """Refuse a model that has more than was taken."""
         self.weights.check_all_taken()
 
     def imported(
@@ -114,10 +110,6 @@ class ForeignTransformer(ABC):
             origin: toolkit, version and name.
             search: settings that the toolkit searches with by default.
             notes: how that search differs, a sentence each.
-
-        Raises:
-            ConfigError: no family here can express the model.
-            DataError: a weight is missing or does not fit.
         """
         matrices = self.matrices()
         matrices.check_rows(self.sides.sizes, self.weights.where)

@@ -74,7 +74,7 @@ _KNOWN: Known = {
     "model.embeddings": None,
 }
 _TOLERANCE = 1e-4
-"""Largest difference of a log-probability; sums are in another order."""
+"""Largest difference of a log-probability, due to another order of summation."""
 _IMPOSSIBLE = -100.0
 _BATCH = 5
 _REMEDY = "export to onnx, or leave the model with Dragoman"
@@ -344,7 +344,7 @@ def _differences(saved: SavedModel) -> tuple[str, ...]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the operating system refuses to safetensors, as its own error."""
+    """Raises an error of the operating system that safetensors reports as ``OSError``."""
     try:
         yield
     except safetensors.SafetensorError as error:

@@ -1,4 +1,4 @@
-"""What Hugging Face's MarianMTModel calls the parts of a Transformer; OPUS-MT is published so.
+"""Names of the parts of Hugging Face's MarianMTModel, the form in which OPUS-MT is published.
 
 Tiedemann and Thottingal 2020, "OPUS-MT: Building open translation services for the World"; Marian:
 Junczys-Dowmunt et al. 2018, arXiv:1804.00344.  The model normalises after each sublayer, has biases
@@ -27,7 +27,7 @@ WEIGHT_FILES = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-"""The weights, or an index of the files that they are in; the first that there is counts."""
+"""The weights, or an index of their files; the first file that exists is read."""
 
 ACTIVATIONS = {
     "relu": "relu",
@@ -38,7 +38,7 @@ ACTIVATIONS = {
     "gelu_fast": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
 }
-"""Our names of activations by theirs; the first of several is the one that is written."""
+"""Our names of activations by theirs; the first of several is written."""
 
 LAYER_NAMES = replace(
     FAIRSEQ,

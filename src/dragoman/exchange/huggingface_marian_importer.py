@@ -56,8 +56,8 @@ _LICENCE = re.compile(r"^license:\s*['\"]?([\w.\-]+)", re.MULTILINE)
 _LANGUAGE = re.compile(r">>([^<>\s]+)<<")
 """A piece in front of a source that asks for a target language, of models of several."""
 _POSITIONS_TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 8e-3}
-"""Largest difference of a position from the formula, which lies between -1 and 1, by what it is
-stored in; in anything else, 1e-4."""
+"""Largest difference of a position from the formula, whose values are from -1 to 1, by type; 1e-4
+for other types."""
 
 
 class HuggingfaceMarianImporter(Importer):
@@ -125,7 +125,6 @@ class Settings(ForeignOptions):
 
         Raises:
             ConfigError: it has something that the Transformer here lacks.
-            DataError: a value is missing or does not make sense.
         """
         for name, expected in (
             ("normalize_before", False),
@@ -197,7 +196,6 @@ def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
 
     Raises:
         DataError: a file is missing or damaged, or they do not belong together.
-        MissingExtraError: protobuf is not installed.
     """
     source = _table(path / VOCABULARY_FILE, settings.of_type("vocab_size", int))
     target = source
@@ -269,7 +267,7 @@ def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -
 
 
 def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]:
-    """The three matrices and the bias of the output; those that are one may have any name."""
+    """The three matrices and the bias of the output; tied matrices may have any of their names."""
     names = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head")
     copies = [f"{name}.weight" for name in names if f"{name}.weight" in theirs]
     shared, encoder, decoder, output = (f"{name}.weight" for name in names)
@@ -295,7 +293,7 @@ def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]
 
 
 def _check_positions(theirs: ForeignWeights, d_model: int, file: Path) -> None:
-    """Older files hold the fixed positions; they must be those that are computed here."""
+    """Check the fixed positions, which older files hold, against ours."""
     for side in ("encoder", "decoder"):
         name = f"model.{side}.embed_positions.weight"
         if name not in theirs:
@@ -326,7 +324,7 @@ def _check_rows(
 
 
 def _rows(side: Numbered) -> list[int]:
-    """Their row of each of our pieces; a symbol that they lack gets that of padding."""
+    """Their row of each of our pieces; that of padding for symbols that they lack."""
     pad = side.rows[PAD]
     assert pad is not None, "the table has it"
     return [pad if row is None else row for row in side.rows]
@@ -351,7 +349,7 @@ def _languages(path: Path, given: Languages) -> Languages:
 
 
 def _directions(languages: list[str], vocabulary: Vocabulary) -> tuple[Direction, ...]:
-    """Into each language that a tag asks for; the only direction if there are no tags."""
+    """A direction into each language that has a tag; the only direction without tags."""
     tags = vocabulary.pieces(vocabulary.language_tags)
     into: dict[str, tuple[str, ...]] = {
         found[1]: (tag,) for tag in tags if (found := LANGUAGE_TAG.fullmatch(tag))

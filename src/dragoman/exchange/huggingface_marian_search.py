@@ -41,7 +41,6 @@ def search_of(
 
     Raises:
         ConfigError: every output begins with other pieces than ours.
-        DataError: a value is of another type.
     """
     for name in _FORCED:
         if (found := settings.values.get(name)) is not None:
@@ -73,7 +72,7 @@ def search_of(
 
 
 def _others(settings: ForeignOptions, never: Collection[int | None]) -> Iterator[str]:
-    """What else changes outputs there."""
+    """Other settings that change outputs there."""
     for name, neutral in _NOT_DONE.items():
         found = settings.values.get(name)
         if found is not None and found not in neutral:

@@ -45,14 +45,14 @@ class ImportReport:
     """An import, for the user."""
 
     toolkit: str
-    """Where it is from, one of :data:`IMPORTERS`."""
+    """One of :data:`IMPORTERS`."""
     origin: str
-    """What it was made from: toolkit, version, name."""
+    """Toolkit, version and name."""
     source_language: str
     target_language: str
     parameters: int
     notes: tuple[str, ...]
-    """What is different here, or was left out."""
+    """Differences and omissions, a sentence each."""
 
 
 def import_model(
@@ -184,10 +184,10 @@ def _with_direction(config: SavedConfig) -> SavedConfig:
 
 
 def _with_symbols(config: SavedConfig, target: Vocabulary) -> SavedConfig:
-    """With outputs that may have tags, if some are pieces like others to the toolkit.
+    """Allow tags in outputs, if the toolkit has some among its ordinary pieces.
 
-    Such are the symbols that a sentencepiece model was told to keep whole, as ``<br>``; what asks
-    for a language is only read.
+    They are user-defined symbols of a sentencepiece model, such as ``<br>``.  Language tags are
+    only read.
     """
     if len(target.tags) == len(target.language_tags):
         return config

@@ -26,22 +26,22 @@ class ForeignModel:
     weights: dict[str, Tensor]
     """Under Dragoman's names, in float32."""
     origin: str
-    """What it was made from, for the model card: toolkit, version, name."""
+    """Its source, for the model card: toolkit, version, name."""
     licence: str | None = None
-    """As its files state it; None if they do not."""
+    """As its files state it; None if unknown."""
     notes: tuple[str, ...] = ()
-    """What is different here, or was left out, a sentence each, for the card and the user."""
+    """Differences and omissions, a sentence each, for the card and the user."""
 
 
 class Importer(ABC):
     """Reads models of a toolkit.
 
-    Nothing is executed that a file holds: pickles are read by
-    :func:`dragoman.exchange.pickled.read_pickled` alone.
+    Code in files is never executed: pickles are only read by
+    :func:`dragoman.exchange.pickled.read_pickled`.
     """
 
     name: ClassVar[str]
-    """What the command line calls it, such as ``fairseq``."""
+    """Its name on the command line, such as ``fairseq``."""
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
@@ -68,24 +68,24 @@ SYSTEM_KNOWN: Known = {
     "directions": None,
     "search": None,
 }
-"""What every export can express besides the model: which languages it translates, the tags in
-front of a text that ask for them, and settings of search, which are the caller's."""
+"""Settings besides the model that every export can express: its languages, the tags in front of a
+text that choose them, and settings of search, which are the caller's."""
 
 
 @dataclass(frozen=True)
 class ExportReport:
-    """What was written, and how it was compared with the model."""
+    """Files that were written, and how they were compared with the model."""
 
     files: tuple[str, ...]
     """Names in the directory."""
     compared: str
-    """What was compared, such as "log-probabilities of 20 sentences, through onnxruntime"."""
+    """Quantity compared, such as "log-probabilities of 20 sentences, through onnxruntime"."""
     difference: float | None = None
     """Largest difference of a log-probability or logit; None if texts were compared."""
     equal_texts: tuple[int, int] | None = None
-    """How many translations were equal, and of how many; None if none were compared."""
+    """Numbers of equal and of compared translations; None if none were compared."""
     differences: tuple[str, ...] = ()
-    """What the other program is known to do otherwise, a sentence each."""
+    """Known differences of the other program, a sentence each."""
 
 
 class Exporter(ABC):
@@ -96,7 +96,7 @@ class Exporter(ABC):
     """
 
     name: ClassVar[str]
-    """What the command line calls it, such as ``onnx``."""
+    """Its name on the command line, such as ``onnx``."""
 
     @abstractmethod
     def check(self, saved: SavedModel) -> None:
@@ -107,7 +107,7 @@ class Exporter(ABC):
         """
 
     def guide(self, saved: SavedModel) -> str:
-        """How to use what is written, as Markdown for its ``README.md``; nothing by default."""
+        """Instructions for ``README.md``, as Markdown; none by default."""
         return ""
 
     def written_tags(self, saved: SavedModel) -> dict[str, str]:

@@ -180,11 +180,7 @@ def _numbered(
     special: Special,
     file: Path,
 ) -> Numbered:
-    """The list of pieces with what splits text into them.
-
-    Raises:
-        ConfigError: it is split in a way that is not known here.
-    """
+    """The list of pieces with what splits text into them."""
     level = options.choice("level", ("bpe", "word"), "bpe")
     details = options.section("tokenizer_cfg", optional=True)
     lowercase = options.of_type("lowercase", bool, False)
@@ -247,15 +243,15 @@ def _checkpoint(path: Path) -> Path:
 
 
 def _norm(encoder: _Section, *, is_final: bool) -> Literal["pre", "post"]:
-    """Where sublayers are normalised.
+    """The place of normalisation in sublayers.
 
     Args:
-        encoder: its section; that of the decoder says the same.
-        is_final: whether the output of the encoder is normalised, as only that of "pre" is.
+        encoder: its section, which is equal to the decoder's.
+        is_final: whether the output of the encoder is normalised, which implies "pre".
 
     Raises:
-        ConfigError: nothing says it.  Versions of JoeyNMT differ in what they do then, and some
-            have layers of "pre" without the normalisation of the output.
+        ConfigError: it is unknown.  Versions of JoeyNMT have different defaults, and some have
+            layers of "pre" without the normalisation of the output.
         DataError: the weights contradict it.
     """
     where = f"{encoder.where}: model.encoder.layer_norm"

@@ -10,7 +10,7 @@ SIDES = ("encoder", "decoder")
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNames:
-    """A table of names; those of weights and biases follow by ``.weight`` and ``.bias``."""
+    """A table of names, to which ``.weight`` and ``.bias`` are added."""
 
     encoder_layer: str = "encoder.layers.{number}"
     decoder_layer: str = "decoder.layers.{number}"
@@ -76,4 +76,4 @@ FAIRSEQ = LayerNames(
     encoder_norms=("self_attn_layer_norm", "final_layer_norm"),
     decoder_norms=("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
 )
-"""Of fairseq; Hugging Face has taken them over for MarianMTModel and others."""
+"""Of fairseq, and of MarianMTModel and others of Hugging Face."""

@@ -50,8 +50,7 @@ _KNOWN: Known = {
     "model.embeddings": None,
 }
 _TOLERANCE = 1e-3
-"""Largest difference of a log-probability; Marian adds 1e-6 to variances, where models trained here
-add 1e-5."""
+"""Largest difference of a log-probability.  Marian adds 1e-6 to variances, our models 1e-5."""
 _REMEDY = (
     "Marian's Transformer is trained with model.timescales: tensor2tensor and model.begin: zeros"
 )
@@ -132,7 +131,7 @@ def _tags(saved: SavedModel) -> set[str]:
 
 
 def _of_old_versions(config: TransformerConfig) -> tuple[str, ...]:
-    """What versions of Marian that are still in use do otherwise."""
+    """Differences of versions of Marian that are still in use."""
     if config.residual.norm == "post":
         return ()
     return (

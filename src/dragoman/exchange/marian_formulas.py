@@ -1,4 +1,4 @@
-"""What Marian computes from a ``.npz`` of its Transformer, in NumPy and float64.
+"""Marian's Transformer, computed from its ``.npz`` in NumPy and float64.
 
 It knows nothing of Dragoman's models: it reads the parameters by Marian's names and follows its
 documentation, to check an export where Marian itself is not installed.

@@ -120,7 +120,7 @@ class _Step(nn.Module):
 
 
 class _RootMeanSquare(nn.Module):
-    """What :class:`torch.nn.RMSNorm` computes, in operators that every opset has."""
+    """RMS normalisation as :class:`torch.nn.RMSNorm`, in operators that every opset has."""
 
     def __init__(self, norm: nn.RMSNorm) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ def write_graphs(model: Transformer, directory: Path) -> None:
     """Write both graphs.
 
     Args:
-        model: in evaluation mode; it is changed: its tables of positions grow to
+        model: in evaluation mode.  It is changed: its tables of positions grow to
             :data:`POSITIONS`, and normalisations are replaced by equal ones.
         directory: where to write them.
     """
@@ -226,8 +226,8 @@ def _trace(
 ) -> None:
     """Write the graph of a call.
 
-    PyTorch's older exporter, which records one call, takes a hundredth of the time of the newer one
-    and needs no further package; what a record cannot express shows when the graphs are compared.
+    PyTorch's older exporter, which records one call, needs a hundredth of the newer exporter's time
+    and no further package.  Its limits show when the graphs are compared.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about itself, and about branches that do not depend on it
@@ -278,7 +278,7 @@ def _gap(encode: Graph, step: Graph, asked: list[Probe]) -> float:
 
 
 def _session(path: Path) -> Graph:
-    """What a graph makes of its inputs, by names."""
+    """A graph as a function from its inputs to its outputs, by name."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

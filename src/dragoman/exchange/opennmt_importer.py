@@ -114,13 +114,13 @@ class OpennmtImporter(Importer):
 
 
 class _Options(ForeignOptions):
-    """What the model was trained with."""
+    """The options that the model was trained with."""
 
     def number(self, *names: str, default: float | None = None) -> float:
-        """The first of several options that is there.
+        """The first of several options that exists.
 
         Raises:
-            DataError: none is there, or it is no number.
+            DataError: none exists, or it is not a number.
         """
         for name in names:
             found = self.get(name)
@@ -208,7 +208,7 @@ def _newest(path: Path) -> Path:
 
 
 def _special(ids: Mapping[str, int], start: str) -> Special:
-    """The names of special pieces; sources of version 2 have neither begin nor end."""
+    """The names of special pieces.  Sources of version 2 have neither begin nor end."""
     pad = _PAD if _PAD in ids else None
     begin = start if start in ids else None
     return Special(pad, _UNKNOWN, begin, _END if _END in ids else None)

@@ -1,8 +1,8 @@
-"""Reading checkpoints that other toolkits have pickled: the only place that reads foreign pickles.
+"""Reads pickled checkpoints of other toolkits; nothing else reads foreign pickles.
 
-A pickle is a program.  PyTorch's restricted reader runs none of it but the building of tensors,
-containers and numbers; :data:`ALLOWED` adds classes that hold attributes and nothing else.
-Anything else is refused with its name.
+A pickle is a program.  PyTorch's restricted reader only builds tensors, containers and
+numbers from it, and :data:`ALLOWED` adds classes that hold attributes alone.  Anything else is
+refused with its name.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ REPLACED = (
     "torchtext.legacy.vocab.Vocab",
     "torchtext.vocab.Vocab",
 )
-"""Names that a checkpoint of OpenNMT-py 2 may hold; each becomes a :class:`StandIn`, so that what
-has the name is neither imported nor called."""
+"""Names that a checkpoint of OpenNMT-py 2 may hold.  Each becomes a :class:`StandIn`, so that
+nothing of that name is imported or called."""
 
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, Namespace, StandIn)
@@ -67,7 +67,7 @@ _UNFINISHED = (0, 0)
 
 
 def _stand_in(name: str) -> type[StandIn]:
-    """A class of that full name; PyTorch before 2.7 knows no other way to replace one."""
+    """A class of that full name, as PyTorch before 2.7 needs it for a replacement."""
     module, _, last = name.rpartition(".")
     return type(last, (StandIn,), {"__module__": module, "__qualname__": last})
 
@@ -76,7 +76,7 @@ _REFUSED = re.compile(r"(?:GLOBAL|class|function)\s+`?([\w.]+)")
 
 
 def read_pickled(path: Path) -> Any:
-    """What ``torch.save`` wrote into a file, without running anything that it names.
+    """The values that ``torch.save`` wrote into a file, without running anything that it names.
 
     Raises:
         DataError: the file is missing or damaged, is no checkpoint, is larger inside than outside,
@@ -101,10 +101,10 @@ def read_pickled(path: Path) -> Any:
 
 
 def _check_extent(found: object, path: Path) -> None:
-    """Refuse what is small in a file and without end when it is compared or shown.
+    """Refuse values that are small in a file and endless when they are compared or shown.
 
-    A pickle can say that a part is another one, so that 40 lists of ten times the one before have
-    more values than a computer can count.
+    A pickle may refer to a part many times: 40 lists, each with the one before ten times, have more
+    values than a computer can count.
 
     Raises:
         DataError: too many values with all parts written out, too many levels, or a part of itself.
@@ -137,7 +137,7 @@ def _check_extent(found: object, path: Path) -> None:
 
 
 def _parts(value: object) -> Collection[object]:
-    """What is directly in a container."""
+    """The direct parts of a container."""
     if isinstance(value, dict):
         return [*value.keys(), *value.values()]
     if isinstance(value, (Namespace, StandIn)):
@@ -154,7 +154,7 @@ def tensors_in(found: object, path: Path, what: str = "weights") -> dict[str, Te
         what: what it should hold, for messages.
 
     Raises:
-        DataError: it is no such mapping, or a tensor claims more than the file holds.
+        DataError: it is not such a mapping, or a tensor claims more than the file holds.
     """
     if not isinstance(found, dict) or not found:
         raise DataError(f"{path}: holds no {what} where they are expected")
@@ -203,7 +203,7 @@ def _check_size(path: Path) -> None:
 
 
 def _explained(message: str) -> str:
-    """What PyTorch's restricted reader says, in a line of ours."""
+    """A message of PyTorch's restricted reader, in a line of ours."""
     found = _REFUSED.search(message)
     if found is None:
         return f"damaged, or no checkpoint of PyTorch ({_one_line(message)}); download it again"

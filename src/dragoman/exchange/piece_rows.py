@@ -72,14 +72,14 @@ class PieceMatrices:
     ) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The matrices in the order of our vocabularies.
 
-        Matrices are one here if their content is the same, whatever the other toolkit calls them.
+        Matrices with equal content are tied here, even if the other toolkit has two names for them.
 
         Args:
             sides: vocabularies of source and target.
             zero_start: whether outputs begin with a vector of zeros in place of a piece's.
 
         Returns:
-            The weights under our names, and the settings that they tell.
+            The weights under our names, and the settings that follow from them.
         """
         rows = [[0 if row is None else row for row in side.rows] for side in sides.numbered]
         target = sides.numbered[1].rows

@@ -56,7 +56,7 @@ def probes(saved: SavedModel, count: int = COUNT, seed: int = 1) -> list[Probe]:
 
 
 def _ordinary(vocabulary: Vocabulary) -> list[int]:
-    """The pieces of words; all but the special ones if there are none."""
+    """The pieces of words or, without any, all but the special pieces."""
     atoms = vocabulary.atoms
     words = [number for number, atom in enumerate(atoms) if not atom]
     return words or list(range(EOS + 1, len(vocabulary))) or [EOS]
@@ -75,7 +75,7 @@ def _scores(model: TranslationModel, source: Sequence[int], target: Sequence[int
 
 
 def largest(gaps: Iterable[float]) -> float:
-    """The largest difference of all; NaN if one is, which Python's own ``max`` may pass over."""
+    """The largest difference; NaN if any is, which Python's ``max`` may miss."""
     return float(np.max(list(gaps)))
 
 

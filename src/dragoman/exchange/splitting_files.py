@@ -49,8 +49,6 @@ def numbered_sides(
 
     Raises:
         ConfigError: text is split in a way that is not known here.
-        DataError: no file says how text is split, several do, or one is damaged.
-        MissingExtraError: a package is missing.
     """
     found: list[Numbered] = []
     notes: list[str] = []
@@ -75,7 +73,7 @@ def numbered_sides(
 def _over_codes(
     file: Path, ids: Mapping[str, int], special: Special, language: str | None
 ) -> tuple[str, Numbered]:
-    """A dictionary over merges of subword-nmt; how words were told apart shows in the pieces."""
+    """A dictionary over merges of subword-nmt, with a word tokeniser that its pieces imply."""
     escapes = any(piece.startswith(("&apos;", "&quot;", "&amp;")) for piece in ids)
     hyphens = any(piece.startswith("@-@") for piece in ids)
     splitting = subword_nmt(
@@ -95,7 +93,7 @@ def _over_codes(
 
 
 def _is_codes(file: Path) -> bool:
-    """By the name, unless it is a sentencepiece model: those are named like that, too."""
+    """By the name, which sentencepiece models may share."""
     named = _named_as_codes(file)
     return named and b"\0" not in read_bytes(file)
 

@@ -1,4 +1,4 @@
-"""What splits text for an exported model, as files that sentencepiece reads."""
+"""Models of sentencepiece that split text for an exported model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NOT_NORMALISED = (
     "spaces and the like by spaces, remove control characters and characters that nobody sees, and "
     "compose letters (Unicode NFC), as dragoman.text.normalization.normalize does."
 )
-"""What programs that split text with sentencepiece alone do otherwise."""
+"""How programs differ that split text with sentencepiece alone."""
 
 
 def sentencepiece_model(vocabulary: Vocabulary) -> bytes | None:
-    """The sentencepiece model that splits text into its pieces; None if another program does."""
+    """The sentencepiece model that splits text; None if another program does."""
     if isinstance(vocabulary, SentencePieceVocabulary):
         return vocabulary.serialized
     assert isinstance(vocabulary, ListedVocabulary), "there are two kinds"
@@ -46,11 +46,11 @@ def write_vocabularies(
         saved: the model.
         directory: where to write them.
         names: files of the source and the target, which may be the same.
-        with_ids: whether to write ``NAME.json`` too, from pieces to ids, where ids are not those of
-            the sentencepiece model.
+        with_ids: whether to write ids by pieces as ``NAME.json``, if they are not those of the
+            sentencepiece model.
 
     Returns:
-        What is different, a sentence each.
+        Differences, a sentence each.
     """
     told = []
     if lowers_case(saved.vocabularies.source):

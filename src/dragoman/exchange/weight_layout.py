@@ -1,9 +1,8 @@
 """The same Transformer with its weights in another order: of its width, or of its pieces.
 
-The sum that residual connections carry has no preferred order: if every weight that reads it or
-adds to it is permuted in the same way, the function stays exactly the same.  So positions whose
-sines all come before their cosines, as in most toolkits, need no setting here, where sines and
-cosines alternate: the weights are permuted once.
+The residual sum has no preferred order: the function stays exactly the same if all weights that
+read it or add to it are permuted alike.  Most toolkits have all sines of positions before all
+cosines, while they alternate here.  Permuting the weights once replaces a setting.
 """
 
 from __future__ import annotations
@@ -79,16 +78,14 @@ def permute_width(
 def repeat_heads(
     tensor: Tensor, groups: int, times: int, where: Path | str = "the model"
 ) -> Tensor:
-    """Keys or values that several heads read alike (Shazeer 2019; Ainslie et al. 2023), for each.
+    """Keys or values of each head, from shared ones (Shazeer 2019; Ainslie et al. 2023).
 
     Args:
         tensor: a weight or bias whose first axis is ``groups * d_k``.
         groups: number of different heads.
-        times: how many heads in succession read each; the result has ``groups * times * d_k`` rows.
+        times: number of successive heads that share them; the result has ``groups * times * d_k``
+            rows.
         where: the file that it is from, for messages.
-
-    Raises:
-        DataError: it is not of so many heads.
     """
     if times == 1:
         return tensor
@@ -105,9 +102,6 @@ def rotation_in_pairs(tensor: Tensor, heads: int, where: Path | str = "the model
         tensor: a weight or bias whose first axis is ``heads * d_k``.
         heads: their number.
         where: the file that it is from, for messages.
-
-    Raises:
-        DataError: it is not of so many heads.
     """
     split = _by_head(tensor, heads, where)
     return split[:, sines_then_cosines(split.shape[1])].flatten(0, 1)

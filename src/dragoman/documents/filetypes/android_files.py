@@ -198,7 +198,7 @@ def _shown(raw: str) -> str:
 
 
 def _parts(tokens: Sequence[MarkupToken], count: Mapping[str, str]) -> Iterator[str | MarkedText]:
-    """What is translated of a string: sections of CDATA, and what is around them."""
+    """The texts of a string: sections of CDATA, and the parts around them."""
     part: list[MarkupToken] = []
     for token in tokens:
         if _is_section(token):
@@ -284,7 +284,7 @@ def _around(tokens: Sequence[MarkupToken]) -> tuple[str, str]:
 
 
 def _quoted(raw: str) -> tuple[str, str] | None:
-    """What is in front of the words of a string in quotation marks, and behind; None if it is none.
+    """Text around the words of a string in quotation marks; None if it is not in such marks.
 
     By hand: a regular expression that looks for the end needs quadratic time.
     """
@@ -297,7 +297,7 @@ def _quoted(raw: str) -> tuple[str, str] | None:
 
 
 def _begin_of_end(kind: re.Pattern[str], text: str) -> int:
-    """Where the run begins with which a text ends; its length if it does not end with one."""
+    """Start of the run that ends a text; its length if it does not end with one."""
     runs = (found.span() for found in kind.finditer(text))
     begin = next((start for start, end in runs if end == len(text)), len(text))
     if (begin - len(text[:begin].rstrip("\\"))) % 2:  # its first sign is escaped
@@ -351,11 +351,7 @@ def _read_quoted(raw: str) -> str:
 
 
 def _read(raw: str, *, keeps_space: bool = False) -> str:
-    """A string as an app shows it.
-
-    Raises:
-        UnicodeDecodeError: it has half of a surrogate pair.
-    """
+    """A string as an app shows it."""
 
     def plain(found: re.Match[str]) -> str:
         code, sign, space = found.groups()

@@ -108,7 +108,7 @@ def _strings(text: str) -> Iterator[Slot]:
 
 
 def _after(text: str, place: int) -> int:
-    """Where what is neither white space nor a comment begins."""
+    """The next place that is neither white space nor within a comment."""
     found = _BETWEEN.match(text, place)
     return found.end() if found else place
 
@@ -218,7 +218,7 @@ def _plural(text: str, members: dict[str, XmlElement], target: str) -> Iterator[
 
 
 def _key_before(text: str, element: XmlElement) -> tuple[int, str]:
-    """Where the key of a value begins, with white space in front, and all that up to the value."""
+    """Start of a value's key, with white space in front, and the text from there to the value."""
     start = text.rfind("<key", 0, element.start)
     start -= len(space_before(text, start))
     return start, text[start : element.start]

@@ -13,7 +13,7 @@ from dragoman.documents.outline import OutlineBlock
 
 
 class FileLanguages(NamedTuple):
-    """What a file is to be translated from and into, as the client writes it."""
+    """The languages to translate a file from and into, as the client writes them."""
 
     source: str | None
     """None: detected, unless the file says it."""
@@ -36,7 +36,7 @@ class OpenDocument(ABC):
     @property
     @abstractmethod
     def texts(self) -> Sequence[MarkedText]:
-        """What is to be translated, in order; nothing, if nothing is missing."""
+        """The texts to translate, in order; none if nothing is missing."""
 
     @property
     def escape(self) -> Callable[[str], str] | None:
@@ -84,14 +84,14 @@ class DocumentFormat(ABC):
     """
 
     name: ClassVar[str]
-    """What people call it, such as "Markdown"."""
+    """Its name for people, such as "Markdown"."""
     family: ClassVar[str] = "documents"
     """Formats that people look for together: ``documents``, ``subtitles``, or ``translation files``
     such as those with strings of programs."""
     suffixes: ClassVar[tuple[str, ...]]
     """Suffixes of its files in lower case, such as ``.md``."""
     media_type: ClassVar[str]
-    """What HTTP calls it."""
+    """Its name in HTTP."""
     packages: ClassVar[tuple[str, ...]] = ()
     """Packages that it needs beyond those that Dragoman always has, as Python imports them."""
 

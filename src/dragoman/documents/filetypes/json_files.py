@@ -51,7 +51,7 @@ class JsonFile(DocumentFormat):
 
 
 class _Strings:
-    """What is translated of a file."""
+    """The slots of a file."""
 
     def __init__(self, text: str, root: JsonNode, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages

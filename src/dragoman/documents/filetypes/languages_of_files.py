@@ -1,4 +1,4 @@
-"""What a file says of its languages, against what it is to be translated from and into."""
+"""The languages that a file names, compared with those of its translation."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class _OpenPoDocument(_PoDocument):
 
 
 class _Filling:
-    """What is translated of a catalogue."""
+    """The slots of a catalogue."""
 
     def __init__(self, catalogue: Catalogue, languages: FileLanguages) -> None:
         self._text, self._entries = catalogue.text, catalogue.entries

@@ -22,7 +22,7 @@ class Slot:
     stop: int
     """After its last character; if it is the start, something is put in."""
     values: Sequence[StringValue]
-    """What is translated."""
+    """The values to translate."""
     write: Callable[[Sequence[str]], str]
     """How the translated values are written there."""
     current: str | None = None

@@ -65,7 +65,7 @@ def _version_of_namespace(root: XmlElement) -> str:
 
 
 class _Filling(NamedTuple):
-    """What is in a target."""
+    """The content of a target."""
 
     values: Sequence[StringValue]
     write: Callable[[Sequence[str]], str]
@@ -74,7 +74,7 @@ class _Filling(NamedTuple):
 
 
 class _Xliff:
-    """What is translated of a file.
+    """The slots of a file.
 
     Attributes:
         source_language: that it says.

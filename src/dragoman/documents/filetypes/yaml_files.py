@@ -66,7 +66,7 @@ def _root(text: str) -> yaml.Node | None:
 
 
 class _Strings:
-    """What is translated of a file."""
+    """The slots of a file."""
 
     def __init__(self, text: str, root: yaml.Node | None, languages: FileLanguages) -> None:
         self._text, self._root, self._languages = text, root, languages
@@ -145,7 +145,7 @@ class _Strings:
         return True
 
     def _place(self, node: yaml.ScalarNode) -> tuple[int, int]:
-        """Where a scalar is written, without its anchor and tag."""
+        """Span of a scalar, without its anchor and tag."""
         start, stop = node.start_mark.index, node.end_mark.index
         found = _PROPERTIES.match(self._text, start, stop)
         return (found.end() if found else start), stop

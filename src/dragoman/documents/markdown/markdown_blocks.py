@@ -74,7 +74,7 @@ class _Html:
 
 
 _Part = Passage | _Scalar | _Html
-"""What is written again."""
+"""Parts that are written again."""
 
 
 class MarkdownDocument:
@@ -133,7 +133,7 @@ class MarkdownDocument:
 
     @property
     def texts(self) -> list[MarkedText]:
-        """What is to be translated."""
+        """The texts to translate."""
         return self._passages.texts
 
     @property

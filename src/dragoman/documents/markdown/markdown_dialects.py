@@ -1,7 +1,7 @@
-"""What generators of sites add to Markdown: notes, tabs, definitions, tags of templates, formulas.
+"""Markdown of site generators: notes, tabs, definitions, tags of templates, formulas.
 
 To CommonMark their lines are parts of paragraphs.  Here they are blocks of their own, so that they
-stay where they are, and what is between them is read as it will be shown.
+stay in place, and the text between them is read as it will be shown.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def line_of(state: StateBlock, number: int) -> str:
 
 
 def _first(state: StateBlock, number: int) -> int:
-    """Where the words of a line begin."""
+    """Start of the words of a line."""
     return state.bMarks[number] + state.tShift[number]
 
 
@@ -219,7 +219,7 @@ def lines_without_text(
     end: int,
     is_within: Callable[[int], bool] = lambda number: True,
 ) -> int:
-    """Where lines end that are nothing but tags of templates, attributes or the like.
+    """End of a run of lines with tags of templates, attributes or the like alone.
 
     Args:
         line: the words of a line.

@@ -58,7 +58,7 @@ def _end_of_html(state: StateBlock, start: int, stop: int, content: str) -> int:
 
 
 class _Places:
-    """What the places of a text of HTML are within.
+    """The elements around each place of a text of HTML.
 
     Args:
         text: the HTML.

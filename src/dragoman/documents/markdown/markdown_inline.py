@@ -44,7 +44,7 @@ from dragoman.documents.markdown.markdown_html import html_lines
 from dragoman.documents.markdown.mdx import EXPRESSION, indented_lines, jsx, jsx_lines, module_lines
 
 Environment = MutableMapping[str, Any]
-"""What the parser knows of a document: its references."""
+"""The references of a document, by which the parser resolves links."""
 
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]")
 _SPAN = "span"
@@ -62,7 +62,7 @@ class InlinePiece:
     text: str = ""
     """Of text: what it stands for.  Of code, addresses and tags of HTML: what they hold."""
     shape: str = ""
-    """What it means, in whatever way it is written."""
+    """Its meaning, independent of its notation."""
     label: tuple[int, int] | None = None
     """Of an image: where in ``raw`` the text is that describes it."""
 
@@ -114,7 +114,7 @@ def inline_pieces(parser: MarkdownIt, content: str, environment: Environment) ->
 
 
 def shape_of(tokens: Sequence[Token]) -> str:
-    """What a paragraph means: its text with its markup, in whatever way that is written."""
+    """The meaning of a paragraph, independent of its notation: its text and markup."""
     return shaped("".join(map(_shape, tokens)))
 
 
@@ -150,7 +150,7 @@ def _shape(token: Token) -> str:
 
 
 def text_shape(text: str) -> str:
-    """What a text means that is no markup."""
+    """The meaning of text without markup."""
     return html.escape(text, quote=False).replace("`", "&#96;")
 
 
@@ -177,7 +177,7 @@ def _noting(rule: Rule, mark: Mark) -> Rule:
 
 
 def _new_tokens(rule: Rule, state: StateInline) -> list[Token] | None:
-    """What a rule adds, without the text that was waiting; None if it does not apply."""
+    """Tokens that a rule adds, without the text that was waiting; None if it does not apply."""
     count, waited = len(state.tokens), bool(state.pending)
     if not rule(state, False):
         return None

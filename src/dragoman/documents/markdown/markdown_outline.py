@@ -1,4 +1,4 @@
-"""What of a block of Markdown has to be the same in a translation."""
+"""The outline of a block of Markdown, which a translation must keep."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class MarkdownPassages:
                         yield from self._numbers(self._inner[one])
 
     def markup(self, number: int) -> RawMarkup:
-        """What a number in a text stands for."""
+        """The markup that a number in a text stands for."""
         return self._markup[number]
 
     def trimmed(self, number: int, translation: str) -> str:
@@ -249,7 +249,7 @@ class MarkdownPassages:
         return token.kind if token.kind in ("open", "close") else "point", token.name
 
     def _hidden_end(self, pieces: Sequence[InlinePiece], at: int, name: str) -> int:
-        """Where an element ends that is not translated; 0 if it is, or does not end."""
+        """End of an element that is not translated; 0 if it is translated, or does not end."""
         if name not in NO_PROSE:
             return 0
         for index in range(at, len(pieces)):
@@ -281,7 +281,7 @@ class MarkdownPassages:
 
     @staticmethod
     def _label_of(pieces: Sequence[InlinePiece], close: int) -> str:
-        """What is written between the brackets of a link."""
+        """The content between the brackets of a link."""
         depth, at = 0, close
         while at >= 0:
             depth += {"link_close": 1, "link_open": -1}.get(pieces[at].kind, 0)

@@ -12,8 +12,8 @@ from dragoman.documents.marks.numbered_marks import KEPT_BREAK, KEPT_SPACE, text
 from dragoman.translation.service.placeholders import protected
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "bare", "label", "title"]
-"""Where a text is, which decides what of it would be markup.  A bare cell is the first of its row
-and has no ``|`` in front; a label describes an image."""
+"""Place of a text, which decides which signs are markup.  A bare cell is the first of its row and
+has no ``|`` in front; a label describes an image."""
 
 _SIGNS = re.compile(r"[\\`*_\[\]<&~]")
 _SIGNS_OF_MDX = re.compile(r"[\\`*_\[\]<&~{}]")
@@ -36,13 +36,13 @@ class RawMarkup(NamedTuple):
     parts: tuple[str | int, ...]
     """As it is written; numbers are passages within, such as the title of a link."""
     shape: str
-    """What it means."""
+    """Its meaning."""
     tag: str | None = None
     """How else it can be written."""
 
 
 Segment = RawMarkup | int
-"""What is written as it is, or the number of a text."""
+"""Raw text, or the number of a text."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Passage:
     segments: list[Segment]
     setting: Setting
     prefix: str = ""
-    """What is in front of each line but the first."""
+    """In front of each line but the first."""
     newline: str = "\n"
     width: int | None = None
     """Columns of its lines; None if it is on one line."""
@@ -66,7 +66,7 @@ class MarkupOfTexts(Protocol):
     is_mdx: bool
 
     def markup(self, number: int) -> RawMarkup:
-        """What a number in a text stands for."""
+        """The markup that a number in a text stands for."""
 
     def trimmed(self, number: int, translation: str) -> str:
         """The translation of a text with the white space at its ends that the text has."""

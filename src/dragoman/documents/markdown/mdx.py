@@ -141,7 +141,7 @@ def has_content(expression: str) -> bool:
 
 
 def expression_end(text: str, start: int, limit: int) -> int:
-    """Where an expression in braces ends; -1 if it does not."""
+    """End of an expression in braces; -1 if it does not end."""
     known = _known_ends(text)
     if start not in known:
         brackets = _Brackets()
@@ -152,7 +152,7 @@ def expression_end(text: str, start: int, limit: int) -> int:
 
 @lru_cache(maxsize=32)
 def _known_ends(text: str) -> dict[int, int]:
-    """Where brackets of a text end, as far as that is known: it is read once for all of them."""
+    """Ends of the brackets of a text, as far as known: it is read once for all of them."""
     return {}
 
 
@@ -199,7 +199,7 @@ class _Brackets:
 
 
 def _item_end(text: str, place: int, limit: int) -> int:
-    """Where a tag, an expression or an element without prose ends; -1 if there is none."""
+    """End of a tag, an expression or an element without prose; -1 if there is none."""
     if text[place] == "{":
         return expression_end(text, place, limit)
     end = _tag_end(text, place, limit) if text[place] == "<" else -1
@@ -211,7 +211,7 @@ def _item_end(text: str, place: int, limit: int) -> int:
 
 
 def _tag_end(text: str, start: int, limit: int) -> int:
-    """Where a tag of JSX, a fragment or a comment ends; -1 if there is none."""
+    """End of a tag of JSX, a fragment or a comment; -1 if there is none."""
     if (comment := _COMMENT.match(text, start, limit)) is not None:
         return comment.end()
     begin = _TAG_BEGIN.match(text, start, limit)
@@ -228,7 +228,7 @@ def _tag_end(text: str, start: int, limit: int) -> int:
 
 
 def _attribute_end(text: str, place: int, limit: int) -> int:
-    """Where an attribute with its value ends; -1 if there is none."""
+    """End of an attribute with its value; -1 if there is none."""
     if text.startswith("{", place):
         return expression_end(text, place, limit)
     found = _ATTRIBUTE.match(text, place, limit)

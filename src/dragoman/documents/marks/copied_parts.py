@@ -39,7 +39,7 @@ class TakenRanges:
 
 
 def surplus(text: str, target: str, atoms: Sequence[Mark], taken: TakenRanges) -> Iterator[Range]:
-    """What a translation has too much of what only a program could have meant, with white space.
+    """Surplus copies in a translation of parts that only programs read, with white space.
 
     Args:
         text: the source.
@@ -74,7 +74,7 @@ def _cut(text: str, atoms: Sequence[Mark]) -> Counter[str]:
 
 
 def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
-    """Where a translation has what programs read, wanted or not."""
+    """Spans of a translation that only programs read, wanted or not."""
     wanted = {text[atom.start : atom.stop] for atom in atoms}
     yield from strays(target, wanted)
     for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
@@ -83,7 +83,7 @@ def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
 
 
 def occurrences(part: str, text: str) -> Iterator[Range]:
-    """Where a part is in a text; regular expressions would need time quadratic in its length."""
+    """Spans of a part in a text.  Regular expressions would need time quadratic in its length."""
     place = text.find(part) if part else -1
     while place >= 0:
         yield place, place + len(part)
@@ -91,10 +91,9 @@ def occurrences(part: str, text: str) -> Iterator[Range]:
 
 
 class Copies:
-    """Where a translation has what was copied.
+    """Finds copies in a translation.
 
-    A stretch is looked through once for each content, however often that is asked for: a text may
-    have thousands of the same.
+    A stretch is searched once for each content: a text may have thousands of equal parts.
 
     Args:
         target: the translation.

@@ -18,7 +18,7 @@ from dragoman.translation.service.interface import Link, TranslatedText
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 
 NOTHING = Mark("", "", 0, 0, is_atom=True)
-"""What is written instead of what should not be there."""
+"""Replaces surplus copies: nothing is written."""
 
 _Coordinate = Callable[[tuple[int, int]], int]
 _IN_SOURCE: _Coordinate = itemgetter(0)
@@ -36,11 +36,11 @@ class TargetUnit:
     """Index of its sentence."""
     is_word: bool
     sources: Sequence[Range] = ()
-    """What it translates, in the source; empty if that is unknown."""
+    """Its words of the source; empty if they are unknown."""
     certainty: float = 1.0
     """Of what it translates: less if it is guessed."""
     atom: Mark | None = None
-    """What is written instead of it."""
+    """The atom that is written instead of it."""
     is_part: bool = False
     """Whether it is a part of a copied word, so that it is known what it translates."""
 
@@ -65,7 +65,7 @@ class SentencePair:
 
 
 class Correspondence:
-    """What the words of a translation translate.
+    """The words of a translation and the words of the source that they translate.
 
     Args:
         text: the source.
@@ -181,11 +181,11 @@ class Correspondence:
         return max(0, bisect_left(self._source_starts, place + 1) - 1)
 
     def to_target(self, place: int) -> float:
-        """Where in the translation a place of the source is, by proportion."""
+        """The place in the translation of a place of the source, by proportion."""
         return self.sentences[self.sentence_at(place)].to_target(place)
 
     def _placed_atoms(self, atoms: Sequence[Mark]) -> list[tuple[int, int, Mark]]:
-        """Where atoms are in the translation, each at the nearest of its places that is free."""
+        """Places of atoms in the translation, each the nearest of its places that is free."""
         placed: list[tuple[int, int, Mark]] = []
         taken = TakenRanges()
         copies = Copies(self.target)
@@ -305,7 +305,7 @@ def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair
 def _increasing(
     anchors: Sequence[tuple[int, int]], source: Range, target: Range
 ) -> list[tuple[int, int]]:
-    """What stands in place of the last anchor, its end, when a pair of ranges comes before it."""
+    """The end of a list of anchors when a pair of ranges comes before its last one, the end."""
     (last_source, last_target), end = anchors[-2], anchors[-1]
     fits = last_source <= source[0] and last_target <= target[0]
     if not fits or source[1] > end[0] or target[1] > end[1]:
@@ -333,7 +333,7 @@ def _without_signs(text: str, start: int, end: int) -> Range:
 
 
 def _places(part: str, text: str) -> list[int]:
-    """Where a part is in a text, and is no part of longer words; two places are enough to know."""
+    """Places of a part in a text outside of longer words; at most two, which is enough to know."""
     found: list[int] = []
     place = text.find(part) if part else -1
     while place >= 0 and len(found) < 2:

@@ -1,4 +1,4 @@
-"""Where marks are in a translation whose model has learned to move them."""
+"""Places of marks in a translation whose model has learned to move them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _touches(mark: Mark, sentence: TranslatedSentence) -> bool:
 
 
 def _of_sentence(mark: Mark, sentence: TranslatedSentence, known: Range | None) -> Range:
-    """Where a mark is in the translation of a sentence, in characters of the whole text."""
+    """Place of a mark in the translation of a sentence, in characters of the whole text."""
     begin, target = sentence.start, sentence.target_start
     stop = target + len(sentence.renderings[0].text)
     if known is not None:

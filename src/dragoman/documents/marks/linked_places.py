@@ -313,7 +313,7 @@ class LinkedPlaces:
 
 
 def _gaps(within: Range, taken: Sequence[Range]) -> list[Range]:
-    """What sorted ranges leave of another one; at least one, if need be an empty one."""
+    """The gaps that sorted ranges leave in another range; at least one, which may be empty."""
     starts = [within[0], *(end for _, end in taken)]
     ends = [*(start for start, _ in taken), within[1]]
     return list(zip(starts, ends, strict=True))

@@ -85,7 +85,7 @@ def _learned(
     atoms: Sequence[Mark],
     escape: Callable[[str], str],
 ) -> MarkWriting | None:
-    """What writes the marks where the model says that they are; None if it does not say so."""
+    """The marks where the model says that they are; None if it does not say so."""
     places, target = learned_places(marked, translated), translated.text
     if places is None:
         return None

@@ -41,15 +41,15 @@ class MarkupOptions:
 
 @dataclass
 class MarkedDocument:
-    """What is written as it is, and what is translated, in order."""
+    """Raw parts and texts to translate, in order."""
 
     parts: list[str | MarkedText] = field(default_factory=list)
     blocks: list[OutlineBlock] = field(default_factory=list)
-    """What has to be the same when a translation is read."""
+    """Blocks that must be the same when a translation is read."""
 
     @property
     def texts(self) -> list[MarkedText]:
-        """What is to be translated."""
+        """The texts to translate."""
         return [part for part in self.parts if isinstance(part, MarkedText)]
 
     def joined(self, translations: Sequence[str]) -> str:
@@ -60,12 +60,12 @@ class MarkedDocument:
 
 @dataclass(frozen=True)
 class Elements:
-    """What belongs together in the tokens of a document."""
+    """Start and end tags of a document that belong together."""
 
     ends: dict[int, int]
     """Index of the end tag, by that of the start tag."""
     limits: dict[int, int]
-    """Where an element ends that has no end tag: the index after its last token."""
+    """End of an element without an end tag: the index after its last token."""
 
 
 def find_elements(tokens: Sequence[MarkupToken]) -> Elements:

@@ -20,7 +20,7 @@ _JUDGED = 2000
 
 
 def texts_or_none(texts: Sequence[MarkedText]) -> Sequence[MarkedText]:
-    """What is sent of a document: of one without text, an empty one that says its languages."""
+    """The texts of a document to send; an empty text for a document without any."""
     return texts or [MarkedText("", [])]
 
 

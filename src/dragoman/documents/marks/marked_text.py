@@ -15,7 +15,7 @@ Range = tuple[int, int]
 
 @dataclass
 class Mark:
-    """What is around words of a text, or between them."""
+    """Markup around words of a text, or between them."""
 
     begin: str
     """Written in front: a start tag; or all of it, if it is between words or an atom."""
@@ -63,7 +63,7 @@ class MarkedText:
 
     @property
     def kept(self) -> list[str]:
-        """What has to be in the translation as it is in the text."""
+        """Parts of the text that the translation must have unchanged."""
         atoms = [one for one in walk(self.marks) if one.is_atom]
         return list(dict.fromkeys(self.text[one.start : one.stop] for one in atoms))
 

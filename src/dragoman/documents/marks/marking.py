@@ -40,7 +40,7 @@ def mark_pieces(
 
 
 def placeholders(text: str) -> list[Mark]:
-    """What is copied of a plain text, such as placeholders and addresses, as atoms."""
+    """The parts of a plain text that are copied, such as placeholders and addresses, as atoms."""
     return [
         Mark(text[start:stop], "", start, stop, is_atom=True, is_text=True)
         for start, stop in protected(text)

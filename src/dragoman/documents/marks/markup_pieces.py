@@ -57,7 +57,7 @@ def parted(pieces: Sequence[MarkupPiece]) -> Iterator[str | list[MarkupPiece]]:
 
 
 def _nothing_within(run: Sequence[MarkupPiece]) -> tuple[int, int]:
-    """Where points and pairs of tags around nothing are behind the last word of a run."""
+    """Span of points and pairs of tags around nothing behind the last word of a run."""
     found: list[int] = []
     after = len(run)
     while after and run[after - 1].kind not in ("text", "atom"):

@@ -189,7 +189,7 @@ class _AttributeReading:
     """The attributes, and the name ``/`` if the tag closes itself."""
 
     def end(self, place: int) -> int | None:
-        """Where a tag ends, after its ``>``; None if it does not end."""
+        """End of a tag, after its ``>``; None if it does not end."""
         text = self.text
         while True:
             begin, place = place, _end(_BETWEEN, text, place)
@@ -214,7 +214,7 @@ class _AttributeReading:
             self.found.setdefault(name if self.codes is None else name.lower(), _unquoted(value))
 
     def _value_end(self, place: int) -> int | None:
-        """Where the value of an attribute ends; None if it does not."""
+        """End of the value of an attribute; None if it does not end."""
         text = self.text
         if not text.startswith(('"', "'"), place):
             return self._run(_UNQUOTED, place)
@@ -228,7 +228,7 @@ class _AttributeReading:
             inner = first[1].end
 
     def _run(self, pattern: re.Pattern[str], place: int) -> int:
-        """Where a run ends that a pattern describes but for codes in it."""
+        """End of a run that a pattern describes, codes within it aside."""
         while True:
             end = _end(pattern, self.text, place)
             first = self.codes.first(place, end) if self.codes else None
@@ -247,7 +247,7 @@ def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
 
 
 def _raw_text_end(text: str, place: int, name: str) -> int:
-    """Where the content of an element without tags ends."""
+    """End of the content of an element without tags."""
     if name == "plaintext":
         return len(text)
     if name == "script":
@@ -257,7 +257,7 @@ def _raw_text_end(text: str, place: int, name: str) -> int:
 
 
 def _script_end(text: str, place: int) -> int:
-    """Where a script ends: not at an end tag after a start tag, both within a comment of HTML."""
+    """End of a script.  An end tag behind a start tag within a comment of HTML does not count."""
     in_comment = in_script = False
     for found in _SCRIPT.finditer(text, place):
         if found[0] == "<!--":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dragoman.documents.marks.marked_text import MarkedText
 
 RESERVED = re.compile("[\x01-\x04]")
-"""What numbers are written with; text that has it is not read."""
+"""Signs that enclose numbers; text that has them is not read."""
 KEPT_SPACE, KEPT_BREAK = "\x03", "\x04"
 """Stand for white space within markup, where no line is broken."""
 

@@ -1,1 +1,1 @@
-"""What documents of office programs share: packages of XML, and paragraphs cut into runs."""
+"""Documents of office programs: packages of XML, with paragraphs that are cut into runs."""

@@ -11,7 +11,6 @@ from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.drop_caps import is_initial, joined
 from dragoman.documents.office.inline_roles import ALTERNATIVES
-from dragoman.documents.office.item_formats import main_formats, smoothed
 from dragoman.documents.office.paragraph import (
     Initial,
     Paragraph,
@@ -23,6 +22,7 @@ from dragoman.documents.office.paragraph import (
 from dragoman.documents.office.paragraph_item import Item
 from dragoman.documents.office.paragraph_items import ParagraphMarkup, read_items
 from dragoman.documents.office.part_tokens import written_name
+from dragoman.documents.office.run_formats import main_formats, smoothed
 from dragoman.documents.office.shown_attributes import attribute_parts
 
 _HYPHEN = "noBreakHyphen"
@@ -128,7 +128,7 @@ class _ParagraphReader:
         return [_paragraph(tokens, items, [*raw_frame, *between, *raw], initial)]
 
     def read_alternative(self, tokens: Sequence[MarkupToken]) -> Parts:
-        """What one program shows and another does not: a text if it has runs, or paragraphs."""
+        """Content that not all programs show: a text if it has runs, or else paragraphs."""
         depth = 0
         for token in tokens:
             if depth == 1 and self._markup.roles.get(token.name) == "run":

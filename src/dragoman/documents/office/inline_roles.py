@@ -1,4 +1,4 @@
-"""What the elements of office documents are to a translator."""
+"""Roles of the elements of office documents in translation."""
 
 from __future__ import annotations
 

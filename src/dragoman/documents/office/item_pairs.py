@@ -1,4 +1,4 @@
-"""What belongs together of the content of a paragraph: fields, ranges, and spans of one format."""
+"""Pairs in the content of a paragraph: ends of fields, of ranges, and of spans of one format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def joined_pairs(items: list[Item]) -> list[Item]:
 
 @dataclass
 class _Field:
-    """Where the parts of a field are among items."""
+    """Indices of the parts of a field among items."""
 
     begin: int
     separator: int | None = None

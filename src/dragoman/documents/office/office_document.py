@@ -106,11 +106,7 @@ class OfficeDocument(OpenDocument):
 
 
 def read_text(package: ZipPackage, name: str) -> tuple[str, CharacterEncoding]:
-    """The text of a part, and its encoding.
-
-    Raises:
-        DataError: it is damaged, or not in the encoding that it says.
-    """
+    """The text of a part, and its encoding."""
     content = package.read(name)
     try:
         return decode(content, is_page=True)

@@ -15,7 +15,7 @@ from dragoman.documents.marks.marked_document import MarkedDocument
 from dragoman.documents.marks.marked_text import Mark, MarkedText, escaped, walk
 
 Parts = list[Union[str, "Paragraph"]]
-"""What is written as it is, and paragraphs in it."""
+"""Raw text, and paragraphs in it."""
 WHITE = re.compile(r"[ \t\r\n]+")
 """White space of XML; other spaces, such as no-break ones, are characters like all others."""
 HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
@@ -54,7 +54,7 @@ class RunFormat:
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a tag in a text with marks stands for: around words, or between them."""
+    """The markup that a tag in a text with marks stands for: around words, or between them."""
 
     begin: Parts
     """In front of the words, or all of it."""
@@ -137,7 +137,7 @@ class Paragraph:
         return written if self.initial is None else self._with_initial(writing, written)
 
     def _with_initial(self, writing: _Writing, written: str) -> str:
-        """What is written of the paragraph, with the frame of its initial."""
+        """The paragraph as it is written, with the frame of its initial."""
         one = self.initial
         if one is None or not writing.initial:
             return written_parts(self.raw, writing.answers)
@@ -309,5 +309,5 @@ def escaped_words(texts: Sequence[str]) -> str:
 
 
 def read_words(raw: str) -> str:
-    """What words that are written in XML say."""
+    """Words of XML with its references resolved."""
     return html.unescape(raw)

@@ -27,7 +27,7 @@ class Item:
     """Of an atom; what a field says; by what the begin and the end of a range know each other."""
     format: RunFormat | None = None
     number: int = 0
-    """What ``open`` and ``close`` have in common; 0: of all others."""
+    """The same number in ``open`` and ``close`` of a pair; 0 in all others."""
     is_span: bool = False
     """Whether it is nothing but a format."""
     is_shown: bool = False

@@ -72,7 +72,7 @@ class _Opened(NamedTuple):
     stop: int
     number: int
     suffix: str = ""
-    """What is written behind it: the end of the run that it is in."""
+    """Markup behind it: the end of the run that it is in."""
 
 
 class _ItemReader:

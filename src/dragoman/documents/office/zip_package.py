@@ -78,9 +78,6 @@ class ZipPackage:
 
         Args:
             replaced: new contents by name.
-
-        Raises:
-            DataError: a part is damaged.
         """
         buffer = io.BytesIO()
         with _opened(self.content) as archive, zipfile.ZipFile(buffer, "w") as target:

@@ -15,7 +15,7 @@ from dragoman.documents.strings.string_values import StringValue
 from dragoman.text.formats.xliff import CODES
 
 _SIGNS = "{}#'|<>"
-"""What would be read as a part of the message in the attributes or the content of a code."""
+"""Signs that a message would read as its own within the attributes or the content of a code."""
 _MASKS = "".join(chr(0xF8F0 + number) for number in range(len(_SIGNS)))
 _END = "\uf8ff/>"
 """The end of a code that has content: the message has it as one tag."""

@@ -37,7 +37,7 @@ _QUOTED = re.compile(r"''|'[{}#|](?:[^']|'')*(?:'|$)")
 _MUST_BE_DOUBLED = re.compile(r"(?<=[{}#|])'|'(?=['{}#|]|$)")
 _DEEPEST = 10
 _PLAIN = 5
-"""What most ordinals are like."""
+"""A number whose ordinal is written as most ordinals are."""
 _MOST_BRANCHES = 60
 """Of a message with all its combinations; one with more stays as it is."""
 
@@ -57,10 +57,6 @@ def read_message(
         language: what it is translated into.
         is_markup: whether it is written as in XML.
         syntax: of its placeholders, if it has no branches.
-
-    Raises:
-        DataError: the plural forms of the language are unknown, and needed.
-        MissingExtraError: they are needed, and Babel is missing.
     """
     if not has_choice(source):
         alternatives = None if is_markup else read_alternatives(source, language, syntax)
@@ -203,7 +199,7 @@ def _is_count(argument: str, name: str) -> bool:
 def _prepared(
     message: _Message, language: str, sample: _Sample | None, *, is_markup: bool
 ) -> Iterator[str | _Leaf]:
-    """What stays of a message, and its sentences."""
+    """The fixed parts of a message, and its sentences."""
     for part in message:
         if isinstance(part, str):
             yield _Leaf(part, sample, is_markup=is_markup)
@@ -349,7 +345,7 @@ def _read_choice(source: str, head: re.Match[str], depth: int) -> tuple[_Choice,
 
 
 def _argument_end(source: str, place: int) -> int:
-    """Where an argument without branches ends, such as ``{0, number, #.##}`` and ``{{name}}``."""
+    """End of an argument without branches, such as ``{0, number, #.##}`` and ``{{name}}``."""
     if _ARGUMENT.match(source, place) is None and not source.startswith("{{", place):
         raise _NoMessageError("a brace that begins nothing")
     depth = 0
@@ -361,7 +357,7 @@ def _argument_end(source: str, place: int) -> int:
 
 
 def _arguments(source: str) -> list[tuple[int, int]]:
-    """Where a sentence has arguments."""
+    """Spans of the arguments of a sentence."""
     found, place = [], 0
     while place < len(source):
         if quoted := _QUOTED.match(source, place):

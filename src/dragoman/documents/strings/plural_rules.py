@@ -50,12 +50,7 @@ class PluralForm:
 def plural_forms(
     language: str, kind: Literal["cardinal", "ordinal"] = "cardinal"
 ) -> dict[str, PluralForm]:
-    """The forms of a language, by name, in the order of :data:`CATEGORIES` (CLDR).
-
-    Raises:
-        DataError: the language is unknown.
-        MissingExtraError: Babel is missing.
-    """
+    """The forms of a language, by name, in the order of :data:`CATEGORIES` (CLDR)."""
     rule, names = _rule(language, kind)
     found = {number: rule(number) for number in _NUMBERS}
     return {name: _form(found, name) for name in names}
@@ -82,12 +77,7 @@ def catalogue_forms(expression: str, count: int) -> list[PluralForm]:
 
 
 def catalogue_rule(language: str) -> tuple[int, str]:
-    """The number of plural forms of a language in gettext catalogues, and the rule.
-
-    Raises:
-        DataError: the language is unknown.
-        MissingExtraError: Babel is missing.
-    """
+    """The number of plural forms of a language in gettext catalogues, and the rule."""
     try:
         from babel.messages.plurals import get_plural
     except ImportError as error:
@@ -124,7 +114,7 @@ def _rule(language: str, kind: str) -> tuple[Callable[[int], str], tuple[str, ..
 
 
 def _locale(language: str) -> Locale:
-    """What Babel knows of a language, or else of the one that its name begins with."""
+    """Babel's data of a language, or else of the language that its name begins with."""
     try:
         from babel import Locale, UnknownLocaleError
     except ImportError as error:

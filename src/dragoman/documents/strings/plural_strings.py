@@ -31,10 +31,6 @@ def translated_forms(
         language: the target language.
         kind: of numbers.
         syntax: of placeholders.
-
-    Raises:
-        DataError: the language is unknown.
-        MissingExtraError: Babel is missing.
     """
     forms = source_forms(given, language, kind, syntax)
     singular = given.get("one", "")
@@ -54,10 +50,6 @@ def source_forms(
         language: the target language.
         kind: of numbers.
         syntax: of placeholders.
-
-    Raises:
-        DataError: the language is unknown.
-        MissingExtraError: Babel is missing.
     """
     found: dict[str, tuple[str, int]] = {}
     for name, form in plural_forms(language, kind).items():
@@ -98,9 +90,6 @@ def catalogue_values(
         plural: for all others.
         rule: how many forms the target language has, and which number has which.
         syntax: of placeholders.
-
-    Raises:
-        DataError: the rule is none.
     """
     found: list[StringValue] = []
     count, expression = rule

@@ -57,7 +57,7 @@ _COUNTS = frozenset(
 
 
 def filled_in(text: str, syntax: StringSyntax = ANY) -> list[Span]:
-    """Where a string has what a program fills in or reads, tags excepted, in order."""
+    """Spans of the placeholders of a string, tags excepted, in order."""
     if not _HINT.search(text):
         return []
     # In "%sLearn more%s", no word is a name.
@@ -119,7 +119,7 @@ def count_span(
 
 
 def _name(placeholder: str) -> str:
-    """What a placeholder calls its value, without what else it is in; empty if it has no name."""
+    """The name of a placeholder's value, without its notation; empty if it has no name."""
     found = _NAME.match(placeholder)
     return "" if found is None else found[1].rpartition(".")[2] or found[1]
 
@@ -208,7 +208,7 @@ def without_numbers(text: str, syntax: StringSyntax) -> str:
 
 
 def wanted_names(text: str, spans: Sequence[Span]) -> list[str]:
-    """What is written in parts of a text."""
+    """The content of parts of a text."""
     return [text[slice(*one)] for one in spans]
 
 
@@ -246,7 +246,7 @@ def same_placeholders(source: str, translation: str, syntax: StringSyntax = ANY)
 
 
 def _conversions(text: str, source: str, wanted: Collection[str]) -> Counter[str]:
-    """What a program that formats a string as printf does would fill in, from left to right.
+    """Placeholders of a string as printf reads it, from left to right.
 
     ``%%1$s`` is a sign and the text ``1$s``.
     """

@@ -15,7 +15,7 @@ Numbering = Literal["none", "printf", "braces", "go"]
 
 @dataclass(frozen=True)
 class StringSyntax:
-    """What a file tells of its placeholders."""
+    """The syntax of a file's placeholders."""
 
     declared: frozenset[Family] = frozenset()
     """Families that it shows."""

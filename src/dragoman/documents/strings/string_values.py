@@ -278,7 +278,7 @@ def _signs(source: str, spans: Sequence[Span]) -> list[tuple[int, int, MarkupPie
 
 
 def _link_begin(source: str, end: int) -> int | None:
-    """Where the bracket is that one of a line closes; None if there is none."""
+    """Start of the bracket that ends at a place, in the same line; None if there is none."""
     depth = 0
     for at in range(end - 1, max(-1, end - _LONGEST_LINK), -1):
         if source[at] == "[" and not depth:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.documents.subtitles import SubtitleDocument
+from dragoman.documents.filetypes.subtitle_files import SubtitleDocument
 from dragoman.translation.service.interface import RefusedError
 
 TIMES = "00:00:01,000 --> 00:00:02,000"
