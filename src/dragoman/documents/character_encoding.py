@@ -60,8 +60,8 @@ class CharacterEncoding:
 
         Args:
             text: what is written.
-            is_markup: whether a character that the encoding lacks becomes a reference; otherwise,
-                it becomes a question mark.
+            is_markup: whether characters that the encoding lacks become references rather than
+                question marks.
         """
         return self.mark + text.encode(self.name, "xmlcharrefreplace" if is_markup else "replace")
 
@@ -93,9 +93,9 @@ def decode(content: bytes, *, is_page: bool) -> tuple[str, CharacterEncoding]:
 
 
 def decode_as(content: bytes, label: str) -> tuple[str, CharacterEncoding]:
-    """The text of a file that names its encoding in its own way.
+    """The text of a file that names its encoding.
 
-    A byte order mark comes first; what is not ASCII, though the file says so, is read as UTF-8.
+    A byte order mark wins over the label.  A file that claims ASCII and has other bytes is UTF-8.
 
     Args:
         content: the file.

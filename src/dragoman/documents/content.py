@@ -43,17 +43,17 @@ async def translate_contents(
     *,
     seconds: float | None = None,
 ) -> list[TranslatedText]:
-    """Translate texts whose markup, if they have any, is kept in place and well-formed.
+    """Translate texts; their markup is kept in place and well-formed.
 
     Args:
-        service: translates what is between the tags.
+        service: translates the text between tags.
         requests: the texts; ``prefix``, ``nbest`` and ``links`` are for plain text.
         kind: the format of all of them.
         markup: how it is read.
         seconds: as in ``service.translate``.
 
     Returns:
-        Of texts with markup, ``sentences`` is empty.
+        ``sentences`` is empty for texts with markup.
 
     Raises:
         RefusedError: those of the service; ``invalid``, if XML is not well-formed.

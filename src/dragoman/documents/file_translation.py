@@ -34,8 +34,8 @@ from dragoman.translation.service.interface import (
 from dragoman.translation.service.placeholders import strays
 
 _CHUNK, _CHUNK_CHARACTERS = 64, 8192
-"""Maximum texts, and characters of more than one text, that are translated together; between them,
-progress is told, and other files have their turns."""
+"""Maximum texts in a batch, and characters if it has several.  Between batches, progress is
+reported and other files have their turn."""
 _LONGEST = 24 * 3600.0
 """Seconds: what takes as long as it takes."""
 _TRIES = 30
@@ -110,8 +110,7 @@ async def translate_file(
 ) -> TranslatedFile:
     """Translate a file of a format in :func:`dragoman.documents.filetypes.document_formats`.
 
-    What is not translated stays as it is.  A file that has nothing to translate comes back byte for
-    byte.
+    All else stays as it is.  A file without text to translate comes back byte for byte.
 
     Args:
         service: translates its texts.
@@ -287,7 +286,7 @@ async def _translated(
         service: translates.
         requests: the texts.
         end: of the time for it.
-        leaves: whether a text that cannot be translated stays as it is; otherwise, it is an error.
+        leaves: whether a text that cannot be translated stays as it is rather than being an error.
     """
     try:
         return [*await _patiently(service, requests, end)]

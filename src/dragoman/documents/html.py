@@ -62,9 +62,9 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
 
 
 def _without_rest(tokens: list[MarkupToken]) -> tuple[list[MarkupToken], str]:
-    """The tokens without what may swallow whatever comes after it, and that.
+    """The tokens without an unfinished end, and that end.
 
-    Such are, at the end, a comment, a tag or a script that does not end.
+    It is a comment, a tag or a script that does not end, and might swallow text behind it.
     """
     end = len(tokens)
     if end and tokens[end - 1].kind == "opaque":

@@ -53,8 +53,8 @@ def read_json(text: str) -> JsonNode:
     """The value of a JSON document.
 
     Raises:
-        DataError: it is not JSON, has a key twice, is nested too deeply, or a string in it is not
-            text; with the line.
+        DataError: it is not JSON, has a key twice, is nested too deeply, or has a string that is no
+            text.  The message has the line.
     """
     try:
         json.loads(text, parse_int=str, parse_float=str)

@@ -11,9 +11,9 @@ from dragoman.documents.marks.marked_text import MarkedText, walk
 
 @dataclass(frozen=True)
 class OutlineBlock:
-    """A part of a document whose words may be others in a translation, and nothing else.
+    """A part of a document of which a translation may change the words alone.
 
-    Such are a paragraph, a cell, a value, a cue; and a tag between two paragraphs.
+    It is a paragraph, a cell, a value, a cue, or a tag between two paragraphs.
     """
 
     codes: Sequence[str] = ()

@@ -113,7 +113,7 @@ def _slot(element: XmlElement) -> Slot:
 
 
 def _plural(text: str, element: XmlElement, target: str) -> Iterator[Slot]:
-    """Forms that the target language has; others are removed, as no number has them."""
+    """Forms of the target language; others are removed, since no number has them."""
     items = {one.attributes.get("quantity", ""): one for one in element.named("item")}
     if "other" not in items:
         yield from (_slot(one) for one in items.values() if not one.is_tag)

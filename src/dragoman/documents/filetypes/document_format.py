@@ -40,7 +40,7 @@ class OpenDocument(ABC):
 
     @property
     def escape(self) -> Callable[[str], str] | None:
-        """How text between marks is written; None: as in HTML and XML."""
+        """Writes text between marks; None: as in HTML and XML."""
         return None
 
     @property
@@ -105,7 +105,7 @@ class DocumentFormat(ABC):
         """The document in a file.
 
         Raises:
-            DataError: it is damaged, hostile, of another format or encoding, with the line if there
-                is one; the message does not name the file.
+            DataError: it is damaged, hostile, or of another format or encoding.  The message has
+                the line, if known, and not the name of the file.
             MissingExtraError: a package is missing.
         """

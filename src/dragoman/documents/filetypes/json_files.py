@@ -32,7 +32,7 @@ _FORM = re.compile(rf"(.+?)(_ordinal)?_({'|'.join(CATEGORIES)})")
 class JsonFile(DocumentFormat):
     """JSON whose values are strings of a program; keys stay as they are.
 
-    Files of Chrome's extensions and of Flutter (ARB) are known by what is in them.
+    Files of Chrome's extensions and of Flutter (ARB) are known by their content.
     """
 
     name = "JSON"
@@ -114,7 +114,7 @@ class _Strings:
         return replacement(node.start, node.stop, value, self._raw)
 
     def _plural(self, group: dict[str, JsonMember]) -> Iterator[Slot]:
-        """The forms that the target language has; those that it lacks stay, and are not used."""
+        """The forms of the target language; other forms stay, unused."""
         given = {name: one.node.value for name, one in group.items()}
         other, target = group["other"], self._languages.target
         kind: Literal["cardinal", "ordinal"] = "cardinal"

@@ -8,7 +8,7 @@ from dragoman.text.language_codes import base_language, spelling
 
 
 def is_same_language(one: str, other: str) -> bool:
-    """Whether two codes are of one language, of whatever region: ``en`` and ``en_GB``."""
+    """Whether two codes are of one language, regions aside: ``en`` and ``en_GB``."""
     return base_language(one) == base_language(other)
 
 
@@ -20,10 +20,10 @@ def best_match(wanted: str, found: list[str]) -> int | None:
 
 
 def agreed_source(said: str | None, languages: FileLanguages) -> str | None:
-    """The language of a file: what it says itself.
+    """The language that a file says it is in.
 
     Raises:
-        DataError: another one was asked for.
+        DataError: the request says another.
     """
     if said and languages.source and not is_same_language(said, languages.source):
         raise DataError(

@@ -110,9 +110,9 @@ def _markup(text: str) -> ParagraphMarkup:
 
 
 def _plain_styles(text: str) -> set[str]:
-    """Names of the styles of a part that change nothing that one sees.
+    """Names of the styles of a part that change nothing visible.
 
-    LibreOffice makes them of its own, to remember when which words were written.
+    LibreOffice makes them to record when words were written.
     """
     found: set[str] = set()
     style = ""

@@ -36,7 +36,7 @@ _WIDTH = 80
 class PoFile(DocumentFormat):
     """A gettext catalogue, or a template of one (``.pot``).
 
-    Translations that it has stay; those that it lacks and fuzzy ones are made, and marked fuzzy.
+    Its translations stay.  Missing and fuzzy ones are made, and marked fuzzy.
     """
 
     name = "PO"

@@ -20,13 +20,13 @@ class Slot:
     start: int
     """In characters of the file."""
     stop: int
-    """After its last character; if it is the start, something is put in."""
+    """After its last character; equal to the start for an insertion."""
     values: Sequence[StringValue]
     """The values to translate."""
     write: Callable[[Sequence[str]], str]
     """How the translated values are written there."""
     current: str | None = None
-    """The value that is there; if it is the translation, the slot stays as it is."""
+    """The value that the file has; the slot stays as it is if the translation equals it."""
     group: int | None = None
     """Slots of one group are written together, or not at all if the translation of one is refused.
     Other slots with values are each by themselves."""
@@ -46,7 +46,7 @@ def replacement(
         stop: after its last character.
         value: what is translated.
         write: how it is written.
-        current: the value that is there; None: the source of ``value``.
+        current: the value that the file has; None: the source of ``value``.
     """
     current = value.source if current is None else current
     return Slot(start, stop, [value], lambda found: write(found[0]), current)
@@ -140,7 +140,7 @@ class SplicedDocument(OpenDocument):
 
 
 def _refusal(value: StringValue, translations: Sequence[str], joined: str) -> str | None:
-    """Why a string stays as it is although it was translated; None if it does not."""
+    """The reason why a translated string stays as it is; None if it does not stay."""
     if not all(one.strip() for one in translations):
         return EMPTY
     if joined == value.source and not are_unchanged(value.texts, translations):

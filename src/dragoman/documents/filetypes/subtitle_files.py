@@ -54,7 +54,7 @@ _CHANGE = re.compile(r"\s*(?:>>+|(?:&gt;){2,})\s*")
 _LABEL = re.compile(r"\s*(?P<name>[^\W\d_][\w .'’-]{0,30}?)(?:\s?\([^()]*\))?\s?(?::(?=\s|$)|：)")
 """The name of a speaker."""
 _SOUND = re.compile(r"\s*(?:\[[^\[\]]*\]|\((?P<aside>[^()]*)\)|♪[^♪]*♪)\s*")
-"""A line about what is heard; in round brackets it may be any words, unless in capitals."""
+"""A line that describes a sound.  Round brackets may hold other words, unless in capitals."""
 _HARD_SPACE = r"\h"
 _BLOCKS = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 """Parts of WebVTT that are no cues."""
@@ -111,7 +111,7 @@ class _Utterance:
     """The words of one speaker in a cue."""
 
     parting: str | None
-    """Between it and what is said before; None: a line end."""
+    """Between it and the words before it; None: a line end."""
     begin: str
     """In front of its words: a dash."""
     part: int | str

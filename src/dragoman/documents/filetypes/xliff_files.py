@@ -70,7 +70,7 @@ class _Filling(NamedTuple):
     values: Sequence[StringValue]
     write: Callable[[Sequence[str]], str]
     state: str = ""
-    """Of the target; empty: it has none of its own."""
+    """Of the target; empty if it has none."""
 
 
 class _Xliff:
@@ -172,7 +172,7 @@ def _keeps_space(element: XmlElement, is_kept: bool = False) -> bool:
 
 
 def _is_filled(target: XmlElement) -> bool:
-    """Whether a target has a translation; marks of segments alone, as tools make them, are none."""
+    """Whether a target has a translation, which marks of segments alone are not."""
     if target.attributes.get("state") in UNDONE:
         return False
     content = [one for one in target.tokens if one.kind != "close" and not _is_segment(one)]
@@ -185,7 +185,7 @@ def _is_segment(one: MarkupToken | XmlElement) -> bool:
 
 
 def _value(tokens: Sequence[MarkupToken], language: str, *, is_kept: bool) -> StringValue:
-    """A segment; lines that are indented are no lines, unless it says that white space is kept."""
+    """A segment.  Line breaks with indentation are spaces, unless it keeps white space."""
     if is_coded_message(tokens):
         return CodedMessage(tokens, language)
     if all(one.kind == "text" for one in tokens):

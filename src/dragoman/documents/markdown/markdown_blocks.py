@@ -115,7 +115,7 @@ class MarkdownDocument:
         self.outline.append(OutlineBlock(references_of(environment)))
 
     def _read(self, tokens: Sequence[Token], index: int) -> Sequence[OutlineBlock]:
-        """Read a block; the blocks of its own that it has."""
+        """Read a block; returns the blocks within it."""
         token = tokens[index]
         if token.map is None or RESERVED.search(token.content):
             return ()
@@ -325,7 +325,7 @@ def _cells(tokens: Sequence[Token], row: int) -> list[Token]:
 
 
 def _front_matter_lines(lines: Sequence[str]) -> int:
-    """How many lines front matter has; 0 if there is none."""
+    """Number of lines of the front matter, or 0."""
     ends = _FENCES.get(lines[0].rstrip()) if lines else None
     for number, line in enumerate(lines[1:] if ends else (), 2):
         if ends and line.rstrip() in ends:
@@ -334,7 +334,7 @@ def _front_matter_lines(lines: Sequence[str]) -> int:
 
 
 def _text_of_scalar(written: str) -> str | None:
-    """A value of YAML, if it is text and nothing but that."""
+    """A value of YAML, if it is text alone."""
     if written[0] in "|>&*![{#" or " #" in written:
         return None
     try:

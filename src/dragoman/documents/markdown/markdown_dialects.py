@@ -67,7 +67,7 @@ _KINDS = (
     "question quote seealso success summary tip todo warning"
 ).replace(" ", "|")
 _TITLED_DIRECTIVES = f"{_KINDS}|admonition|card|dropdown|grid-item-card|sidebar|tab-item|topic"
-"""Those of MyST whose argument is a text; that of others may be code, a path or a number."""
+"""Directives of MyST whose argument is a text rather than code, a path or a number."""
 _CONTAINER_TITLE = re.compile(
     rf":{{3,}}[ \t]*(?:(?:{_KINDS})(?:\[(?P<label>[^\[\]]+)\]|[ \t]+(?P<title>[^\s{{].*?))"
     rf"[ \t]*(?:\{{[^{{}}]*\}})?|\{{(?:{_TITLED_DIRECTIVES})\}}[ \t]+(?P<argument>\S.*?))"
@@ -175,10 +175,9 @@ def _is_within(state: StateBlock, number: int) -> bool:
 def _closed(
     state: StateBlock, start: int, end: int, name: str, closes: Callable[[str], object]
 ) -> int | None:
-    """The line behind the first one that closes what has been opened in front; None if none does.
+    """The line behind the first closing line of an open block; None if there is none.
 
-    What was not found once is not looked for again, so that time does not grow with the square of
-    the length.
+    A failed search is not repeated, which would need quadratic time.
     """
     source, reached = state.env.get(_UNCLOSED, (None, {}))
     if source is not state.src:
@@ -243,7 +242,7 @@ def lines_without_text(
 
 
 def _without_text(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Lines of nothing but tags of templates, one of which may be written over several lines."""
+    """Lines of tags of templates alone; a tag may span several lines."""
     stop = lines_without_text(partial(line_of, state), start, end, partial(_is_within, state))
     if stop == start:
         return False
@@ -256,7 +255,7 @@ def _without_text(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 
 def _formula_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Lines from ``$$`` to ``$$``; one that is not closed is a line by itself."""
+    """Lines from ``$$`` to ``$$``, or a ``$$`` alone if it is not closed."""
     first, stop = line_of(state, start), start + 1
     if first == "$$":
         stop = _closed(state, stop, end, "$$", lambda line: line.endswith("$$")) or stop

@@ -1,7 +1,7 @@
 """Paragraphs of Markdown in pieces that join to the same text again.
 
-markdown-it-py parses, as CommonMark and GitHub do; its rules are wrapped here so that each token
-knows where it was written, which the parser itself only says of blocks.
+markdown-it-py parses, as CommonMark and GitHub do.  It gives places of blocks alone, so its rules
+are wrapped here to give each token its place.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _mark_autolink(state: StateInline, start: int, added: list[Token]) -> None:
 
 
 def _mark_delimiters(state: StateInline, start: int, added: list[Token]) -> None:
-    """Signs that may begin or end a pair, each a token of its own."""
+    """Signs that may begin or end a pair, a token each."""
     for token in added:
         token.meta[_SPAN] = (start, start + len(token.content))
         start += len(token.content)
@@ -233,7 +233,7 @@ def _footnote(state: StateInline, silent: bool) -> bool:
 
 
 def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Definitions of references; those of footnotes are blocks of their own."""
+    """Definitions of references, without footnotes, which are blocks."""
     if state.src.startswith("[^", state.bMarks[start] + state.tShift[start]):
         return False
     return _reference(state, start, end, silent)

@@ -56,8 +56,8 @@ class MarkdownPassages:
     """Reads and writes the passages of a document.
 
     Attributes:
-        texts: those of all passages, in order; passages name them by number.
-        refused: those that stayed as they are when they were written last, and why.
+        texts: of all passages, in order; passages refer to them by number.
+        refused: texts that the last writing left as they are, and why.
     """
 
     parser: MarkdownIt
@@ -89,7 +89,7 @@ class MarkdownPassages:
         return len(self._inner) - 1
 
     def written(self, passage: Passage, translations: Sequence[str]) -> str:
-        """A passage with its texts replaced; as it was, if there is no safe way to write them."""
+        """A passage with its texts replaced; unchanged if there is no safe way to write them."""
         if not self.are_written_again(list(self._numbers(passage)), translations):
             return passage.source
         for level, uses_tags in CAUTION:

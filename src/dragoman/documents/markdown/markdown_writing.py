@@ -22,8 +22,8 @@ _ALL_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
 _FIRST_SIGN = re.compile(r"^(\d{0,9})([#>+=|:.)-])")
 _MOST_CAUTION = 3
 CAUTION = ((0, False), (1, False), (2, False), (0, True), (1, True), (2, True), (3, True))
-"""How a passage is written, until it means what it should: levels of caution, and whether emphasis
-is HTML; see :class:`PassageWriting`."""
+"""Ways to write a passage, tried until its meaning is right: the level of caution, and whether
+emphasis is HTML; see :class:`PassageWriting`."""
 # In front of these, a line is not broken: at its start, they would be markup.
 _UNBREAKABLE = re.compile(r"[-+*=#>|~`<:%]|\d+[.)]")
 _INDENT = re.compile(r"\n[ \t]+")
@@ -82,10 +82,10 @@ class PassageWriting:
     """Writes segments at a level of caution.
 
     Args:
-        passages: know what numbers mean.
+        passages: give the meaning of numbers.
         translations: of all texts, with numbers for their markup.
-        level: which signs are escaped: none; those that may be markup, but not in what programs
-            read, which may do so before Markdown does; these too; all.
+        level: signs to escape.  0: none.  1: possible markup, except in parts for programs, which
+            may read them before Markdown does.  2: possible markup.  3: all.
         uses_tags: whether emphasis is written as HTML, which may begin and end anywhere.
         setting: where the passage is.
     """

@@ -44,8 +44,8 @@ def surplus(text: str, target: str, atoms: Sequence[Mark], taken: TakenRanges) -
     Args:
         text: the source.
         target: its translation.
-        atoms: what is copied.
-        taken: where that is in the translation; what else is found is added.
+        atoms: the copied parts.
+        taken: their places in the translation; those of surplus copies are added.
     """
     cut = _cut(text, atoms)
     for start, end in _strays(text, target, atoms):
@@ -106,15 +106,15 @@ class Copies:
     def nearest(
         self, content: str, expected: int, taken: TakenRanges, *, is_part: bool
     ) -> Range | None:
-        """The nearest free place, one that is no part of a longer word if there is such.
+        """The nearest free place, outside of longer words if possible.
 
-        A part of a word is such a place next to letters of another script, as "an" in "设置an选项".
-        Next to others, it may be chance, as "an" in "Hans"; names (``x1``) have endings.
+        A part of a word counts next to letters of another script, as "an" in "设置an选项".
+        Next to other letters it may be chance, as "an" in "Hans"; names (``x1``) may have endings.
 
         Args:
-            content: what is looked for, in any case.
-            expected: where it should be.
-            taken: where it cannot be.
+            content: the copied text, in upper or lower case.
+            expected: the expected place.
+            taken: places that are taken.
             is_part: whether it is a part of a word in the source.
         """
         places = self._around(content, expected // _FAR)
@@ -147,13 +147,13 @@ class Copies:
 
 
 def _nearer(places: Sequence[Range], left: int, right: int, expected: int) -> int | None:
-    """The index, of two, of the place that is nearer to where it should be; None if both are far.
+    """The nearer of two places, as an index; None if both are far.
 
     Args:
         places: in order.
-        left: index of the one in front; -1 if there is none.
-        right: index of the one behind; the number of places if there is none.
-        expected: where it should be.
+        left: index of the place in front; -1 if there is none.
+        right: index of the place behind; the number of places if there is none.
+        expected: the expected place.
     """
     before = expected - places[left][0] if left >= 0 else _FAR + 1
     behind = places[right][0] - expected if right < len(places) else _FAR + 1
@@ -175,7 +175,7 @@ def _is_by_chance(text: str, span: Range) -> bool:
 
 
 def _script(character: str) -> str:
-    """The script of a letter; characters of scripts without spaces are each of their own."""
+    """The script of a letter; the character itself in scripts without spaces."""
     if UNIT.fullmatch(character + character) is None:
         return character
     return unicodedata.name(character, character).partition(" ")[0]

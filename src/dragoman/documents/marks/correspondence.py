@@ -71,11 +71,11 @@ class Correspondence:
         text: the source.
         translated: its translation.
         atoms: what is copied, in the order of the source.
-        edges: of marks.  A word in which there are some is a unit for each part, if it is copied.
+        edges: of marks.  A copied word with edges in it becomes a unit for each part.
 
     Attributes:
         sentences: in order.
-        units: of the translation, in order; they have all of it but white space.
+        units: of the translation, in order, without white space.
         lost: atoms that are not in the translation.
         parted: words of the source in which marks begin or end.
     """
@@ -109,15 +109,15 @@ class Correspondence:
         return range(bisect_left(self._first_units, start), bisect_left(self._first_units, end))
 
     def same_units(self, start: int, end: int) -> tuple[int, int]:
-        """The run of units that is the same text as a part of the source, if both are unique.
+        """The run of units with the text of a part of the source, if both occur once.
 
         Args:
             start: of the part, in characters.
             end: of the part.
 
         Returns:
-            Index of the first unit, and after the last one; the same number twice if there is no
-            such run, or if the part is a short word, which two languages may have by chance.
+            Index of the first unit, and after the last.  They are equal if there is no such run,
+            or if the part is a short word, which two languages may share by chance.
         """
         part = self._text[start:end]
         is_short = len(part) < LONG_WORD and part.isalpha()

@@ -23,15 +23,14 @@ def _kind(mark: Mark) -> TagKind:
 def learned_places(marked: MarkedText, translated: TranslatedText) -> dict[int, Range] | None:
     """The place of each mark in the translation, in characters, by the ``id`` of the mark.
 
-    A mark that reaches over several sentences begins where the first of them has it, and ends where
-    the last has it.
+    A mark over several sentences begins where the first has it and ends where the last has it.
 
     Args:
         marked: the text.
-        translated: its translation, which was asked for with the marks of :func:`tag_spans`.
+        translated: its translation, requested with the marks of :func:`tag_spans`.
 
     Returns:
-        None if the service does not say where they all are, or they would cross.
+        None if the service does not give all places, or if marks would cross.
     """
     sentences = translated.sentences
     if not sentences or any(one.renderings[0].places is None for one in sentences):

@@ -148,7 +148,7 @@ class LinkedPlaces:
         return edge, edge
 
     def _whole_words(self, mark: Mark) -> Mark:
-        """A pair around the whole of the words that it is around parts of; itself if of none."""
+        """A pair extended to whole words; the pair itself if it splits no word."""
         start, stop = self._found.parted.around(mark.start, mark.stop)
         if mark.start == mark.stop or (start, stop) == (mark.start, mark.stop):
             return mark
@@ -181,7 +181,7 @@ class LinkedPlaces:
     def _best(self, mark: Mark, within: Range) -> tuple[float, Range]:
         """The range of units with the highest sum, the first and shortest of these, and its sum.
 
-        What is copied is found by its looks, whatever the links are.
+        Copied text is recognised by its content, regardless of links.
         """
         start, end = same = self._found.same_units(mark.start, mark.stop)
         if within[0] <= start < end <= within[1]:
@@ -212,7 +212,7 @@ class LinkedPlaces:
         return unit.certainty * (2 * _share(mark, unit) - 1)
 
     def _translating(self, mark: Mark, within: Range) -> int | None:
-        """The unit that translates most of what a pair is around; None if there is none."""
+        """The unit that translates most of a pair's content; None if there is none."""
         shares = [(_share(mark, self._units[index]), -index) for index in range(*within)]
         share, index = max(shares, default=(0.0, 0))
         return -index if share > 0 else None

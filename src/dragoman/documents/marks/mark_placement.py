@@ -27,8 +27,8 @@ from dragoman.translation.service.interface import TranslatedText
 from dragoman.translation.service.placeholders import strays
 
 _MOST_WORK = 1_000_000
-"""Comparisons for a text, of which a second makes about as many.  Texts that need more have
-hundreds of marks in a sentence; they stay as they are."""
+"""Comparisons for a text, which take about a second.  Texts that need more, with hundreds of marks
+in a sentence, stay as they are."""
 
 
 def place_marks(

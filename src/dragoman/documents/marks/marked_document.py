@@ -36,7 +36,7 @@ class MarkupOptions:
     finds_structure: bool = True
     """Whether elements of XML that stand beside no text begin and end texts of their own."""
     is_lax: bool = False
-    """Whether XML is read though it is not well-formed; its tags stay as they are."""
+    """Whether XML that is not well-formed is read, with its tags as they are."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Elements:
 
 
 def find_elements(tokens: Sequence[MarkupToken]) -> Elements:
-    """Which tags belong together; an end tag ends all elements that began after its own."""
+    """Pairs of tags; an end tag also ends all elements that began after its own."""
     ends: dict[int, int] = {}
     limits: dict[int, int] = {}
     opened: list[int] = []
@@ -256,7 +256,7 @@ def _is_space(piece: MarkupPiece) -> bool:
 
 
 def _ends_of_pairs(pieces: Sequence[MarkupPiece]) -> dict[int, int]:
-    """Which close belongs to which open; those that cross another pair have none."""
+    """The ``close`` of each ``open``; those that cross another pair have none."""
     ends: dict[int, int] = {}
     opened: list[int] = []
     for index, piece in enumerate(pieces):

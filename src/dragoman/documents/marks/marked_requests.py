@@ -16,7 +16,7 @@ from dragoman.translation.service.interface import Detection, TextRequest, Trans
 from dragoman.translation.service.placeholders import is_protected
 
 _JUDGED = 2000
-"""Characters of a document by which its language is told."""
+"""Characters of a document that are enough to detect its language."""
 
 
 def texts_or_none(texts: Sequence[MarkedText]) -> Sequence[MarkedText]:
@@ -57,9 +57,9 @@ def questions(
 async def with_kept(
     requests: Sequence[TextRequest], texts: Sequence[MarkedText]
 ) -> list[TextRequest]:
-    """The requests with glossaries that have what is to be copied, too.
+    """The requests with glossaries extended by the parts to copy.
 
-    All share one, so that they can share batches.
+    All share one glossary, so that they can share batches.
     """
     kept = list(dict.fromkeys(name for text in texts for name in text.kept if _is_name(name)))
     if not kept:

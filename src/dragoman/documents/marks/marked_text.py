@@ -18,7 +18,7 @@ class Mark:
     """Markup around words of a text, or between them."""
 
     begin: str
-    """Written in front: a start tag; or all of it, if it is between words or an atom."""
+    """Written in front: a start tag, or all of a point or an atom."""
     end: str
     """Written behind: an end tag."""
     start: int
@@ -89,9 +89,9 @@ class PageText(MarkedText):
     """A text of a page or of XML, whose characters are written as they were.
 
     Args:
-        raw: all of it, as it was written; what a translation that does not change it is.
-        written: how characters of it were written that could be written otherwise; also an
-            ampersand in front of a space.
+        raw: all of it as it was written; also the result of a translation that changes nothing.
+        written: the notation of characters that have several, and of an ampersand in front of a
+            space.
     """
 
     raw: str = ""
@@ -106,7 +106,7 @@ class PageText(MarkedText):
 
 
 def written_characters(raw: str) -> dict[str, str]:
-    """How markup writes characters that it always writes in a way of its own.
+    """Characters that a markup always writes in one unusual way, and that way.
 
     Args:
         raw: text of a page as it is written, without tags.

@@ -88,7 +88,7 @@ def _paired(pieces: Sequence[MarkupPiece]) -> Iterator[MarkupPiece]:
 
 
 def _atom(piece: MarkupPiece) -> MarkupPiece:
-    """An atom as it is read; a point, if it is no word."""
+    """An atom as it is read; a point if it is empty or too long for a word."""
     piece = replace(piece, content=without_unseen(piece.content))
     return piece if 0 < len(piece.content) <= _LONGEST_ATOM else replace(piece, kind="point")
 

@@ -16,8 +16,8 @@ class MarkupPiece:
     """A part of a run of text and tags."""
 
     kind: Literal["text", "open", "close", "point", "atom", "break"]
-    """Text; tags around something; what is between words; an element that is not translated; what
-    is between two texts, which :func:`parted` tells apart."""
+    """Text; start and end tags around words; a ``point`` between words; an ``atom``, which is
+    copied; a ``break`` between two texts, for :func:`parted`."""
     raw: str
     """As it is written."""
     name: str = ""
@@ -71,7 +71,7 @@ def _nothing_within(run: Sequence[MarkupPiece]) -> tuple[int, int]:
 
 
 def _is_apart(before: Sequence[MarkupPiece], after: MarkupPiece) -> bool:
-    """Whether nothing but a code keeps a word from the ones in front, the last piece first."""
+    """Whether only a code separates a word from the words in front, the last piece first."""
     last = next(one for one in before if one.kind in ("text", "atom"))
     one, other = (_words(piece) for piece in (last, after))
     if after.kind == "atom":

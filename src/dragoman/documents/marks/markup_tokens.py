@@ -1,9 +1,9 @@
-"""HTML and XML in tokens that join to the same text again, whatever it is.
+"""HTML and XML in tokens that always join to the same text again.
 
-Tags, comments and raw text are told apart as the HTML standard does (WHATWG, section 13.2.5), so
-that nothing is text here that is markup to a browser.  Codes of templates are read first, as the
-program does that replaces them.  No tree is built: nothing is repaired, and
-what is not translated stays as it was written.  Every token is found in linear time.
+Tags, comments and raw text are recognised as in the HTML standard (WHATWG, section 13.2.5), so that
+markup to a browser is never text here.  Codes of templates are read first, as the template engine
+does.  No tree is built and nothing repaired, so that all else stays as it was written.  Reading
+takes linear time.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _html_token(text: str, place: int, codes: TemplateCodes) -> MarkupToken:
 
 
 def _title_tokens(text: str, place: int, end: int, codes: TemplateCodes) -> Iterator[MarkupToken]:
-    """Text without tags; those that are there all the same are for programs, and are copied."""
+    """Text without tags; possible tags in it are for programs, and are copied."""
     while place < end:
         code = codes.at(place)
         tag = _TITLE_TAG.match(text, place, end)

@@ -26,7 +26,7 @@ class NumberedText(MarkedText):
     """A text whose marks are numbers."""
 
     def escape(self, text: str) -> str:
-        """A part of a translation; its format writes it as it is to be later."""
+        """A part of a translation, without control characters; its format escapes it later."""
         return _NO_CHARACTER.sub(" ", text)
 
 
@@ -36,7 +36,7 @@ def as_number(number: int) -> str:
 
 
 def number_of(written: str) -> int | None:
-    """The number that is written; None if anything else is."""
+    """The number that is written; None for anything else."""
     found = _NUMBER.fullmatch(written)
     return None if found is None else int(found[1])
 

@@ -17,7 +17,7 @@ UNIT = regex.compile(
     rf"[\p{{Katakana}}ー]+|[{_UNSPACED}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+|\S",
     regex.VERSION1,
 )
-"""A word; a character of a script without spaces between words; a sign."""
+"""A word, a character of a script without spaces between words, or a sign."""
 PART = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 """A part of a compound, such as "twenty-third"."""
 _COMPOUND = regex.compile(rf"{PART.pattern}(?:[-\u2010\u2011'\u2019]{PART.pattern})+")
@@ -25,7 +25,7 @@ _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 
 def is_word(text: str) -> bool:
-    """Whether a text begins with a part of a word; signs and white space are none."""
+    """Whether a text begins with a character of a word."""
     return _IN_WORD.match(text) is not None
 
 
@@ -71,7 +71,7 @@ class PartedWords:
     def next(self, word: str) -> Iterator[tuple[str, Range | None]]:
         """The parts of a word of the translation, each with the part of the source that it copies.
 
-        A word that is copied may have an ending if it has a number, such as a particle of Korean.
+        A copied word with a number may have an ending, such as a particle of Korean.
 
         Args:
             word: of the translation; its words come in order.
@@ -97,7 +97,7 @@ class PartedWords:
 
 
 def _at(spans: Sequence[Range], place: int) -> Range:
-    """The one of sorted ranges that a place is within; the place itself if it is in none."""
+    """The sorted range that a place is within; the place itself if it is in none."""
     index = bisect_left(spans, (place,)) - 1
     if index >= 0 and place < spans[index][1]:
         return spans[index]

@@ -115,9 +115,9 @@ def _paired_ranges(items: list[Item]) -> list[Item]:
 
 
 def _without_blank_pairs(items: list[Item]) -> list[Item]:
-    """The same with white space that is all that a pair is around behind it, so that it is read.
+    """The items with pairs around white space alone emptied: the white space comes behind them.
 
-    Nothing is left of a pair that is nothing but a format.
+    Such a pair is dropped if it is only a format.
     """
     found: list[Item] = []
     for item in items:

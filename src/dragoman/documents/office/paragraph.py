@@ -65,7 +65,7 @@ class Symbol:
     is_shown: bool = False
     """Whether it takes a place in the line, as words do."""
     rank: int | None = None
-    """Place among the symbols of the paragraph whose order stays; None: it is none of them."""
+    """Place among the symbols of the paragraph whose order stays; None for others."""
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Paragraph:
     document: MarkedDocument
     symbols: list[Symbol]
     format: RunFormat | None
-    """Of the words that are in no symbol; None: words are written without runs."""
+    """Of words outside of symbols; None: words are written without runs."""
     space: str = ""
     """Name of the element that stands for spaces, as it is written; empty: spaces are written."""
     is_attribute: bool = False
@@ -206,12 +206,12 @@ def _key(text: MarkedText) -> str:
 
 
 class _Writing:
-    """Writes words in runs, and what is around and between them.
+    """Writes words in runs, and the markup around and between them.
 
     Attributes:
         answers: as for :meth:`Paragraph.written`.
-        parts: what is written so far.
-        initial: what is written into its frame; empty: nothing so far.
+        parts: written so far.
+        initial: written into its frame so far.
     """
 
     def __init__(self, paragraph: Paragraph, answers: Callable[[str], str | None]) -> None:

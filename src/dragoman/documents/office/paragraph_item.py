@@ -17,23 +17,23 @@ class Item:
     """A part of the content of a paragraph."""
 
     kind: ItemKind
-    """Words; tags around words; what is between words; what is copied as a word; what ends a text;
-    the begin and the end of a range; and the parts of a field."""
+    """Words; start and end tags around words; a point between words; an atom, copied as a word; an
+    edge of a text; the begin and the end of a range; and the parts of a field."""
     parts: Parts
     """As it is written; of words, in XML without tags."""
     owner: int
     """The element around it: 0, or the number that its ``open`` has."""
     text: str = ""
-    """Of an atom; what a field says; by what the begin and the end of a range know each other."""
+    """Of an atom; the text of a field; the identifier that the ends of a range share."""
     format: RunFormat | None = None
     number: int = 0
     """The same number in ``open`` and ``close`` of a pair; 0 in all others."""
     is_span: bool = False
-    """Whether it is nothing but a format."""
+    """Whether it is only a format."""
     is_shown: bool = False
     """Whether a point takes a place in the line, as words do."""
     is_ordered: bool = False
-    """Whether it must not come before what is ordered and in front of it: an end of a range."""
+    """Whether it must stay behind ordered items in front of it: an end of a range."""
 
     @property
     def is_white(self) -> bool:

@@ -41,12 +41,12 @@ def read_items(
     markup: ParagraphMarkup,
     read_blocks: Callable[[Sequence[MarkupToken]], Parts],
 ) -> tuple[list[Item], Parts]:
-    """The content of a paragraph, and all of it as it is written.
+    """The content of a paragraph, read and raw.
 
     Args:
         tokens: of the paragraph, its own tags included.
         markup: how it is written.
-        read_blocks: reads what may hold paragraphs of its own.
+        read_blocks: reads elements that may hold paragraphs.
     """
     reader = _ItemReader(tokens, markup, read_blocks)
     reader.read()
@@ -148,7 +148,7 @@ class _ItemReader:
         return self._opened[-1].number if self._opened else 0
 
     def _element(self, index: int) -> int:
-        """Read an element; the index of the token to go on with."""
+        """Read an element; returns the index of the token to go on with."""
         token, role, after = self._tokens[index], self._role(index), self._after(index)
         if role == "run":
             self._run(index, after)

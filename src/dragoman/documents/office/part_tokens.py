@@ -54,14 +54,14 @@ _NAME = re.compile(r"</?([^\s/>]+)")
 def part_tokens(text: str) -> Iterator[MarkupToken]:
     """The tokens of a part.
 
-    Names are as in ``w:p``, whatever prefix the part has for the namespace; those of other
+    Names have the usual prefixes, as ``w:p``, even if the part has others; names of unknown
     namespaces begin with ``?:``.
 
     Args:
         text: of the part, decoded.
 
     Raises:
-        DataError: it is not well-formed, has a document type, or elements too deep within others.
+        DataError: it is not well-formed, has a document type, or is nested too deeply.
     """
     check_xml(text)
     scopes: list[tuple[int, dict[str, str]]] = [(0, {})]

@@ -1,7 +1,7 @@
-"""The format of a run of words, told from others (ECMA-376, part 1, sections 17.3.2 and 21.1.2.3).
+"""Formats of runs of words (ECMA-376, part 1, sections 17.3.2 and 21.1.2.3).
 
-Two runs look the same if their properties are equal, but for what programs note in them: the
-language of the spelling, who typed them when, and in which order they were written.
+Two runs look the same if their properties are equal, apart from notes of programs: the language of
+the spelling, author and date, and the order of typing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Property(NamedTuple):
 
 
 def format_key(properties: Sequence[MarkupToken]) -> str:
-    """The same for formats that look the same; empty for that of a run without properties.
+    """A key that is equal for formats that look the same; empty without properties.
 
     Args:
         properties: the tokens of the element that holds them, its own tags included.
@@ -104,9 +104,9 @@ def _attributes(token: MarkupToken) -> tuple[tuple[str, str], ...]:
 
 
 def smoothed(items: Sequence[Item]) -> None:
-    """Give white space the format of words beside it, so that it has no mark of its own.
+    """Give white space the format of words beside it, so that it needs no mark.
 
-    If it is seen, as a line below a blank to fill in is, texts end there.
+    Texts end at visible white space, such as an underlined blank to fill in.
     """
     main = main_formats(items)
     for index, gap in enumerate(items):

@@ -56,7 +56,7 @@ def _is_text(masked: str) -> bool:
 
 
 def _masked(tokens: Sequence[MarkupToken]) -> Iterator[str]:
-    """Text, and each code as one tag without signs of a message; a section of CDATA is text."""
+    """Text, with each code as one tag without signs of a message; sections of CDATA are text."""
     ends = find_elements(tokens).ends
     index = 0
     while index < len(tokens):

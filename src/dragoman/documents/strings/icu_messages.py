@@ -50,7 +50,7 @@ def has_choice(text: str) -> bool:
 def read_message(
     source: str, language: str, *, is_markup: bool = False, syntax: StringSyntax = ANY
 ) -> StringValue:
-    """A string, as a message or alternatives; one that is no valid message stays as it is.
+    """A string as a message or alternatives; an invalid message stays as it is.
 
     Args:
         source: the string.
@@ -191,7 +191,7 @@ def _is_within(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool
 
 
 def _is_count(argument: str, name: str) -> bool:
-    """Whether an argument is the number of a name and nothing but that, as ``{n}``."""
+    """Whether an argument is just the number of a name, as ``{n}``."""
     found, *kind = (one.strip() for one in argument[1:-1].split(","))
     return bool(name) and found == name and kind in ([], ["number"])
 
@@ -385,6 +385,6 @@ def _unquoted(raw: str) -> str:
 
 
 def _quoted(text: str, signs: str, *, doubles: bool) -> str:
-    """Text as a message writes it; an apostrophe is doubled only where it must, or all are."""
+    """Text as a message writes it, with the necessary or with all apostrophes doubled."""
     text = text.replace("'", "''") if doubles else _MUST_BE_DOUBLED.sub("''", text)
     return re.sub(f"[{signs}]+", lambda found: f"'{found[0]}'", text)

@@ -94,7 +94,7 @@ class CodedValue(StringValue):
         return _with_sections(in_order(self._without_sections, joined, self._syntax))
 
     def _with_flows(self, joined: str, translations: Sequence[str]) -> str | None:
-        """A translation with what is in its codes; None if that cannot be written."""
+        """A translation with the content of its codes; None if it cannot be written."""
         waiting, found = iter(translations), []
         for flow in self._flows:
             mine = [next(waiting) for _ in flow.texts]
@@ -138,7 +138,7 @@ def section_text(token: MarkupToken) -> str | None:
 
 
 def as_section(text: str) -> str:
-    """A text as a section of CDATA; as two, if it has the end of one."""
+    """A text as a section of CDATA, or as two if it contains the end of a section."""
     return f"{_SECTION}{text.replace(_SECTION_END, ']]]]><![CDATA[>')}{_SECTION_END}"
 
 
@@ -207,7 +207,7 @@ def written_parts(
     *,
     collapses: bool,
 ) -> Iterator[str | MarkedText]:
-    """Texts with marks, and what is between them; text with too much markup stays as it is.
+    """Texts with marks and the raw parts between them; text with too much markup stays as it is.
 
     Args:
         pieces: of the texts.
@@ -260,7 +260,7 @@ def _parts(
 def coded_pieces(
     tokens: Sequence[MarkupToken], syntax: StringSyntax = ANY
 ) -> Iterator[MarkupPiece]:
-    """Tokens with inline codes as pieces; codes that begin and end something are pairs."""
+    """Tokens with inline codes as pieces; codes that begin and end a span are pairs."""
     elements = find_elements(tokens)
     pairs = _pairs(tokens)
     breaks = _breaks(tokens, elements)

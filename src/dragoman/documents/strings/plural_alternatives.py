@@ -195,7 +195,7 @@ class AlternativesValue(StringValue):
 
 
 def _split(source: str, separator: re.Pattern[str], syntax: StringSyntax) -> list[_Alternative]:
-    """The alternatives of a string; a separator within a placeholder or tag is none."""
+    """The alternatives of a string, without separators within placeholders or tags."""
     taken = sorted([*filled_in(source, syntax), *(tag.span() for tag in TAG.finditer(source))])
     ends = list(accumulate((stop for _, stop in taken), max))  # of all spans up to each
     found: list[_Alternative] = []
@@ -253,7 +253,7 @@ def _has_count(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> bo
 def _in_forms(
     alternatives: Sequence[_Alternative], library: _Library, language: str, syntax: StringSyntax
 ) -> list[StringValue] | None:
-    """The forms of the target language, where the library has rules for it; None if it has not."""
+    """The forms of the target language; None if the library has no rules for it."""
     if library == "vue" or len(alternatives) != 2 or any(one.range for one in alternatives):
         return None
     singular, plural = (one.text for one in alternatives)
@@ -270,7 +270,7 @@ def _rule(language: str, languages: Mapping[str, str]) -> tuple[int, str]:
 
 
 def _numbers(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> Sequence[int | None]:
-    """A number for each: of its range, or as vue-i18n counts; none if no text writes it."""
+    """A number for each: of its range, or as vue-i18n counts; None if no text writes it."""
     count = len(alternatives)
     if not _has_count(alternatives, syntax):
         return [None] * count
@@ -282,7 +282,7 @@ def _numbers(alternatives: Sequence[_Alternative], syntax: StringSyntax) -> Sequ
 
 
 def _number_of(condition: str) -> int | None:
-    """A number that is in a range; None if it is none."""
+    """A number in a range; None if the text is not a range."""
     found = _RANGE.fullmatch(condition) if condition else None
     if found is None or (found["number"] is None and found["low"] is None):
         return None

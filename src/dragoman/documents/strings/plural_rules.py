@@ -29,8 +29,7 @@ class PluralForm:
     """A form of a language."""
 
     numbers: tuple[int, ...]
-    """Those up to 200 that it is for, the most typical first; empty if it is for fractions or
-    millions only."""
+    """Its numbers up to 200, the most typical first; empty if it has fractions or millions only."""
 
     @property
     def is_singular(self) -> bool:
@@ -38,10 +37,10 @@ class PluralForm:
         return self.numbers == (1,)
 
     def sample(self, *, writes_number: bool = True) -> int:
-        """A number that it is for.
+        """One of its numbers.
 
         Args:
-            writes_number: False: the text is for several numbers; not 1, if there is another.
+            writes_number: whether the text writes it; otherwise the number is not 1, if possible.
         """
         fitting = [one for one in self.numbers if writes_number or one != 1]
         return next(iter(fitting or self.numbers), 5)

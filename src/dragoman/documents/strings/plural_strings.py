@@ -24,7 +24,7 @@ def translated_forms(
     kind: Literal["cardinal", "ordinal"] = "cardinal",
     syntax: StringSyntax = ANY,
 ) -> dict[str, StringValue]:
-    """The forms that a target language has, to be translated, in their usual order.
+    """The forms of a target language to translate, in their usual order.
 
     Args:
         given: texts of the source by the names of their forms; one is ``other``.
@@ -43,7 +43,7 @@ def source_forms(
     kind: Literal["cardinal", "ordinal"] = "cardinal",
     syntax: StringSyntax = ANY,
 ) -> dict[str, tuple[str, int]]:
-    """The forms that a target language has: from which of the source, and with which number.
+    """The forms of a target language, each with its form of the source and its number.
 
     Args:
         given: texts of the source by the names of their forms; one is ``other``.

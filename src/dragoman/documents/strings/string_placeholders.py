@@ -92,14 +92,14 @@ def count_span(
     guesses: bool = True,
     singular: str = "",
 ) -> Span | None:
-    """Which placeholder of a string is the count that decides on its plural form.
+    """The placeholder that is the count of a plural form; None if unknown.
 
     Args:
         text: the string.
         spans: where it has placeholders.
         syntax: of it.
-        guesses: whether the only placeholder is the count, whatever its name.
-        singular: the form for 1, which may lack it; empty: not known.
+        guesses: whether the only placeholder is the count, regardless of its name.
+        singular: the form for 1, which may lack it; empty if unknown.
     """
     notation = _notation(syntax)
     found = [
@@ -171,7 +171,7 @@ def in_order(source: str, translation: str, syntax: StringSyntax = ANY) -> str:
 
 
 def _with_number(name: str, index: int, numbering: Numbering) -> str | None:
-    """A placeholder that says which argument it takes; None if it cannot."""
+    """A placeholder with the number of its argument; None if it cannot have one."""
     if name == "{}":
         return f"{{{index}}}" if numbering == "braces" else None
     if numbering == "printf":
