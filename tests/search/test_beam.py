@@ -210,6 +210,6 @@ def test_an_equal_score_still_enters_a_full_list_by_lower_ids() -> None:
     finished = Finished(torch.tensor([9]), ranker, beam=2, nbest=1, quick=False)
     ends = Candidates(torch.tensor([[-1.0]]), torch.tensor([[0]]), torch.tensor([[EOS]]))
     for ids, best in ([5], [5]), ([4, 6], [4, 6]), ([4, 7, 4], [4, 6]):
-        beams = Beams(torch.tensor([[-1.0]]), torch.tensor([ids]))
+        beams = Beams(torch.tensor([[-1.0]]), torch.tensor([ids]), torch.zeros(1, len(ids)))
         finished.add(torch.tensor([0]), None, beams, ends)
         assert [one.ids for one in finished.hypotheses[0]] == [best]

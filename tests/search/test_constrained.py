@@ -126,6 +126,12 @@ def test_a_beam_as_wide_as_the_space_finds_the_best(
     assert [one.ids for one in found if contains(one.ids, phrases)] == [ids for _, ids in expected]
     for one, (score, _) in zip(found, expected, strict=True):
         assert one.score == pytest.approx(score)
+        given = [one.ids[:place] for place in range(len(one.ids) + 1)]
+        each = [
+            float(scorer.after(5, before)[piece])
+            for before, piece in zip(given, [*one.ids, EOS], strict=True)
+        ]
+        assert one.token_scores == pytest.approx(each)
 
 
 tables = st.builds(random_table, st.integers(0, 9999), st.sampled_from([0.5, 2.0, 5.0]))

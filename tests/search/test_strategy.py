@@ -154,6 +154,35 @@ def test_forced_decoding_gives_the_score_of_search(
         assert hypothesis.ended == (length < len(line) + 3)
 
 
+def forced(scorer: Scorer, source: list[int], target: list[int]) -> list[float]:
+    """Log-probabilities of each piece and the end symbol, read all at once."""
+    batch = make_batch([source], [target])
+    memory = scorer.encode(batch.source, batch.source_mask)
+    scores, _ = scorer.step(batch.target_input, memory, scorer.start(memory))
+    each: list[float] = scores[0].gather(1, batch.target_output[0].unsqueeze(1))[:, 0].tolist()
+    return each
+
+
+@pytest.mark.parametrize("changes", [{}, {"early_end": "quick"}, {"minimum_length": 2}])
+@every_way
+@shared_fixture
+@given(lines=sources, seed=st.integers(0, 99))
+def test_forced_decoding_gives_the_scores_of_tokens(
+    build: Build,
+    pad: Pad,
+    config: SearchConfig,
+    lines: list[list[int]],
+    seed: int,
+    changes: dict[str, object],
+) -> None:
+    scorer = Ensemble([ModelScorer(build(seed)), ModelScorer(build(seed + 1))])
+    found = search(scorer, *pad(lines), vary(config, coverage_penalty=0, **changes))
+    for line, hypotheses in zip(lines, found, strict=True):
+        for one in hypotheses:
+            assert one.token_scores == pytest.approx(forced(scorer, line, one.ids))
+            assert math.fsum(one.token_scores or ()) == pytest.approx(one.log_probability)
+
+
 @every_way
 @shared_fixture
 @given(lines=sources, order=st.randoms(use_true_random=False), seed=st.integers(0, 99))

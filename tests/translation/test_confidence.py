@@ -181,6 +181,8 @@ def test_an_overflow_gives_no_confidence(model: Path) -> None:
     assert math.isnan(measure(nothing, 1)[0])
 
     class Overflowing:
+        has_token_scores = False
+
         def search(self, batches: Any, config: SearchConfig) -> Any:
             for batch in batches:
                 yield SearchedBatch(batch, [[nothing] for _ in batch.sources])

@@ -122,6 +122,8 @@ def test_numbers_decide_what_is_drawn_and_what_errors_name(translator: Translato
 class Ahead:
     """An engine that takes batches ahead of what it gives, as workers do, and translates none."""
 
+    has_token_scores = False
+
     def __init__(self, ahead: int) -> None:
         self.ahead, self.most = ahead, 0
         self.fails_at: int | None = None

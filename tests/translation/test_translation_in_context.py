@@ -45,6 +45,8 @@ def vocabularies() -> Vocabularies:
 class Repeating(Engine):
     """Translates a line into itself, and remembers what it read."""
 
+    has_token_scores = False
+
     def __init__(self, vocabularies: Vocabularies) -> None:
         self._vocabularies = vocabularies
         self.read: dict[int, str] = {}

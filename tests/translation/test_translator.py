@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -122,6 +123,9 @@ def test_the_score_of_a_translation_is_what_search_gave_it(
             (scored,) = translator.score([line], [translation.text])
             assert scored.log_probability == pytest.approx(translation.log_probability)
             assert scored.tokens == len(translation.pieces) + 1
+            each = translation.token_scores or []
+            assert len(each) == scored.tokens
+            assert math.fsum(each) == pytest.approx(translation.log_probability)
 
 
 def test_white_space_and_composition_do_not_matter(translator: Translator) -> None:
@@ -467,6 +471,8 @@ def test_loading_says_what_is_missing(tmp_path: Path, vocabularies: Vocabularies
 
 class Closable:
     """An engine that remembers how often it was closed."""
+
+    has_token_scores = False
 
     def __init__(self) -> None:
         self.closed = 0

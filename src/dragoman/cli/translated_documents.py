@@ -51,6 +51,7 @@ _LINES_ONLY = {
     "prefix": "--prefix",
     "nbest": "--nbest",
     "scores": "--scores",
+    "token_scores": "--token-scores",
     "confidence": "--confidence",
     "calibration": "--calibration",
     "flag_below": "--flag-below",

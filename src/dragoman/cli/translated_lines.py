@@ -114,6 +114,7 @@ class PrintedFields:
     """All translations of a line, with its number and their scores."""
     scores: bool = False
     confidence: bool = False
+    token_scores: bool = False
 
 
 def json_line(translated: TranslatedLine, report: LineReport, shown: PrintedFields) -> str:
@@ -142,6 +143,8 @@ def _values(translation: Translation, shown: PrintedFields) -> dict[str, Any]:
         values["pivot"] = translation.pivot
     if shown.confidence:
         values["confidence"] = translation.confidence
+    if shown.token_scores:
+        values["token_scores"] = translation.token_scores
     return values
 
 

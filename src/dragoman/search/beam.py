@@ -30,7 +30,7 @@ from torch import Tensor
 
 from dragoman.models.interface import select
 from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
-from dragoman.search.hypothesis import Hypothesis, rank
+from dragoman.search.hypothesis import Hypothesis, rank, steps
 from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties, length_penalty
 from dragoman.search.ranking import best
@@ -89,8 +89,7 @@ def beam_search(
         if len(staying) < len(sentences):
             sentences, memory = sentences[staying], select(memory, staying)
         state = select(state, rows)
-        history = torch.cat([beams.history[rows], kept.pieces[staying].view(-1, 1)], dim=1)
-        beams = Beams(kept.scores[staying], history)
+        beams = beams.extended(rows, kept.scores[staying], kept.pieces[staying])
     return finished.hypotheses
 
 
@@ -100,6 +99,7 @@ class Beams:
 
     scores: Tensor  # (sentences, width): log-probabilities; -inf where there is no hypothesis
     history: Tensor  # (sentences * width, length)
+    running: Tensor  # (sentences * width, length): the log-probability up to each piece
 
     @classmethod
     def first(cls, sentences: int, beam: int, like: Tensor) -> Beams:
@@ -107,7 +107,18 @@ class Beams:
         scores = like.new_full((sentences, beam), _IMPOSSIBLE)
         scores[:, 0] = 0.0
         empty = torch.empty((sentences * beam, 0), dtype=torch.int64, device=like.device)
-        return cls(scores, empty)
+        return cls(scores, empty, scores.new_empty(empty.shape))
+
+    def extended(self, rows: Tensor, scores: Tensor, pieces: Tensor) -> Beams:
+        """Hypotheses one piece further.
+
+        Args:
+            rows: those that go on, ``(sentences * width,)``.
+            scores: of the continuations, ``(sentences, width)``.
+            pieces: that are added, ``(sentences, width)``.
+        """
+        history = torch.cat([self.history[rows], pieces.view(-1, 1)], dim=1)
+        return Beams(scores, history, torch.cat([self.running[rows], scores.view(-1, 1)], dim=1))
 
 
 @dataclass(frozen=True)
@@ -185,12 +196,13 @@ class Finished:
         places, ranks = (ending & promising).nonzero(as_tuple=True)  # (new hypotheses,) each
         rows = places * width + candidates.parents[places, ranks]  # of history
         numbers, outputs = sentences[places], history[rows].tolist()
-        totals = scores[places, ranks].tolist()
+        totals, running = scores[places, ranks].tolist(), beams.running[rows].tolist()
         ranked = self._ranker.scores(outputs, totals, numbers, memory, places)
-        for number, ids, log_probability, score in zip(
-            numbers.tolist(), outputs, totals, ranked, strict=True
+        for number, ids, log_probability, score, before in zip(
+            numbers.tolist(), outputs, totals, ranked, running, strict=True
         ):
-            found = Hypothesis(ids, score, log_probability, ended=len(ids) < self._limits[number])
+            ended, each = len(ids) < self._limits[number], steps([*before, log_probability])
+            found = Hypothesis(ids, score, log_probability, ended, token_scores=each)
             self.hypotheses[number] = rank([*self.hypotheses[number], found])[: self._nbest]
         lowest = [self._lowest(number) for number in numbers.tolist()]
         self._thresholds[numbers] = self._thresholds.new_tensor(lowest)

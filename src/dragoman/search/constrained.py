@@ -94,8 +94,7 @@ def constrained_search(
         if len(staying) < len(sentences):
             sentences, memory = sentences[staying], select(memory, staying)
         state = select(state, rows)
-        history = torch.cat([beams.history[rows], kept.pieces[staying].view(-1, 1)], dim=1)
-        beams = Beams(kept.scores[staying], history)
+        beams = beams.extended(rows, kept.scores[staying], kept.pieces[staying])
     return finished.hypotheses
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 REPETITION = "repetition"
 """The fault of an output in which a part follows itself again and again."""
@@ -32,6 +34,14 @@ class Hypothesis:
     """Calibrated probability that it is right; None where no calibration is in use."""
     faults: tuple[str, ...] = ()
     """What makes it degenerate: ``REPETITION``, ``TOO_LONG``; none of nearly every hypothesis."""
+    token_scores: list[float] | None = None
+    """Natural logarithm of the model's probability of each of ``ids``, then of the end symbol.
+    Their sum is ``log_probability``.  None if the engine does not give them."""
+
+
+def steps(totals: Sequence[float]) -> list[float]:
+    """The differences of running totals, which begin with 0."""
+    return [after - before for before, after in pairwise((0.0, *totals))]
 
 
 def rank(hypotheses: list[Hypothesis]) -> list[Hypothesis]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dragoman.models.interface import select
 from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.hypothesis import Hypothesis, steps
 from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
 from dragoman.search.scorer import Scorer
@@ -55,11 +55,12 @@ def follow_paths(
             places = done.nonzero().flatten().repeat_interleave(paths)
             numbers, outputs, totals = ending.numbers(), ending.outputs(), ending.total.tolist()
             ranked = ranker.scores(outputs, totals, numbers, memory, places)
-            for number, ids, score, log_probability in zip(
-                numbers.tolist(), outputs, ranked, totals, strict=True
+            for number, ids, score, log_probability, running in zip(
+                numbers.tolist(), outputs, ranked, totals, ending.running.tolist(), strict=True
             ):
-                ended = len(ids) < limits[number]
-                found[number].append(Hypothesis(ids, score, log_probability, ended))
+                ended, each = len(ids) < limits[number], steps(running[: len(ids) + 1])
+                one = Hypothesis(ids, score, log_probability, ended, token_scores=each)
+                found[number].append(one)
             now = now.only(~done)
             memory = select(memory, (~done).nonzero().flatten())
             state = select(state, (~done).repeat_interleave(paths).nonzero().flatten())
@@ -73,6 +74,7 @@ class _Paths:
     sentences: Tensor  # (sentences,): numbered as when search began
     history: Tensor  # (rows, length), including the end symbol, which is repeated
     total: Tensor  # (rows,): log-probabilities
+    running: Tensor  # (rows, length): the total after each piece
     ended: Tensor  # (rows,)
 
     @classmethod
@@ -83,6 +85,7 @@ class _Paths:
             torch.arange(sentences, device=device),
             torch.empty((rows, 0), dtype=torch.int64, device=device),
             torch.zeros(rows, device=device),
+            torch.empty((rows, 0), device=device),
             torch.zeros(rows, dtype=torch.bool, device=device),
         )
 
@@ -98,11 +101,12 @@ class _Paths:
         pieces = pieces.unsqueeze(1)
         gained, pieces = close_dead_ends(scores, scores.gather(1, pieces), pieces)  # (rows, 1)
         pieces = torch.where(self.ended.unsqueeze(1), EOS, pieces)
-        gained = gained.squeeze(1).masked_fill(self.ended, 0.0)
+        total = self.total + gained.squeeze(1).masked_fill(self.ended, 0.0)
         return _Paths(
             self.sentences,
             torch.cat([self.history, pieces], dim=1),
-            self.total + gained,
+            total,
+            torch.cat([self.running, total.unsqueeze(1)], dim=1),
             self.ended | (pieces.squeeze(1) == EOS),
         )
 
@@ -110,7 +114,11 @@ class _Paths:
         """The sentences where ``wanted`` ``(sentences,)`` is True."""
         rows = wanted.repeat_interleave(len(self.history) // len(self.sentences))
         return _Paths(
-            self.sentences[wanted], self.history[rows], self.total[rows], self.ended[rows]
+            self.sentences[wanted],
+            self.history[rows],
+            self.total[rows],
+            self.running[rows],
+            self.ended[rows],
         )
 
     def numbers(self) -> Tensor:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.criterion import Criterion
@@ -219,7 +220,7 @@ def _check_both(name: str, outcomes: NDArray[np.float64], criterion: Criterion) 
     )
 
 
-class _MeasuringEngine:
+class _MeasuringEngine(Engine):
     """Another engine's hypotheses; remembers the measurements of the best ones.
 
     Args:
@@ -231,16 +232,21 @@ class _MeasuringEngine:
         self.found: dict[int, tuple[float, ...]] = {}
         """By the number of the line."""
 
+    @property
+    @override
+    def has_token_scores(self) -> bool:
+        return self._engine.has_token_scores
+
+    @override
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Searches with the other engine."""
         for searched in self._engine.search(batches, config):
             (numbers, sources, *_), found = searched
             for number, source, (best, *_) in zip(numbers, sources, found, strict=True):
                 self.found[number] = measure(best, len(source))
             yield searched
 
+    @override
     def close(self) -> None:
-        """Close the engine."""
         self._engine.close()

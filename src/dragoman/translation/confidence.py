@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import content_digest
@@ -101,7 +102,7 @@ def _scoring(search: SearchConfig) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in _NOT_SCORING}
 
 
-class ConfidentEngine:
+class ConfidentEngine(Engine):
     """Another engine's hypotheses, each with its confidence.
 
     Args:
@@ -134,6 +135,11 @@ class ConfidentEngine:
                 for source, hypotheses in zip(batch.sources, found, strict=True)
             ]
             yield SearchedBatch(batch, confident)
+
+    @property
+    @override
+    def has_token_scores(self) -> bool:
+        return self._engine.has_token_scores
 
     @property
     def is_ready(self) -> bool:

@@ -132,7 +132,7 @@ class DirectTranslation:
         target, context = self.vocabularies.target, self.context
         separator = None if context is None else context.written_separator(target)
         ids = behind_context(hypothesis.ids, separator)
-        text = target.decode(ids)
+        text, scores = target.decode(ids), hypothesis.token_scores
         return Translation(
             text,
             hypothesis.score,
@@ -142,4 +142,5 @@ class DirectTranslation:
             missing=lacking(constraints, text, has_inline_tags=self.inline_tags is not None),
             confidence=hypothesis.confidence,
             faults=hypothesis.faults,
+            token_scores=None if scores is None else scores[len(hypothesis.ids) - len(ids) :],
         )

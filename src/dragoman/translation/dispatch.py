@@ -75,6 +75,11 @@ class Dispatcher(LineTranslator):
         """Whether translations of some lines have a calibrated confidence."""
         return any(translator.has_confidence for translator in self._translators())
 
+    @property
+    @override
+    def has_token_scores(self) -> bool:
+        return all(translator.has_token_scores for translator in self._translators())
+
     @override
     def close(self) -> None:
         """Close all translators."""

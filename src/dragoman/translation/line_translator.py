@@ -68,6 +68,11 @@ class LineTranslator(ABC):
     def has_confidence(self) -> bool:
         """Whether translations, or some of them, have a calibrated confidence."""
 
+    @property
+    @abstractmethod
+    def has_token_scores(self) -> bool:
+        """Whether all translations have the log-probabilities of their pieces."""
+
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
         """The best translation of each line; of a language model, the line and its continuation.
 

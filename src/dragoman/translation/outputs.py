@@ -46,6 +46,11 @@ class Translation:
     faults: tuple[str, ...] = ()
     """What makes it degenerate: ``repetition``, if a part of it follows itself again and again;
     ``length``, if it is far too long for its source."""
+    token_scores: list[float] | None = None
+    """Natural logarithm of the model's probability of each of ``pieces``, then of the end symbol.
+    Their sum is ``log_probability``, unless that also counts a first leg (``pivot``) or context
+    that the model translates before the line.  None if nothing was searched for, or by an engine
+    that does not give them (``ctranslate2``)."""
 
 
 class Scored(NamedTuple):

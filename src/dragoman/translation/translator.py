@@ -273,6 +273,11 @@ class Translator(ScoringTranslator):
         return isinstance(self._direct.engine, ConfidentEngine)
 
     @property
+    @override
+    def has_token_scores(self) -> bool:
+        return self._direct.engine.has_token_scores
+
+    @property
     def is_ready(self) -> bool:
         """Whether a call is worked on at once.
 

@@ -31,6 +31,8 @@ class WorkerEngine:
         workers: number of processes.
     """
 
+    has_token_scores = True
+
     def __init__(self, system: TranslationSystem, workers: int) -> None:
         self._ahead = workers * _AHEAD
         self._pool = LastingPool(

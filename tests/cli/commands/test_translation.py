@@ -204,6 +204,20 @@ class TestJson:
         assert "leave out --scores" in line
 
 
+def test_scores_of_tokens_are_in_json_if_wanted(trained: Path, dragoman: CommandLine) -> None:
+    def objects(*options: object) -> list[dict[str, Any]]:
+        out = dragoman("translate", trained, "--json", *options, stdin=b"one\n\n").out
+        return [json.loads(line) for line in out.splitlines()]
+
+    found, empty = objects("--token-scores", "--nbest", 2)
+    for one in (found, *found["alternatives"]):
+        assert len(one["token_scores"]) == len(one["pieces"]) + 1
+        assert math.fsum(one["token_scores"]) == pytest.approx(one["log_probability"])
+    assert empty["token_scores"] is None
+    assert "token_scores" not in objects()[0]
+    assert "needs --json" in one_error(dragoman("translate", trained, "--token-scores"), 2)
+
+
 def test_nbest_lines_are_numbered_and_sorted(
     trained: Path, source: Path, dragoman: CommandLine
 ) -> None:

@@ -268,6 +268,7 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
         (("--prefix", "a"), "no forced prefix"),
         (("--protect", "tags"), "cannot demand terms"),
         (("--lm", "lm"), "no language model"),
+        (("--json", "--token-scores"), "gives no scores of tokens"),
     ],
 )
 def test_what_it_cannot_do_is_told(

@@ -88,6 +88,10 @@ STANDARD_INPUT = "standard input"
 )
 @declare.flag("--scores", "Print the score and a tab before each translation.")
 @declare.flag(
+    "--token-scores",
+    "With --json: also the log-probability of each piece and of the end symbol.",
+)
+@declare.flag(
     "--confidence",
     "Print the probability that a translation is right, and a tab, before it (after its "
     "score); calibrate MODEL first with 'dragoman calibrate'.",
@@ -191,6 +195,7 @@ def translate(
       dragoman translate runs/general --adapter ui=runs/ui --adapter news=runs/news < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
+      dragoman translate runs/demo --json --token-scores < input.txt > output.jsonl
       dragoman translate runs/demo --confidence --flag-below 0.5 < input.txt
       dragoman translate runs/demo --alignment output.align < input.txt > output.txt
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
@@ -208,6 +213,8 @@ def translate(
     output = None if place in {None, str(STREAM)} else Path(place)
     if place is not None and is_directory(place) and not Path(place).is_dir():
         raise ConfigError(f"--output {place}: this names a directory; name a file for the lines")
+    if options["token_scores"] and not as_json:
+        raise click.UsageError("--token-scores needs --json")
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     beside = {name: options[name] for name in ("write_system", "alignment")}
@@ -229,7 +236,13 @@ def translate(
             nbest=bool(options["nbest"]) or translator.search.nbest > 1,
             scores=scores,
             confidence=translator.has_confidence if as_json else confidence,
+            token_scores=options["token_scores"],
         )
+        if shown.token_scores and not translator.has_token_scores:
+            raise ConfigError(
+                "--token-scores: the engine ctranslate2 gives no scores of tokens; choose --engine "
+                "pytorch"
+            )
 
         def written(translated: Iterable[TranslatedLine]) -> Iterator[str]:
             for one in translated:

@@ -60,6 +60,8 @@ class CTranslate2Engine:
         StorageError: the converted model cannot be written.
     """
 
+    has_token_scores = False
+
     def __init__(
         self,
         directory: Path,

@@ -89,6 +89,10 @@ def bounds_of(batch: SourceBatch, config: SearchConfig) -> list[Bounds]:
 class Engine(Protocol):
     """Searches for translations."""
 
+    @property
+    def has_token_scores(self) -> bool:
+        """Whether hypotheses have the log-probability of each of their ids."""
+
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
@@ -162,6 +166,8 @@ class TorchEngine:
             self._constrained = ConstrainedSearch(
                 scorer, target, self._tag_symbols, separator, self._characters
             )
+
+    has_token_scores = True
 
     @property
     def device(self) -> torch.device:
