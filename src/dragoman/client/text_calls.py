@@ -45,6 +45,7 @@ class TranslateOptions(TypedDict, total=False):
     glossary: Mapping[str, str | Sequence[str]] | str
     context: str
     links: bool
+    token_scores: bool
     memory: bool
     format: Literal["text", "html", "xml"]
 

@@ -11,6 +11,7 @@ from dragoman.translation.service.interface import (
     Detection,
     Link,
     Rendering,
+    TokenScore,
     TranslatedSentence,
     TranslatedText,
 )
@@ -92,6 +93,7 @@ def _rendering_of(answer: Json) -> Rendering:
         answer["confidence"],
         tuple(Link(*link) for link in answer["links"]),
         answer["from_memory"],
+        token_scores=tuple(TokenScore(*one) for one in answer.get("token_scores", ())),
     )
 
 

@@ -43,6 +43,7 @@ class FakeTranslator:
     """Calls wait until it is set."""
     closed: bool = False
     is_ready: bool = True
+    has_token_scores: bool = True
     context: Any = None
 
     def __post_init__(self) -> None:

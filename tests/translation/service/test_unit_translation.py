@@ -18,7 +18,7 @@ from dragoman.text.inline_tags import InlineTags, TagSpan
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.service import unit_translation
-from dragoman.translation.service.interface import Link, TextRequest, TranslatedText
+from dragoman.translation.service.interface import Link, RefusedError, TextRequest, TranslatedText
 from dragoman.translation.service.model_service import ModelService
 from dragoman.translation.service.placeholders import is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
@@ -58,6 +58,14 @@ class Calibrated(FakeTranslator):
     def _translated(self, line: str, prefix: str, nbest: int) -> list[Translation]:
         found = super()._translated(line, prefix, nbest)
         return [replace(one, confidence=0.9) for one in found]
+
+
+class Scored(FakeTranslator):
+    """Scores its only piece."""
+
+    def _translated(self, line: str, prefix: str, nbest: int) -> list[Translation]:
+        found = super()._translated(line, prefix, nbest)
+        return [replace(one, pieces=["▁a"], token_scores=[-1.0, -0.5]) for one in found]
 
 
 class Flawed(FakeTranslator):
@@ -142,6 +150,18 @@ def test_a_translation_made_of_pieces_has_the_faults_of_all() -> None:
     assert best.text == "worse {name} worse {name} worse"
     assert best.missing == ("Das Haus", "ein Haus", "das Haus")
     assert best.faults == ("length",)
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_scores_of_tokens_are_there_if_they_are_wanted(wanted: bool) -> None:
+    request = TextRequest("Hello.", "de", "en", nbest=2, token_scores=wanted)
+    (sentence,) = answered(request, system("en-de", Scored())).sentences
+    scores = (("▁a", -1.0), ("</s>", -0.5)) if wanted else ()
+    assert [one.token_scores for one in sentence.renderings] == [scores, scores]
+    if wanted:
+        with pytest.raises(RefusedError, match="gives no scores of tokens") as refused:
+            answered(request, system("en-de", FakeTranslator(has_token_scores=False)))
+        assert refused.value.kind == "unsupported"
 
 
 def test_two_systems_have_no_confidence_together() -> None:

@@ -225,6 +225,8 @@ class TextOptions(RequestOptions):
     """What the translation begins with, for a text of one sentence."""
     links: bool = False
     """Whether to tell which words translate which."""
+    token_scores: bool = False
+    """Whether to give the log-probability of each piece of the translations."""
 
     def request(self, text: str, glossary: Glossary | None) -> TextRequest:
         """What is asked of the service for a text."""
@@ -233,6 +235,7 @@ class TextOptions(RequestOptions):
             nbest=self.nbest,
             prefix=self.prefix,
             links=self.links,
+            token_scores=self.token_scores,
         )
 
 
@@ -249,7 +252,9 @@ class TranslateBody(TextOptions):
     def conflicts(self) -> Iterator[str]:
         """Options that only plain text has."""
         if self.format != "text":
-            yield from self.unread(f"with format: {self.format}", "nbest", "prefix", "links")
+            yield from self.unread(
+                f"with format: {self.format}", "nbest", "prefix", "links", "token_scores"
+            )
 
 
 class StreamBody(TextOptions):

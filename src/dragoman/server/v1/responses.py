@@ -74,6 +74,9 @@ class RenderingAnswer(Config):
     characters of the sentence; empty unless asked for."""
     from_memory: bool
     """Whether it is an accepted correction."""
+    token_scores: tuple[tuple[str, float], ...]
+    """Its pieces, and at last the end symbol, each with the natural logarithm of its probability;
+    empty unless asked for."""
 
     @classmethod
     def of(cls, one: Rendering) -> RenderingAnswer:
@@ -84,6 +87,7 @@ class RenderingAnswer(Config):
             confidence=one.confidence,
             links=one.links,
             from_memory=one.from_memory,
+            token_scores=one.token_scores,
         )
 
 

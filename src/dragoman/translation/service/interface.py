@@ -64,6 +64,13 @@ class Link(NamedTuple):
     target_end: int
 
 
+class TokenScore(NamedTuple):
+    """A piece of a translation, or its end symbol, and how likely it is there."""
+
+    piece: str
+    log_probability: float
+
+
 class Pairing(NamedTuple):
     """A direction that a service translates in."""
 
@@ -97,6 +104,9 @@ class TextRequest:
     """Text before this one, which is not translated; read by models trained with context alone."""
     links: bool = False
     """Whether to say which words translate which."""
+    token_scores: bool = False
+    """Whether to give the log-probabilities of pieces; refused as ``unsupported`` by systems that
+    have none."""
     memory: bool = True
     """Whether a sentence that someone has corrected gets that correction."""
     marks: tuple[TagSpan, ...] = ()
@@ -133,6 +143,9 @@ class Rendering:
     """The terms and copied strings that it should contain and does not."""
     faults: tuple[str, ...] = ()
     """What makes it degenerate: see :attr:`~dragoman.translation.outputs.Translation.faults`."""
+    token_scores: tuple[TokenScore, ...] = ()
+    """Its pieces and the end symbol; of the second leg through a pivot.  Empty unless wanted, and
+    if no single search gave it."""
 
 
 @dataclass(frozen=True)

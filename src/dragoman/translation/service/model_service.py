@@ -301,7 +301,12 @@ class ModelService:
         for job, units in given:
             request = job.request
             wishes = Wishes(
-                request.nbest, request.prefix, request.tags, self._terms(job), request.links
+                request.nbest,
+                request.prefix,
+                request.tags,
+                self._terms(job),
+                request.links,
+                request.token_scores,
             )
             waiting = [(request.text, unit) for unit in units if not unit.renderings]
             if waiting:

@@ -18,7 +18,13 @@ from dragoman.translation.pivot import joined
 from dragoman.translation.service.aside import aside
 from dragoman.translation.service.carried_glossary import carried
 from dragoman.translation.service.direction_table import Leg
-from dragoman.translation.service.interface import Link, MarkPlace, RefusedError, Rendering
+from dragoman.translation.service.interface import (
+    Link,
+    MarkPlace,
+    RefusedError,
+    Rendering,
+    TokenScore,
+)
 from dragoman.translation.service.linking import through, word_links
 from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
@@ -27,6 +33,10 @@ _WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
 """From the first letter or digit to the last."""
 _PLACE = re.compile(r"line \d+: ")
 """What a refusal begins with, of no use to whoever sent a text."""
+
+
+_END = "</s>"
+"""The end symbol among the pieces of a translation."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Wishes:
     styles: tuple[str, ...] = ()
     glossary: Glossary | None = None
     links: bool = False
+    token_scores: bool = False
 
 
 class UnitTranslator:
@@ -47,10 +58,17 @@ class UnitTranslator:
         legs: one system, or two that translate one after the other.
         wishes: how.
 
+    Raises:
+        RefusedError: ``unsupported``, if scores of tokens are wanted of a system that has none.
+
     A ``with`` block keeps the systems open.
     """
 
     def __init__(self, legs: Sequence[Leg], wishes: Wishes) -> None:
+        if wishes.token_scores and not legs[-1].system.loaded.translator.has_token_scores:
+            raise RefusedError(
+                "unsupported", "what translates here gives no scores of tokens; leave them out"
+            )
         self._legs, self._wishes = legs, wishes
         self._tags = [leg.system.loaded.tags(leg.pair) for leg in legs[:-1]]
         self._tags.append(legs[-1].system.loaded.tags(legs[-1].pair, wishes.styles))
@@ -174,6 +192,11 @@ class UnitTranslator:
         renderings = tuple(
             _with_places(unit, one) if has_tags else _rendering(one, one.text) for one in found
         )
+        if self._wishes.token_scores:
+            renderings = tuple(
+                replace(rendering, token_scores=_token_scores(one))
+                for rendering, one in zip(renderings, found, strict=True)
+            )
         intact = tuple(one for one in renderings if is_intact(unit.text, one.text))
         # What is around marks cannot be translated so that the whole begins with the prefix.
         return intact or (renderings if self._wishes.prefix else ())
@@ -182,7 +205,7 @@ class UnitTranslator:
         """Translate what is around marks by itself, where no translation has all of them."""
         pieces, wanted = await asyncio.to_thread(_pieces, [unit.text for unit in units])
         asked = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
-        wishes = replace(self._wishes, nbest=1, links=False)
+        wishes = replace(self._wishes, nbest=1, links=False, token_scores=False)
         await UnitTranslator(self._legs, wishes).translate(asked)
         found = {text: [one.renderings[0] for one in unit.undivided()] for text, unit in asked}
         for unit, each in zip(units, pieces, strict=True):
@@ -248,6 +271,11 @@ def _rendering(found: Translation, text: str) -> Rendering:
     return Rendering(
         text, found.score, found.confidence, missing=found.missing or (), faults=found.faults
     )
+
+
+def _token_scores(found: Translation) -> tuple[TokenScore, ...]:
+    """The pieces of a translation and the end symbol with their log-probabilities."""
+    return tuple(map(TokenScore, (*found.pieces, _END), found.token_scores or ()))
 
 
 def _mended(pieces: Sequence[str], found: Mapping[str, Sequence[Rendering]]) -> Rendering:
