@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
 import pytest
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 
 from dragoman.cli import declare
+from dragoman.cli.search_options import (
+    buffer_option,
+    output_options,
+    sampling_options,
+    search_options,
+)
+from dragoman.cli.system_options import described_options
+from dragoman.core.config import Config
+from dragoman.core.sections import members
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import SearchConfig
 
 
 def made(declared: declare.Declared | declare.Options) -> list[click.Parameter]:
@@ -59,3 +73,47 @@ def test_options_set_the_fields_that_they_name() -> None:
     given = {"beam": 4, "weights": (), "lm": None, "lm_weight": 0.0, "json": True}
     assert options.set_fields(given) == {"search": {"beam": 4}, "language_model": {"weight": 0.0}}
     assert options.set_fields({}) == {}
+
+
+def field_of(path: str) -> FieldInfo:
+    """The field of a translation system with this path."""
+    kind: type[Config] = TranslationSystem
+    *sections, name = path.split(".")
+    for section in sections:
+        kind = (
+            SearchConfig if section == "search" else members(kind.model_fields[section], Config)[0]
+        )
+    return kind.model_fields[name]
+
+
+def types_in(annotation: Any) -> list[Any]:
+    """The alternatives of an annotation, such as of ``int | None``."""
+    return list(get_args(annotation)) if get_origin(annotation) is UnionType else [annotation]
+
+
+SETTINGS = [
+    declared
+    for declared in declare.Options(
+        described_options, search_options, output_options, buffer_option, sampling_options
+    )
+    if declared.sets is not None
+]
+
+
+@pytest.mark.parametrize("declared", SETTINGS, ids=lambda declared: declared.name)
+def test_an_option_agrees_with_the_field_that_it_sets(declared: declare.Declared) -> None:
+    """The command line states types itself, so that ``--help`` need not import the classes."""
+    field, (option,) = field_of(declared.sets or ""), made(declared)
+    assert isinstance(option, click.Option)
+    types = types_in(field.annotation)
+    assert option.multiple == any(get_origin(kind) is tuple for kind in types)
+    choices = [{*get_args(kind)} for kind in types if get_origin(kind) is Literal]
+    given = [{*option.type.choices}] if isinstance(option.type, click.Choice) else []
+    assert given == choices
+    if isinstance(option.type, (click.IntRange, click.FloatRange)) and not option.multiple:
+        kind: Any = Annotated[field.annotation, field]
+        adapter = TypeAdapter(kind)
+        bounds = ((option.type.min, option.type.min_open), (option.type.max, option.type.max_open))
+        for bound, is_open in bounds:
+            if bound is not None and not is_open:
+                adapter.validate_python(bound)

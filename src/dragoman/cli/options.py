@@ -152,7 +152,9 @@ set_option = declare.option(
     name="settings",
 )
 device_option = declare.option(
-    "--device", "Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]"
+    "--device",
+    "Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]",
+    sets="device",
 )
 dev_set_option = declare.option(
     "--dev-set NAME", "Which dev set of the run to use.  [default: the only one, or that of --to]"

@@ -1,8 +1,8 @@
-"""The options of commands that describe what translates: a TranslationSystem."""
+"""Options that describe a translation system, and the system that they make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from dragoman.cli.options import (
     check_no_input,
     device_option,
 )
-from dragoman.cli.search_checks import check_mbr, draws, saved_search, unread
+from dragoman.cli.search_options import check_mbr, draws, given_search, saved_search, unread
 from dragoman.core.errors import ConfigError
 from dragoman.saved.installed_models import found_model
 
@@ -32,7 +32,7 @@ _write_system = declare.option(
     "Also write these models and options to FILE, to be read with --system.",
     FILE,
 )
-_options = (
+described_without_workers = declare.Options(
     declare.option(
         "--system FILE",
         "Read models and options from FILE, a YAML description; options given here override it.",
@@ -44,20 +44,28 @@ _options = (
         "Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]",
         Number(min=0, min_open=True),
         name="weights",
+        sets="weights",
     ),
     declare.option(
         "--ensemble",
         "Mean of the probabilities of several MODELs, or of their log-probabilities.  "
         "[default: linear]",
         click.Choice(["linear", "log-linear"]),
+        sets="ensemble",
     ),
     declare.option(
         "--lm PATH",
         "Language model whose weighted log-probabilities are added to those of MODEL.",
         PATH,
         name="language_model",
+        sets="language_model.path",
     ),
-    declare.option("--lm-weight W", "Weight of the language model.  [default: 0.2]", Number(min=0)),
+    declare.option(
+        "--lm-weight W",
+        "Weight of the language model.  [default: 0.2]",
+        Number(min=0),
+        sets="language_model.weight",
+    ),
     declare.option(
         "--adapter [DOMAIN=]FILE...",
         "Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines "
@@ -68,12 +76,14 @@ _options = (
         "--to LANGUAGE",
         "Target language, such as de, for a model that was trained on several.",
         name="target_language",
+        sets="target_language",
     ),
     declare.option(
         "--from LANGUAGE",
         "Source language; refuse MODEL if it was not trained to translate from it.  With auto "
         "the language of each line decides: see --route and --via.",
         name="source_language",
+        sets="source_language",
     ),
     declare.option(
         "--route LANGUAGE=MODEL...",
@@ -87,10 +97,12 @@ _options = (
         "With --from auto: classifier that identifies languages.  [default: py3langid]",
         MODEL,
         name="identifier",
+        sets="identifier.classifier",
     ),
     declare.option(
         "--via LANGUAGE",
         "Translate into this third language first, then its hypotheses into the language of --to.",
+        sets="pivot.language",
     ),
     declare.option(
         "--then MODEL...",
@@ -108,31 +120,39 @@ _options = (
         "--via-nbest N",
         "With --via: number of hypotheses in that language to translate on.  [default: 4]",
         click.IntRange(1, 1000),
+        sets="pivot.nbest",
     ),
     declare.option(
         "--tag TAG...",
         "Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
         name="tags",
+        sets="tags",
     ),
     declare.option(
         "--glossary-mode",
         "With --glossary: constrain the search; annotate terms in the source, for a MODEL "
         "trained on such text; or both.  [default: hard]",
         click.Choice(["hard", "learned", "both"]),
+        sets="terms.mode",
     ),
-    declare.option("--prefix TEXT", "Force every translation to begin with TEXT."),
+    declare.option("--prefix TEXT", "Force every translation to begin with TEXT.", sets="prefix"),
     declare.option(
         "--glossary FILE",
         "Translate terms as FILE says: term, tab, translation (several separated by |); or TBX.",
         PATH,
+        sets="terms.glossary",
     ),
     declare.option(
-        "--keep FILE...", "Copy the names in FILE, one per line, unchanged; may be repeated.", PATH
+        "--keep FILE...",
+        "Copy the names in FILE, one per line, unchanged; may be repeated.",
+        PATH,
+        sets="terms.keep",
     ),
     declare.option(
         "--keep-pattern REGEX...",
         "Copy whatever matches REGEX unchanged; may be repeated.",
         name="keep_patterns",
+        sets="terms.keep_patterns",
     ),
     declare.option(
         "--protect KINDS",
@@ -144,12 +164,14 @@ _options = (
         "Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.  "
         "[default: pytorch]",
         click.Choice(["pytorch", "ctranslate2"]),
+        sets="engine",
     ),
     declare.option(
         "--precision",
         "Number type of the weights: lower is faster and changes a few translations.  int8 "
         "is for the CPU; auto is bfloat16 where the hardware has it.  [default: float32]",
         click.Choice(["float32", "bfloat16", "int8", "auto"]),
+        sets="precision",
     ),
     declare.flag(
         "--shortlist",
@@ -166,59 +188,31 @@ _options = (
         "Keep outputs of a multilingual model in the target language: write only pieces at "
         "least SHARE (such as 0.1) times as frequent in its training text as in any other's.",
         click.FloatRange(0, 1),
+        sets="own_pieces",
     ),
     device_option,
 )
+"""The options that :func:`described` reads, except for ``--workers``."""
 _workers = declare.option(
     "--workers N",
     "Processes (ctranslate2: threads) to share the lines among.",
     click.IntRange(1, 1024),
+    sets="workers",
 )
-_VALUES = (
-    "engine",
-    "own_pieces",
-    "precision",
-    "workers",
-    "device",
-    "source_language",
-    "target_language",
-    "tags",
-    "prefix",
-    "weights",
-    "ensemble",
-)
-
-
-def system_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that describe a translation system to a command, and one that writes it."""
-    return described_options(_write_system(command))
-
-
-def described_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that :func:`described` reads to a command."""
-    return described_without_workers(_workers(command))
-
-
-def described_without_workers(command: Callable[..., None]) -> Callable[..., None]:
-    """Add those options except for ``--workers``."""
-    for option in reversed(_options):
-        option(command)
-    return command
+described_options = declare.Options(described_without_workers, _workers)
+"""The options that :func:`described` reads."""
+system_options = declare.Options(described_options, _write_system)
+"""Those that describe a translation system, and the one that writes the description."""
 
 
 def open_translator(
-    models: tuple[Path, ...],
-    options: dict[str, Any],
-    search: dict[str, Any],
-    written: Mapping[str, Path | None],
+    models: tuple[Path, ...], options: dict[str, Any], written: Mapping[str, Path | None]
 ) -> Translator | Dispatcher:
     """Build the system that the command line describes; write its description if asked to.
 
     Args:
         models: as given.
-        options: those of :func:`system_options`, and ``sample`` if the command can sample.
-        search: search settings; None where not given.  Those of sampling alone change a system
-            that samples, without ``sample`` among the options.
+        options: those of :data:`system_options` and, if the command has them, of search.
         written: by its option, each further file that the command writes.
 
     Raises:
@@ -233,7 +227,7 @@ def open_translator(
     check_description(options["write_system"], "--write-system")
     file = options["system_file"]
     _check_kept(written, [] if file is None else [file])
-    system = described(models, options, search)
+    system = described(models, options)
     _check_kept(written, system.paths())
     where = "search options" if file is None else f"{file}: search"
     translator: Translator | Dispatcher
@@ -250,19 +244,13 @@ def open_translator(
 
 
 def _check_kept(written: Mapping[str, Path | None], read: list[Path]) -> None:
-    """Refuse to overwrite a file that says how to translate, such as a glossary.
-
-    Raises:
-        ConfigError: one would be overwritten.
-    """
+    """Refuse to overwrite a file that says how to translate, such as a glossary."""
     for option, path in written.items():
         if path is not None:
             check_no_input(path, read, option)
 
 
-def described(
-    models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
-) -> TranslationSystem:
+def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationSystem:
     """The system that the command line describes; arguments as of :func:`open_translator`.
 
     Raises:
@@ -275,28 +263,17 @@ def described(
     if bool(models) == (file is not None):
         raise click.UsageError("name at least one MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
-    values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
-    if options.get("calibration") is not None:
-        values["confidence"] = options["calibration"]
-    elif options.get("confidence"):
-        values["confidence"] = values.get("confidence") or True
-    if options["shortlist"] or options["shortlist_file"] is not None:
-        values["shortlist"] = options["shortlist_file"] or values.get("shortlist") or True
-    for name, value in _adapters(options["adapters"]).items():
-        values[name] = value
-    _lay_over_pivot(values, options)
-    if options.get("identifier") is not None:
-        _lay_over(values, "identifier", {"classifier": options["identifier"]})
-    first_leg = values.get("pivot") if options["onward"] else None
-    _lay_over(values, "routes", _routes(options.get("routes") or (), first_leg))
+    search = given_search(options)
     samples = options.get("sample") or search.get("mbr") or draws(values.get("search"))
-    _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
-    fused = {"path": options["language_model"], "weight": options["lm_weight"]}
-    _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
-    protected = _kinds(options["protect"])
-    terms = {name: options[name] for name in ("glossary", "keep", "keep_patterns")}
-    terms |= {"protect": protected, "mode": options["glossary_mode"]}
-    _lay_over(values, "terms", {name: value for name, value in terms.items() if value})
+    fields = {**described_options.set_fields(options), "search": search}
+    pivot = fields.pop("pivot", {})
+    lay_over(values, fields)
+    values |= _confidence(values, options) | _shortlist(values, options)
+    values |= _adapters(options["adapters"])
+    _lay_over_pivot(values, options, pivot)
+    first_leg = values.get("pivot") if options["onward"] else None
+    routes, protected = _routes(options["routes"], first_leg), _kinds(options["protect"])
+    lay_over(values, {"routes": routes, "terms": {"protect": protected} if protected else {}})
     fusion = values.get("language_model")
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")
@@ -308,11 +285,25 @@ def described(
     return system
 
 
+def _confidence(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Whether translations get their confidence, and by which calibration, if options say so."""
+    if options.get("calibration") is not None:
+        return {"confidence": options["calibration"]}
+    return {"confidence": values.get("confidence") or True} if options.get("confidence") else {}
+
+
+def _shortlist(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Whether outputs are restricted, and by which shortlist, if options say so."""
+    if options["shortlist_file"] is not None:
+        return {"shortlist": options["shortlist_file"]}
+    return {"shortlist": values.get("shortlist") or True} if options["shortlist"] else {}
+
+
 def _kinds(given: str | None) -> list[str]:
-    """What ``--protect`` names.
+    """The kinds of strings that ``--protect`` names.
 
     Raises:
-        UsageError: it is given and names nothing, so that nothing would be protected.
+        UsageError: it names nothing.
     """
     kinds = [kind.strip() for kind in (given or "").split(",") if kind.strip()]
     if given is not None and not kinds:
@@ -320,7 +311,7 @@ def _kinds(given: str | None) -> list[str]:
     return kinds
 
 
-def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
+def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any], given: dict[str, Any]) -> None:
     """Override what leads through a third language.
 
     With --then, MODEL translates into that language: its models, weights and tags are the pivot's.
@@ -328,29 +319,27 @@ def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
     Raises:
         ConfigError: an option lacks another.
     """
-    onward, via = options["onward"], options["via"]
+    onward = options["onward"]
     if onward and options["system_file"] is not None:
         raise ConfigError("--then names models, as --system FILE does; name them there, or here")
     if options["onward_tags"] and not onward:
         raise ConfigError("--then-tag needs models of their own; name them with --then")
     for option, name in (("--then", "onward"), ("--via-nbest", "via_nbest")):
-        if options[name] and via is None and not values.get("pivot"):
+        if options[name] and "language" not in given and not values.get("pivot"):
             raise ConfigError(f"{option} needs the language in between; name it with --via")
-    pivot = {"language": via, "nbest": options["via_nbest"]}
-    given = {name: value for name, value in pivot.items() if value is not None}
     if onward:
         for name in ("models", "weights", "tags"):
             if name in values:
                 given[name] = values.pop(name)
         values |= {"models": onward, "tags": options["onward_tags"]}
-    _lay_over(values, "pivot", given)
+    lay_over(values, {"pivot": given})
 
 
 def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """By language, what differs for its lines: the model, as the first MODEL would be.
+    """By language, the values that differ for its lines: the model, as the first MODEL would be.
 
     Args:
-        given: as on the command line.
+        given: values of ``--route``.
         pivot: the section of the first leg, whose models are then replaced; None without --then.
 
     Raises:
@@ -373,10 +362,7 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
 
 
 def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
-    """The adapter of all lines, and those of domains, by their names in a description.
-
-    Args:
-        given: as on the command line.
+    """The adapter of all lines and those of domains, which values of ``--adapter`` name.
 
     Raises:
         UsageError: a domain or file is missing, or there are two for the same lines.
@@ -397,15 +383,17 @@ def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
     return {**found, "adapters": adapters} if adapters else found
 
 
-def _lay_over(values: dict[str, Any], section: str, given: dict[str, Any]) -> None:
-    """Override values of a section, and of a section in it, key by key.
+def lay_over(values: dict[str, Any], fields: Mapping[str, Any]) -> None:
+    """Override fields of a description; sections, and sections in them, key by key.
 
-    ``parse`` reports what should be a section and is not.
+    ``parse`` reports values that should be sections and are not.
     """
-    present = values.get(section) or {}
-    if given and isinstance(present, dict):
-        values[section] = {**present, **given}
-        for name, value in given.items():
-            inner = present.get(name)
-            if isinstance(value, dict) and isinstance(inner, dict):
-                values[section][name] = {**inner, **value}
+    for name, given in fields.items():
+        present = values.get(name) or {}
+        if not isinstance(given, dict):
+            values[name] = given
+        elif given and isinstance(present, dict):
+            values[name] = {**present, **given}
+            for key, value in given.items():
+                if isinstance(value, dict) and isinstance(present.get(key), dict):
+                    values[name][key] = {**present[key], **value}

@@ -15,7 +15,7 @@ import click
 
 from dragoman.cli.document_places import DocumentPlaces, named_document
 from dragoman.cli.options import STREAM, check_description, check_no_input
-from dragoman.cli.search_checks import check_read
+from dragoman.cli.search_options import check_read
 from dragoman.cli.system_options import described
 from dragoman.cli.translated_lines import worded_faults
 from dragoman.core.errors import (
@@ -140,7 +140,6 @@ def translate_documents(
     documents: tuple[Path, ...],
     output: str | None,
     options: dict[str, Any],
-    search: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
@@ -152,7 +151,6 @@ def translate_documents(
         output: file or directory to write to, which ends in a slash or exists, or ``-``; None:
             beside the documents.
         options: those of the command.
-        search: settings of search; None where not given.
         as_json: whether a summary is printed as JSON.
 
     Raises:
@@ -167,7 +165,7 @@ def translate_documents(
     detects, file = options["source_language"] == "auto", options["system_file"]
     if detects:
         options = {**options, "source_language": None}
-    system = described(models, options, search)
+    system = described(models, options)
     read = [*system.paths(), *([] if file is None else [file])]
     form = options["document_format"]
     places = DocumentPlaces(documents, output, form, read, replaces=options["force"])

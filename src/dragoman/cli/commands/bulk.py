@@ -240,7 +240,7 @@ def bulk_translate(
     from dragoman.translation.synthesis import GivenFiles, translate_corpus
 
     chosen = BulkOptions.taken(options)
-    system = described(models, {**options, "workers": None}, {"beam": beam})
+    system = described(models, {**options, "workers": None, "beam": beam})
     if system.chooses_adapter or system.chooses_route:
         raise ConfigError(
             "a corpus is translated by one system, without adapters by domain or routes by "

@@ -18,7 +18,7 @@ from dragoman.cli.options import (
     dev_set_option,
     json_option,
 )
-from dragoman.cli.search_options import given_search, search_options
+from dragoman.cli.search_options import search_options
 from dragoman.cli.system_options import described, described_options
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import make_directory
@@ -94,7 +94,7 @@ def calibrate(
         raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
     if check:
         options["confidence"] = True
-    system = described(models, options, given_search(options))
+    system = described(models, options)
     found: Calibrated | MeasuredConfidence
     if check:
         text, written = _text(system, texts, dev_set, is_test=True), None

@@ -20,12 +20,49 @@ from dragoman.cli.options import (
     run_option,
     set_option,
 )
+from dragoman.cli.system_options import lay_over
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
 
-_VALUES = ("engine", "precision", "workers", "device")
+_search_options = declare.Options(
+    declare.option(
+        "--beam",
+        "Beam size of the teacher.  [default: the teacher's]",
+        click.IntRange(min=1),
+        sets="search.beam",
+    ),
+    declare.option(
+        "--nbest N",
+        "Train on the one of the N best translations that is closest to the reference, instead of "
+        "the best.",
+        click.IntRange(min=2),
+        sets="search.nbest",
+    ),
+)
+_engine_options = declare.Options(
+    declare.option(
+        "--engine",
+        "Inference engine of the teacher.  [default: pytorch]",
+        click.Choice(["pytorch", "ctranslate2"]),
+        sets="engine",
+    ),
+    declare.option(
+        "--precision",
+        "Number type of the teacher's weights.  [default: float32]",
+        click.Choice(["float32", "bfloat16", "int8", "auto"]),
+        sets="precision",
+    ),
+    declare.option(
+        "--workers N",
+        "Processes (ctranslate2: threads) in which the teacher translates.",
+        click.IntRange(1, 1024),
+        sets="workers",
+    ),
+    device_option,
+)
+_teacher_options = declare.Options(_search_options, _engine_options)
 
 
 @click.command()
@@ -45,15 +82,7 @@ _VALUES = ("engine", "precision", "workers", "device")
 )
 @run_option
 @set_option
-@declare.option(
-    "--beam", "Beam size of the teacher.  [default: the teacher's]", click.IntRange(min=1)
-)
-@declare.option(
-    "--nbest N",
-    "Train on the one of the N best translations that is closest to the reference, instead of "
-    "the best.",
-    click.IntRange(min=2),
-)
+@_search_options
 @declare.option(
     "--closest",
     "With --nbest: the measure of closeness.  [default: bleu]",
@@ -65,22 +94,7 @@ _VALUES = ("engine", "precision", "workers", "device")
     Number(min=1e-6, max=1e6),
     name="references",
 )
-@declare.option(
-    "--engine",
-    "Inference engine of the teacher.  [default: pytorch]",
-    click.Choice(["pytorch", "ctranslate2"]),
-)
-@declare.option(
-    "--precision",
-    "Number type of the teacher's weights.  [default: float32]",
-    click.Choice(["float32", "bfloat16", "int8", "auto"]),
-)
-@declare.option(
-    "--workers N",
-    "Processes (ctranslate2: threads) in which the teacher translates.",
-    click.IntRange(1, 1024),
-)
-@device_option
+@_engine_options
 @tensorboard_option
 @json_option
 def distill(
@@ -90,7 +104,6 @@ def distill(
     system_file: Path | None,
     run_directory: Path | None,
     settings: tuple[str, ...],
-    nbest: int | None,
     closest: str | None,
     references: float | None,
     tensorboard: bool,
@@ -115,15 +128,14 @@ def distill(
 
     if "RANK" in os.environ:
         raise ConfigError("distill trains in one process; start it without torchrun")
-    if closest is not None and nbest is None:
+    if closest is not None and options["nbest"] is None:
         raise ConfigError("--closest chooses among several translations; add --nbest")
-    search = {"beam": options.pop("beam"), "nbest": nbest}
-    teacher = _teacher(teachers, system_file, search, options)
+    teacher = _teacher(teachers, system_file, options)
     found = Distillation(
         read_experiment(student, settings),
         teacher,
         run_directory or default_run(student),
-        None if nbest is None else closest or "bleu",  # type: ignore[arg-type]  # click checks it
+        None if options["nbest"] is None else closest or "bleu",  # type: ignore[arg-type]  # click checks it
         references,
     ).carry_out(CommandLineHost(tensorboard=tensorboard))
     learned_from = {
@@ -134,10 +146,7 @@ def distill(
 
 
 def _teacher(
-    teachers: tuple[Path, ...],
-    file: Path | None,
-    search: dict[str, int | None],
-    options: dict[str, Any],
+    teachers: tuple[Path, ...], file: Path | None, options: dict[str, Any]
 ) -> TranslationSystem:
     """The system that the command line describes."""
     from dragoman.core.config import parse
@@ -146,8 +155,5 @@ def _teacher(
     if bool(teachers) == (file is not None):
         raise click.UsageError("name at least one --teacher MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": teachers} if file is None else read_values(file)
-    values.update({name: options[name] for name in _VALUES if options[name] is not None})
-    present = values.get("search") or {}
-    if isinstance(present, dict):
-        values["search"] = {**present, **{k: v for k, v in search.items() if v is not None}}
+    lay_over(values, _teacher_options.set_fields(options))
     return parse(TranslationSystem, values, file or "distill")

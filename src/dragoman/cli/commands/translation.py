@@ -31,7 +31,13 @@ from dragoman.cli.options import (
     is_directory,
     json_option,
 )
-from dragoman.cli.search_options import given_search, search_options
+from dragoman.cli.search_options import (
+    buffer_option,
+    check_sampling,
+    output_options,
+    sampling_options,
+    search_options,
+)
 from dragoman.cli.system_options import open_translator, system_options
 from dragoman.cli.translated_documents import (
     refuse_document_options,
@@ -76,16 +82,7 @@ STANDARD_INPUT = "standard input"
 )
 @declare.flag("--force", "For documents: replace existing translations.")
 @search_options
-@declare.option(
-    "--grammar",
-    "What a parser may write: any sequence of symbols, or only trees over the words.",
-    click.Choice(["any", "trees"]),
-)
-@declare.option(
-    "--nbest N",
-    "Print the N best translations as tab-separated lines: line number, score, text.",
-    click.IntRange(min=1),
-)
+@output_options
 @declare.flag("--scores", "Print the score and a tab before each translation.")
 @declare.flag(
     "--token-scores",
@@ -113,52 +110,8 @@ STANDARD_INPUT = "standard input"
     "format, 0-0 1-2; words are separated by spaces.",
     FILE,
 )
-@declare.flag("--sample", "Sample translations instead of searching.")
-@declare.option(
-    "--temperature", "With --sample: below 1 favours likely pieces.", Number(min=0, min_open=True)
-)
-@declare.option(
-    "--top-k K", "With --sample: sample from the K likeliest pieces.", click.IntRange(min=1)
-)
-@declare.option(
-    "--top-p P",
-    "With --sample: sample from the likeliest pieces with total probability P.",
-    Number(0, 1, min_open=True),
-)
-@declare.option(
-    "--min-p P",
-    "With --sample: never sample pieces of less than P times the likeliest's probability.",
-    Number(0, 1),
-)
-@declare.option(
-    "--epsilon P",
-    "With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with "
-    "--mbr 0.02]",
-    Number(0, 1, max_open=True),
-)
-@declare.option("--seed", "With --sample: seed of the samples.", click.IntRange(min=0))
-@declare.option(
-    "--mbr N",
-    "Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the "
-    "options of --sample say how they are drawn.",
-    click.IntRange(2, 1000),
-)
-@declare.option(
-    "--utility",
-    "With --mbr: measure of similarity.  [default: chrf]",
-    click.Choice(["chrf", "bleu"]),
-)
-@declare.option(
-    "--candidates",
-    "With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default: "
-    "samples]",
-    click.Choice(["samples", "beam", "both"]),
-)
-@declare.option(
-    "--buffer-lines N",
-    "Number of lines to read before translating; 1 answers each line at once.",
-    click.IntRange(min=1),
-)
+@sampling_options
+@buffer_option
 @json_option
 @system_options
 def translate(
@@ -202,11 +155,11 @@ def translate(
       dragoman translate runs/demo --mbr 32 --utility chrf < input.txt
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
     """
-    search = _search_options(options)
+    check_sampling(options)
     models, documents = separated(paths, options["document_format"])
     if documents:
         options |= {"inputs": inputs, "scores": scores}
-        translate_documents(models, documents, place, options, search, as_json=as_json)
+        translate_documents(models, documents, place, options, as_json=as_json)
         return
     refuse_document_options(options)
     warn_of_documents(inputs)
@@ -228,7 +181,7 @@ def translate(
     confidence, options["confidence"] = options["confidence"], options["confidence"] or report.flags
     places = {"--output": output, "--alignment": options["alignment"]}
     lines, interactive = lines_of(inputs)
-    with open_translator(models, options, search, places) as translator, ExitStack() as stack:
+    with open_translator(models, options, places) as translator, ExitStack() as stack:
         links = None
         if (path := options["alignment"]) is not None:
             links = stack.enter_context(AlignmentOutput.open(path, translator))
@@ -346,25 +299,6 @@ def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | Non
     if not before:
         raise click.UsageError("name at least one MODEL and a TARGET")
     return tuple(before), source, target
-
-
-def _search_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Command-line options as values of SearchConfig; None is left to the model."""
-    search = given_search(options)
-    search |= {name: options[name] for name in ("grammar", "nbest", "buffer_lines")}
-    draws = ("temperature", "top_k", "top_p", "min_p", "epsilon", "seed")
-    given = {name: options[name] for name in draws if options[name] is not None}
-    if options["sample"] and options["beam"]:
-        raise ConfigError("--beam and --sample exclude each other; leave one of them out")
-    if options["sample"] and options["mbr"]:
-        raise ConfigError(
-            "--sample prints samples, and --mbr chooses among them; leave one of them out"
-        )
-    search["sampling"] = given if given or options["sample"] else None
-    chosen = {"samples": "mbr", "utility": "utility", "candidates": "candidates"}
-    mbr = {name: options[option] for name, option in chosen.items()}
-    search["mbr"] = {name: value for name, value in mbr.items() if value is not None} or None
-    return search
 
 
 def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> None:

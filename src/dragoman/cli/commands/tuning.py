@@ -93,7 +93,7 @@ def tune(
     is_weightless = options["language_model"] is not None and options["lm_weight"] is None
     if is_weightless:
         options["lm_weight"] = 0.0
-    system = described(models, options, {})
+    system = described(models, options)
     if tokenize is not None and metric != "bleu":
         raise click.UsageError("--tokenize is read by --metric bleu; choose it, or leave it out")
     if texts and dev_set:
