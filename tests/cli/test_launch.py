@@ -21,7 +21,7 @@ from worlds import ALONE, together
 
 from dragoman.cli import launch, worker
 from dragoman.cli.launch import Launch
-from dragoman.cli.launching.meeting import History, MeetingOverError, Terms
+from dragoman.cli.launching.rendezvous import History, RendezvousOverError, Terms
 from dragoman.cli.launching.supervision import FORWARDED, Supervision
 from dragoman.cli.launching.worker_failures import Failures
 from dragoman.core.config import read_yaml, to_yaml
@@ -192,7 +192,7 @@ class OneProcess:
         return SimpleNamespace(is_failed=lambda: True)
 
 
-class NoMeeting:
+class NoRendezvous:
     """One machine meets nobody."""
 
     is_cut_off = False
@@ -213,9 +213,9 @@ class NoMeeting:
 @pytest.mark.parametrize("number", FORWARDED)
 def test_signals_are_passed_on(number: signal.Signals) -> None:
     before = signal.signal(number, signal.SIG_DFL)  # these tests may run under nohup
-    agent, meeting = OneProcess(number), NoMeeting()
+    agent, rendezvous = OneProcess(number), NoRendezvous()
     try:
-        supervision = Supervision(agent, meeting, False)  # type: ignore[arg-type]
+        supervision = Supervision(agent, rendezvous, False)  # type: ignore[arg-type]
         supervision.run()
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
@@ -223,7 +223,7 @@ def test_signals_are_passed_on(number: signal.Signals) -> None:
     assert supervision.error is None
     assert agent.code == -number
     assert supervision.received == number
-    assert meeting.stopped_by == [number]
+    assert rendezvous.stopped_by == [number]
 
 
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
@@ -234,7 +234,7 @@ def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
         agent = SimpleNamespace(
             run=lambda: seen.append(signal.getsignal(signal.SIGHUP)) or result  # type: ignore[func-returns-value]
         )
-        supervision = Supervision(agent, NoMeeting(), False)  # type: ignore[arg-type]
+        supervision = Supervision(agent, NoRendezvous(), False)  # type: ignore[arg-type]
         supervision.run()
         assert seen == [signal.SIG_IGN]
         assert supervision.finished
@@ -242,7 +242,7 @@ def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-class CutOff(NoMeeting):
+class CutOff(NoRendezvous):
     """A machine that cannot reach the others."""
 
     is_cut_off = True
@@ -293,8 +293,8 @@ def test_the_cause_is_told_and_not_its_consequences(
         (False, RendezvousConnectionError("gone"), [], "--rendezvous a:1: 2 machines did not", 2),
         (True, RendezvousConnectionError("gone"), [], "another machine stopped or cannot be", 8),
         (True, RendezvousConnectionError("gone"), [echo(3)], "echo 3", 3),
-        (True, MeetingOverError(WorkerError("there: bad", 3)), [echo(8)], "there: bad", 3),
-        (True, MeetingOverError(WorkerError("there: bad", 3)), [own(6)], "own 6", 6),
+        (True, RendezvousOverError(WorkerError("there: bad", 3)), [echo(8)], "there: bad", 3),
+        (True, RendezvousOverError(WorkerError("there: bad", 3)), [own(6)], "own 6", 6),
     ],
 )
 def test_machines_that_do_not_meet_and_one_that_leaves(

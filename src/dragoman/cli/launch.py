@@ -25,11 +25,10 @@ from torch.distributed.elastic.rendezvous import RendezvousError
 
 from dragoman import __version__
 from dragoman.cli.launching.addresses import interface_of, own_address, split_address
-from dragoman.cli.launching.meeting import History, Meeting, MeetingOverError, Terms
+from dragoman.cli.launching.rendezvous import History, Rendezvous, RendezvousOverError, Terms
 from dragoman.cli.launching.supervision import RecordingAgent, Supervision
-from dragoman.cli.launching.worker_failures import Failures, read_errors
+from dragoman.cli.launching.worker_failures import RECOVERS, Failures, read_errors
 from dragoman.cli.streams import BROKEN_PIPE
-from dragoman.cli.worker import RECOVERS
 from dragoman.core.device import usable_cores
 from dragoman.core.errors import ConfigError, DragomanError, InterruptedRunError, WorkerError
 from dragoman.training.distributed import CONTINUES
@@ -37,7 +36,7 @@ from dragoman.workflows.progress import tell
 
 MANY_RESTARTS = 10
 """How often failed processes are started again by default if the number of machines may change."""
-_UNLIMITED = 10**6  # a meeting counts restarts, and knows which do not count
+_UNLIMITED = 10**6  # a rendezvous counts restarts, and knows which do not count
 _POLL_SECONDS = 0.1
 _IN_MEMORY = Path("/dev/shm")
 
@@ -141,10 +140,10 @@ class Launch:
                 f"meet there ({error}); start the same command on each of them, with a port that "
                 "no other program uses"
             ) from error
-        expected = isinstance(error, (MeetingOverError, RendezvousError))
+        expected = isinstance(error, (RendezvousOverError, RendezvousError))
         if error is not None and not expected and not isinstance(error, DragomanError):
             raise error
-        if isinstance(error, MeetingOverError) and (error := error.reason) is not None:
+        if isinstance(error, RendezvousOverError) and (error := error.reason) is not None:
             # It is the cause of the connections that processes here have lost.
             known = [one for one in failures.errors if one["exit_code"] != WorkerError.exit_code]
             failures = Failures(known)
@@ -166,19 +165,19 @@ class Launch:
         def kill() -> None:
             agent.kill()
 
-        meeting = Meeting(self.terms, command, history, tell, kill)
+        rendezvous = Rendezvous(self.terms, command, history, tell, kill)
         worker = ["-m", "dragoman.cli.worker", *arguments]
         spec = WorkerSpec(
             role="dragoman",
             local_world_size=self.processes,
-            rdzv_handler=meeting,
+            rdzv_handler=rendezvous,
             entrypoint=sys.executable,
             args=tuple(part.replace("$", "$$") for part in worker),  # PyTorch fills in $NAMES
             max_restarts=_UNLIMITED,
             monitor_interval=_POLL_SECONDS,
         )
         agent = RecordingAgent(spec, folder, history)
-        return Supervision(agent, meeting, self.terms.most_nodes > 1)
+        return Supervision(agent, rendezvous, self.terms.most_nodes > 1)
 
 
 def _folder_of_errors() -> tempfile.TemporaryDirectory[str]:
@@ -230,7 +229,7 @@ def _environment(launch: Launch) -> Iterator[None]:
     """Divide the cores unless the user has, and silence PyTorch's own messages."""
     values = {
         "OMP_NUM_THREADS": str(max(1, usable_cores() // launch.processes)),
-        # Machines come and go: each round opens a store of its own (see Meeting).
+        # Machines come and go: each round opens a store of its own (see Rendezvous).
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
     }
     if launch.terms.recovers:

@@ -11,14 +11,13 @@ import signal
 import time
 from threading import Thread
 
+from dragoman.cli.launching.worker_failures import RECOVERS
 from dragoman.cli.main import main, print_error
 from dragoman.core.errors import InterruptedRunError, StorageError, WorkerError
 from dragoman.core.files import write_json
 
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 """The environment variable in which PyTorch's launcher names the error file of this process."""
-RECOVERS = "DRAGOMAN_RECOVERS"
-"""The environment variable that our launcher sets if it starts processes again."""
 
 
 def record_error(error: BaseException, message: str, code: int) -> int:

@@ -13,7 +13,7 @@ from torch.distributed.elastic.agent.server.api import RunResult, WorkerGroup, W
 from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 
-from dragoman.cli.launching.meeting import History, Meeting
+from dragoman.cli.launching.rendezvous import History, Rendezvous
 from dragoman.cli.launching.worker_failures import Failures, forget_errors, read_errors
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -70,12 +70,12 @@ class Supervision:
 
     Args:
         agent: supervises the processes.
-        meeting: where the agent meets those of other machines.
+        rendezvous: where the agent meets those of other machines.
         meets_others: whether the agent may first wait a long time for them.
     """
 
-    def __init__(self, agent: RecordingAgent, meeting: Meeting, meets_others: bool) -> None:
-        self._agent, self._meeting, self._meets_others = agent, meeting, meets_others
+    def __init__(self, agent: RecordingAgent, rendezvous: Rendezvous, meets_others: bool) -> None:
+        self._agent, self._rendezvous, self._meets_others = agent, rendezvous, meets_others
         self.finished = False
         """Whether all processes have ended by themselves."""
         self.error: Exception | None = None
@@ -95,19 +95,19 @@ class Supervision:
                 thread.join(_POLL_SECONDS)
                 if self._pending and not self._forward() and self._meets_others:
                     return
-                if self._meeting.is_cut_off:
+                if self._rendezvous.is_cut_off:
                     self.cut_off = True
                     self._agent.kill()  # before the others start again without them
                     return
         finally:
-            self._meeting.part()
+            self._rendezvous.part()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
     def _supervise(self) -> None:
         try:
             self.finished = not self._agent.run().is_failed()
-            self._meeting.shutdown()
+            self._rendezvous.shutdown()
         except Exception as error:
             self.error = error
 
@@ -117,7 +117,7 @@ class Supervision:
     def _forward(self) -> bool:
         """Forward the signal to the processes; False if there are none yet."""
         received = self.received or signal.SIGTERM
-        self._meeting.stop(received)
+        self._rendezvous.stop(received)
         if not self._agent.send(received):
             return False
         self._pending = False

@@ -12,6 +12,9 @@ from dragoman.cli.streams import BROKEN_PIPE
 from dragoman.core.errors import WorkerError
 from dragoman.core.files import read_json
 
+RECOVERS = "DRAGOMAN_RECOVERS"
+"""The environment variable that the launcher sets if it starts processes again."""
+
 
 @dataclass(frozen=True)
 class Failures:

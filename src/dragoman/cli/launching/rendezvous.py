@@ -1,8 +1,8 @@
-"""Where machines meet to train together, and meet again when one is lost or another comes.
+"""The rendezvous of machines that train together, also when one is lost or another comes.
 
-PyTorch's rendezvous decides who takes part and with which rank.  A :class:`Meeting` stands between
-it and PyTorch's agent, and decides whether to go on at all: a process that was killed is started
-again, one that has said what is wrong is not.
+PyTorch's own rendezvous decides who takes part and with which rank.  A :class:`Rendezvous` stands
+between it and PyTorch's agent, and decides whether to go on at all: a process that was killed is
+started again, but not a process that has reported an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from dragoman.cli.launching.worker_failures import Failures, is_stop
 from dragoman.core.errors import ConfigError, WorkerError
 from dragoman.training.distributed import CONTINUES
 
-MEETING_SECONDS = 900
+JOIN_SECONDS = 900
 """Machines wait this long for one another."""
 _LAST_CALL_SECONDS = 5  # for machines beyond the fewest
 _STORE_SECONDS = 60  # for one answer of the store
@@ -78,7 +78,7 @@ class Terms:
 
 @dataclass
 class History:
-    """What this machine has seen of this training, over all meetings."""
+    """What this machine has seen of this training, over all rendezvous."""
 
     begun: bool = False
     """Whether processes were started."""
@@ -88,7 +88,7 @@ class History:
     """How they ended last."""
 
 
-class MeetingOverError(Exception):
+class RendezvousOverError(Exception):
     """Nobody starts again.
 
     Args:
@@ -100,7 +100,7 @@ class MeetingOverError(Exception):
         self.reason = reason
 
 
-class Meeting(RendezvousHandler):
+class Rendezvous(RendezvousHandler):
     """What PyTorch's agent asks for its place among the machines, again after each failure.
 
     Each round of machines has a store of its own, so that nobody finds there what others have left.
@@ -136,7 +136,7 @@ class Meeting(RendezvousHandler):
         """Take part in the next round, unless nobody shall go on.
 
         Raises:
-            MeetingOverError: nobody shall go on; :attr:`History.last` and the reason say why.
+            RendezvousOverError: nobody shall go on; :attr:`History.last` and the reason say why.
             ConfigError: the machines cannot meet, or were started with different commands.
             WorkerError: too few machines came back.
         """
@@ -149,7 +149,7 @@ class Meeting(RendezvousHandler):
         except (RendezvousError, RuntimeError) as error:  # some of the store's are RuntimeError
             closed = isinstance(error, RendezvousClosedError)
             if (reason := self._reason(wait=closed)) or closed:
-                raise MeetingOverError(reason or _ENDED) from error
+                raise RendezvousOverError(reason or _ENDED) from error
             raise
 
     def num_nodes_waiting(self) -> int:
@@ -207,24 +207,24 @@ class Meeting(RendezvousHandler):
             self._inner.set_closed()
 
     def shutdown(self) -> bool:
-        """End the meeting for all, once training is finished."""
+        """End the rendezvous for all, once training is finished."""
         return self._inner is None or self._inner.shutdown()
 
     def _check_whether_to_go_on(self) -> None:
         terms, history = self._terms, self._history
         if self._abandoned:
-            raise MeetingOverError
+            raise RendezvousOverError
         if self.stop_asked:
             self._close()
-            raise MeetingOverError
+            raise RendezvousOverError
         if (reason := self._reason()) is not None:
-            raise MeetingOverError(reason)
+            raise RendezvousOverError(reason)
         if self._inner is None:
             return
         failures = history.last
         if failures.are_final or not terms.recovers:
             self._end_for_all(failures)
-            raise MeetingOverError
+            raise RendezvousOverError
         if self._lost or failures.are_a_pause or not failures.codes:
             self._tell("the machines that are there now go on from the last checkpoint")
             return
@@ -232,7 +232,7 @@ class Meeting(RendezvousHandler):
         if history.failures > terms.restarts:
             if not terms.elastic:
                 self._end_for_all(failures)
-            raise MeetingOverError
+            raise RendezvousOverError
         self._tell(
             f"{failures.in_short}; starting again from the last checkpoint "
             f"(restart {history.failures} of {terms.restarts})"
@@ -271,11 +271,11 @@ class Meeting(RendezvousHandler):
         if self._history.begun:
             return WorkerError(
                 f"fewer than {terms.fewest_nodes} machines came back within "
-                f"{MEETING_SECONDS // 60} minutes; continue with 'dragoman resume'"
+                f"{JOIN_SECONDS // 60} minutes; continue with 'dragoman resume'"
             )
         return ConfigError(
             f"--rendezvous {terms.rendezvous}: {terms.fewest_nodes} machines did not meet there "
-            f"within {MEETING_SECONDS // 60} minutes; start the same command on each of them"
+            f"within {JOIN_SECONDS // 60} minutes; start the same command on each of them"
         )
 
     def _arrive(self) -> RendezvousHandler:
@@ -287,7 +287,7 @@ class Meeting(RendezvousHandler):
             host, port = split_address(terms.rendezvous)
             # PyTorch would compare the host's name with this machine's, which may be another.
             here = is_here(host)
-            reached = wait_until_reachable(host, port, 0 if here else MEETING_SECONDS)
+            reached = wait_until_reachable(host, port, 0 if here else JOIN_SECONDS)
             if not here and not reached:
                 raise self._unreachable()
             address, hosts = own_address(host, port), not reached
@@ -299,7 +299,7 @@ class Meeting(RendezvousHandler):
             max_nodes=terms.most_nodes,
             # A machine's own name may not resolve, and a single machine does not need it.
             local_addr=address if terms.rendezvous else "localhost",
-            join_timeout=MEETING_SECONDS,
+            join_timeout=JOIN_SECONDS,
             last_call_timeout=_LAST_CALL_SECONDS,
             keep_alive_interval=keep_alive,
             keep_alive_max_attempt=_KEEP_ALIVES,
@@ -330,19 +330,19 @@ class Meeting(RendezvousHandler):
         terms = self._terms
         if self._history.begun:
             return WorkerError(
-                f"nobody answered at {terms.rendezvous} for {MEETING_SECONDS // 60} minutes; "
+                f"nobody answered at {terms.rendezvous} for {JOIN_SECONDS // 60} minutes; "
                 "continue with 'dragoman resume'"
             )
         return ConfigError(
             f"--rendezvous {terms.rendezvous}: {terms.fewest_nodes} machines did not meet there "
-            f"(nobody answered for {MEETING_SECONDS // 60} minutes); start the same command on "
+            f"(nobody answered for {JOIN_SECONDS // 60} minutes); start the same command on "
             "each of them"
         )
 
     def _open_round(self, info: RendezvousInfo) -> RendezvousInfo:
         """Agree on a store for this round and on what it begins with, and let it begin."""
         if self._abandoned:
-            raise MeetingOverError
+            raise RendezvousOverError
         assert self._store is not None and info.bootstrap_store_info is not None
         if info.rank == 0:
             host = info.bootstrap_store_info.master_addr
