@@ -78,7 +78,7 @@ def make(
 @click.option("--output", metavar="FILE", type=PATH, help="Also write the result as JSON.")
 @json_option
 def caught(pairs: Path, scores: Path, keep: float, output: Path | None, as_json: bool) -> None:
-    """Compare what 'dragoman score --filter' wrote into SCORES with the noise in PAIRS.
+    """Compare what 'dragoman filter' wrote into SCORES with the noise in PAIRS.
 
     \b
     Example:

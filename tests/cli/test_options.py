@@ -17,7 +17,7 @@ from command_line import CommandLine, one_error
         "evaluate found wanted --picture -",
         "init train.tsv --output -",
         "parse runs/my --svg -",
-        "score runs/my train.en train.de --filter --output -",
+        "filter runs/my train.en train.de --output -",
         "shortlist runs/my --output -",
         "terms train.tsv --details -",
         "translate runs/my --alignment -",

@@ -26,6 +26,10 @@ class Declared:
         self.attributes = attributes
         self.flag = flag
 
+    def hidden(self) -> Declared:
+        """The same, without a line in ``--help``."""
+        return Declared(self.name, self.sets, {**self.attributes, "hidden": True}, self.flag)
+
     def __call__(self, command: AnyCommand) -> AnyCommand:
         """Add the option."""
         return click.option(self.flag, self.name, **self.attributes)(command)
@@ -83,6 +87,10 @@ class Options:
         for member in reversed(self._members):
             command = member(command)
         return command
+
+    def hidden(self) -> Options:
+        """The same, without a line in ``--help``."""
+        return Options(*(declared.hidden() for declared in self))
 
     def set_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that these options set, section by section; absent if not given."""

@@ -33,6 +33,7 @@ from dragoman.cli.commands.distill import distill
 from dragoman.cli.commands.embed import embed
 from dragoman.cli.commands.evaluation import evaluate
 from dragoman.cli.commands.export import export
+from dragoman.cli.commands.filter import filter_
 from dragoman.cli.commands.import_ import import_foreign
 from dragoman.cli.commands.init import init
 from dragoman.cli.commands.inspection import cost, doctor, recipes
@@ -110,7 +111,19 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(score, tune, calibrate, shortlist, average, adapt, merge, distill, backtranslate, embed),
+    *(
+        score,
+        filter_,
+        tune,
+        calibrate,
+        shortlist,
+        average,
+        adapt,
+        merge,
+        distill,
+        backtranslate,
+        embed,
+    ),
     *(compare, terms, segments, align_words, show, cost),
     *(bulk, recipes, corpora),
     *(serve, keys, corrections),

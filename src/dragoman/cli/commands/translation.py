@@ -14,11 +14,7 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.alignment_output import AlignmentOutput
-from dragoman.cli.filter_options import (
-    filter_options,
-    filter_pairs,
-    refuse_filter_options,
-)
+from dragoman.cli.commands.filter import filter_options, filter_pairs
 from dragoman.cli.options import (
     FILE,
     MODEL,
@@ -217,12 +213,8 @@ def translate(
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
 @declare.option("--adapter FILE", "Adapter of MODEL, or the run that it was trained in.", PATH)
-@declare.flag(
-    "--filter",
-    "Drop the pairs that models of both directions score lowest, and write the others.",
-    name="filters",
-)
-@filter_options
+@declare.flag("--filter", "Old spelling of 'dragoman filter'.", name="filters", hidden=True)
+@filter_options.hidden()
 @json_option
 @device_option
 def score(
@@ -239,17 +231,10 @@ def score(
     symbol, separated by a tab; the perplexity of all lines goes to standard error.  A language
     model reads no SOURCE and scores TARGET by itself.
 
-    With --filter, the pairs are one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF)
-    or two plain files.  They are scored in both directions (dual conditional cross-entropy), shard
-    by shard; the same command resumes, and with another --keep or --above it reuses the scores.
-
     \b
     Examples:
       dragoman score runs/demo test.en test.de
       dragoman score runs/language-model test.de
-      dragoman score runs/en-de web.en web.de --reverse runs/de-en --filter --keep 0.7 \\
-        --output clean.en --output clean.de
-      dragoman score runs/many web.tsv --from en --to de --filter --above 0.05 --output clean.tsv
     """
     if filters:
         if adapter is not None:
@@ -258,7 +243,7 @@ def score(
             )
         filter_pairs(paths, options, device=device, as_json=as_json)
         return
-    refuse_filter_options(options)
+    _refuse_filter_options(options)
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpora.corpus import read_pairs
     from dragoman.text.corpora.corpus_part import CorpusPart
@@ -290,6 +275,15 @@ def score(
         f"perplexity {summary['perplexity']:.3f}",
         err=True,
     )
+
+
+def _refuse_filter_options(given: dict[str, Any]) -> None:
+    """Refuse options that score reads only in the old spelling of 'dragoman filter'."""
+    names = {"file_format": "format", "source_language": "from", "target_language": "to"}
+    for name, value in given.items():
+        if value not in {None, False, ()}:
+            option = names.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{option} needs --filter; add it, or leave out --{option}")
 
 
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:

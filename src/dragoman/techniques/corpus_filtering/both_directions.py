@@ -94,7 +94,7 @@ def scoring_models(
             "target_language": None if target in _UNNAMED or set(into) <= _UNNAMED else target,
             "device": device,
         }
-        return parse(TranslationSystem, named, "score --filter")
+        return parse(TranslationSystem, named, "filter")
 
     return ScoringModels(
         described(forward, source, target, written[0]),

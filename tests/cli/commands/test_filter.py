@@ -1,4 +1,4 @@
-"""``dragoman score --filter`` as a user types it."""
+"""``dragoman filter`` as a user types it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_best_pairs_are_written(
     models: dict[str, Path], pair_table: Path, tmp_path: Path, dragoman: CommandLine
 ) -> None:
     output = tmp_path / "kept.tsv"
-    command = ["score", models["forward"], pair_table, "--reverse", models["reverse"], "--filter"]
+    command = ["filter", models["forward"], pair_table, "--reverse", models["reverse"]]
     outcome = dragoman(*command, "--keep", "0.5", "--output", output, "--device", "cpu")
     assert outcome.code == 0, outcome.err
     rows = scored(tmp_path / "kept.tsv.scores")
@@ -66,7 +66,7 @@ def test_two_plain_files_in_and_out(
         path.write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
     outputs = [tmp_path / "kept.en.gz", tmp_path / "kept.de.gz"]
     options = ["--keep", "1", "--scores", tmp_path / "scores", "--quiet", "--device", "cpu"]
-    command = ["score", models["forward"], *files, "--reverse", models["reverse"], "--filter"]
+    command = ["filter", models["forward"], *files, "--reverse", models["reverse"]]
     outcome = dragoman(*command, *options, "--output", outputs[0], "--output", outputs[1])
     assert (outcome.code, outcome.err) == (0, "")
     found = [gzip.decompress(path.read_bytes()).decode().splitlines() for path in outputs]
@@ -115,7 +115,7 @@ def test_what_is_refused(
     places = {"OUT": str(tmp_path / "kept.tsv"), "PAIRS": str(pair_table)}
     places |= {"SCORES": str(tmp_path), "IN": str(tmp_path / "x" / ".." / "pairs.jsonl.gz")}
     given = [places.get(word, word) for word in changed]
-    command = ["score", models["forward"], pair_table, "--reverse", models["reverse"], "--filter"]
+    command = ["filter", models["forward"], pair_table, "--reverse", models["reverse"]]
     line = one_error(dragoman(*command, *given, "--device", "cpu"), code)
     assert message in line
     assert not (tmp_path / "kept.tsv").exists()
@@ -126,17 +126,23 @@ def test_unequal_files(models: dict[str, Path], tmp_path: Path, dragoman: Comman
     files = [tmp_path / "web.en", tmp_path / "web.de"]
     for count, path in enumerate(files, 1):
         path.write_text("a b\n" * count, encoding="utf-8")
-    command = ["score", models["forward"], *files, "--reverse", models["reverse"], "--filter"]
+    command = ["filter", models["forward"], *files, "--reverse", models["reverse"]]
     line = one_error(dragoman(*command, "--keep", "0.5", "--scores", tmp_path / "scores"), 3)
     assert "1 lines" in line
     assert "web.de has 2" in line
 
 
-def test_options_without_the_filter(
-    models: dict[str, Path], pair_table: Path, dragoman: CommandLine
+def test_score_has_the_old_spelling(
+    models: dict[str, Path], pair_table: Path, tmp_path: Path, dragoman: CommandLine
 ) -> None:
+    given = [models["forward"], pair_table, "--reverse", models["reverse"], "--keep", "0.5"]
+    given += ["--scores", tmp_path / "scores", "--device", "cpu", "--quiet"]
+    assert dragoman("score", "--filter", *given) == dragoman("filter", *given)
     for option, value in (("--keep", "0.5"), ("--from", "en"), ("--reverse", models["reverse"])):
         line = one_error(dragoman("score", models["forward"], pair_table, option, value), 2)
         assert f"{option} needs --filter" in line
-    line = one_error(dragoman("score", pair_table, "--filter", "--keep", "0.5"), 2)
-    assert "name a MODEL" in line
+    assert "--keep" not in dragoman("score", "--help").out
+
+
+def test_models_come_before_the_pairs(pair_table: Path, dragoman: CommandLine) -> None:
+    assert "name a MODEL" in one_error(dragoman("filter", pair_table, "--keep", "0.5"), 2)

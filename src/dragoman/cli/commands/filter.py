@@ -1,9 +1,9 @@
-"""The options of ``dragoman score --filter``, and what it does: leave out the worst pairs."""
+"""The command that leaves out the worst pairs of a corpus: filter."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import FILE, PATH, FormatName, Number, check_no_input
+from dragoman.cli.options import (
+    FILE,
+    PATH,
+    FormatName,
+    Number,
+    check_no_input,
+    device_option,
+    json_option,
+)
 from dragoman.core.errors import ConfigError
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
@@ -23,96 +31,96 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARACTERS = 60
 
-_options = (
+filter_options = declare.Options(
     declare.option(
         "--reverse MODEL...",
-        "With --filter: model of the opposite direction; several form an ensemble.  [default: "
+        "Model of the opposite direction; several form an ensemble.  [default: "
         "MODEL, if it has learned both directions]",
         PATH,
     ),
     declare.option(
         "--keep SHARE",
-        "With --filter: keep this share of all pairs, such as 0.7: those with the highest scores.",
+        "Keep this share of all pairs, such as 0.7: those with the highest scores.",
         Number(min=0, min_open=True, max=1),
     ),
     declare.option(
         "--above SCORE",
-        "With --filter: keep the pairs with a higher score than this, between 0 and 1.",
+        "Keep the pairs with a higher score than this, between 0 and 1.",
         Number(min=0, max=1, max_open=True),
     ),
     declare.option(
         "--output FILE...",
-        "With --filter: write the kept pairs to FILE, in the format of its suffix; for two "
+        "Write the kept pairs to FILE, in the format of its suffix; for two "
         "plain files, give it twice, source first.",
         FILE,
     ),
     declare.option(
         "--scores DIRECTORY",
-        "With --filter: directory of all pairs with their scores, which another call with the "
+        "Directory of all pairs with their scores, which another call with the "
         "same models reuses.  [default: FILE.scores]",
         PATH,
     ),
-    declare.option("--source", "With --filter: column, key or language of the source."),
-    declare.option("--target", "With --filter: column, key or language of the target."),
+    declare.option("--source", "Column, key or language of the source."),
+    declare.option("--target", "Column, key or language of the target."),
     declare.option(
         "--format",
-        "With --filter: format of the pairs, if the suffix does not determine it.",
+        "Format of the pairs, if the suffix does not determine it.",
         FormatName(),
         name="file_format",
     ),
     declare.option(
         "--from LANGUAGE",
-        "With --filter: language of the source, where models have learned several directions.",
+        "Language of the source, where models have learned several directions.",
         name="source_language",
     ),
     declare.option(
         "--to LANGUAGE",
-        "With --filter: language of the target, where models have learned several directions.",
+        "Language of the target, where models have learned several directions.",
         name="target_language",
     ),
-    declare.flag(
-        "--identify", "With --filter: drop pairs with a side that is clearly in another language."
-    ),
+    declare.flag("--identify", "Drop pairs with a side that is clearly in another language."),
     declare.flag(
         "--no-lengths",
-        "With --filter: score by the models alone, however unusual the length of a side is.",
+        "Score by the models alone, however unusual the length of a side is.",
     ),
     declare.option(
         "--domain-lm MODEL",
-        "With --filter: language model of the wanted domain, for the target side.",
+        "Language model of the wanted domain, for the target side.",
         PATH,
     ),
     declare.option(
         "--general-lm MODEL",
-        "With --filter: language model of general text, to compare with --domain-lm.",
+        "Language model of general text, to compare with --domain-lm.",
         PATH,
     ),
     declare.option(
         "--workers N",
-        "With --filter: processes that score, each on one core.  [default: this one, on all cores]",
+        "Processes that score, each on one core.  [default: this one, on all cores]",
         click.IntRange(1, 1024),
     ),
 )
+"""The options that :func:`filter_pairs` reads."""
 
 
-def filter_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of ``--filter`` to a command, which hands them to :func:`filter_pairs`."""
-    for option in reversed(_options):
-        option(command)
-    return command
+@click.command("filter")
+@click.argument("paths", metavar="MODEL... FILE...", type=PATH, nargs=-1, required=True)
+@filter_options
+@json_option
+@device_option
+def filter_(paths: tuple[Path, ...], as_json: bool, device: str | None, **options: Any) -> None:
+    """Drop the pairs that models of both directions score lowest, and write the others.
 
+    FILE is one file with both sides (TSV with a header, JSONL, TMX, PO, XLIFF), or two plain files.
+    The pairs are scored in both directions (dual conditional cross-entropy), shard by shard; the
+    same command resumes, and with another --keep or --above it reuses the scores.
 
-def refuse_filter_options(given: dict[str, Any]) -> None:
-    """Refuse options that are read only with ``--filter``.
-
-    Raises:
-        click.UsageError: one is given.
+    \b
+    Examples:
+      dragoman filter runs/en-de web.en web.de --reverse runs/de-en --keep 0.7 \\
+        --output clean.en --output clean.de
+      dragoman filter runs/many web.tsv --from en --to de --above 0.05 --output clean.tsv
     """
-    names = {"file_format": "format", "source_language": "from", "target_language": "to"}
-    for name, value in given.items():
-        if value not in {None, False, ()}:
-            option = names.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{option} needs --filter; add it, or leave out --{option}")
+    filter_pairs(paths, options, device=device, as_json=as_json)
 
 
 def filter_pairs(
@@ -122,7 +130,7 @@ def filter_pairs(
 
     Args:
         paths: models, which are directories, then files.
-        options: those of :func:`filter_options`.
+        options: those of :data:`filter_options`.
         device: of the models.
         as_json: whether to print the report as JSON.
 
@@ -135,7 +143,7 @@ def filter_pairs(
     from dragoman.workflows.material import Choice, find_part
 
     if (options["keep"] is None) == (options["above"] is None):
-        raise click.UsageError("--filter needs either --keep SHARE or --above SCORE; name one")
+        raise click.UsageError("a filter needs either --keep SHARE or --above SCORE; name one")
     threshold = Threshold(options["keep"], options["above"])
     models, files = _models_and_files(paths)
     directory = _scores_directory(options)
@@ -193,7 +201,7 @@ def _scores_directory(options: dict[str, Any]) -> Path:
         return Path(options["scores"])
     if not options["output"]:
         raise click.UsageError(
-            "--filter needs --output FILE for the kept pairs, or --scores DIRECTORY for the scores "
+            "a filter needs --output FILE for the kept pairs, or --scores DIRECTORY for the scores "
             "alone; name one"
         )
     first: Path = options["output"][0]
