@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -172,11 +172,41 @@ def evaluate(
         comparisons = _compare(other, systems, sets, config, test, source=source)
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
     by_length = _by_length({hypotheses: lines}, sets, config, options, source)
-    found = (scores, exact, comparisons, by_length)
+    found = _Results(scores, exact, comparisons, by_length)
     if as_json:
-        print_json(_values(*found))
+        print_json(found.to_json())
     else:
-        click.echo(_as_text(*found))
+        click.echo(found.as_text())
+
+
+class _Results(NamedTuple):
+    """Everything that is printed."""
+
+    scores: list[Score]
+    exact: float | None
+    comparisons: list[SignificanceTest]
+    by_length: LengthReport | None
+
+    def as_text(self) -> str:
+        lines = [str(score) for score in self.scores]
+        if self.exact is not None:
+            lines.append(f"exact match = {self.exact:.1f}%")
+        for comparison in self.comparisons:
+            verdict = "more" if comparison.is_significant() else "no more"
+            lines.append(f"against the baseline: {comparison}: {verdict} than chance (p < 0.05)")
+        if self.by_length is not None:
+            lines += ["", self.by_length.table()]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        values: dict[str, Any] = {"scores": [score.to_json() for score in self.scores]}
+        if self.exact is not None:
+            values["exact_match"] = self.exact
+        if self.comparisons:
+            values["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
+        if self.by_length is not None:
+            values["by_length"] = self.by_length.to_json()
+        return values
 
 
 def _refuse_beside_evalb(names: set[str]) -> None:
@@ -368,36 +398,3 @@ def _by_length(
     if options["picture"]:
         report.draw(options["picture"])
     return report
-
-
-def _as_text(
-    scores: list[Score],
-    exact: float | None,
-    comparisons: list[SignificanceTest],
-    by_length: LengthReport | None,
-) -> str:
-    lines = [str(score) for score in scores]
-    if exact is not None:
-        lines.append(f"exact match = {exact:.1f}%")
-    for comparison in comparisons:
-        verdict = "more" if comparison.is_significant() else "no more"
-        lines.append(f"against the baseline: {comparison}: {verdict} than chance (p < 0.05)")
-    if by_length is not None:
-        lines += ["", by_length.table()]
-    return "\n".join(lines)
-
-
-def _values(
-    scores: list[Score],
-    exact: float | None,
-    comparisons: list[SignificanceTest],
-    by_length: LengthReport | None,
-) -> dict[str, Any]:
-    values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}
-    if exact is not None:
-        values["exact_match"] = exact
-    if comparisons:
-        values["comparisons"] = [comparison.to_json() for comparison in comparisons]
-    if by_length is not None:
-        values["by_length"] = by_length.to_json()
-    return values
