@@ -23,10 +23,10 @@ from dragoman.core.wording import in_shell
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
-    OF_LABELS,
     EvaluationConfig,
     SourceSide,
     check_installed,
+    metrics_of,
     perplexity,
     score_corpus,
 )
@@ -200,8 +200,9 @@ class Validation:
 
     def _score(self, hypotheses: list[str]) -> Report:
         """Metrics of the translations."""
-        labels = set(self._evaluation.metrics) <= set(OF_LABELS)  # few differ by their nature
-        if self._world.is_leader and not labels and (warning := output_is_constant(hypotheses)):
+        of_labels = metrics_of("labels", self._metrics)  # few labels differ by their nature
+        judged = self._world.is_leader and of_labels != [*self._metrics]
+        if judged and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
         scores = score_corpus(
             hypotheses, [self._scored_references], self._evaluation, self._source_side

@@ -162,13 +162,15 @@ def _sentences(file: Path, tokenize: bool) -> list[list[str]]:
 
 def _scores(trees: list[Tree | None], gold: list[Tree]) -> dict[str, float]:
     """Percentages by metric."""
-    from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
+    from dragoman.evaluation.metric_names import BUILT_IN
+    from dragoman.evaluation.metrics import EvaluationConfig, build_metric, metrics_of
 
     def measured() -> Iterator[tuple[str, float]]:
         found = [str(tree or "") for tree in trees]
         references = [[str(tree) for tree in gold]]
-        for name in TREE_METRICS:
-            yield name, round(tree_metric(name).corpus_score(found, references).score, 4)
+        for name in metrics_of("trees", BUILT_IN):
+            metric = build_metric(name, EvaluationConfig())
+            yield name, round(metric.corpus_score(found, references).score, 4)
 
     return dict(measured())
 

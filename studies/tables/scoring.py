@@ -11,9 +11,9 @@ from typing import Any
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import content_digest, write_json
 from dragoman.evaluation.metrics import (
-    READS_SOURCE,
     EvaluationConfig,
     SourceSide,
+    metric_named,
     score_corpus,
 )
 from dragoman.evaluation.significance import compare_systems, difference_interval
@@ -244,9 +244,13 @@ def evaluation_of(place: Workplace, test: str) -> EvaluationConfig:
     return evaluation.model_copy(update=given)
 
 
+def _reads_source(evaluation: EvaluationConfig) -> bool:
+    return any(metric_named(name).reads_source for name in evaluation.metrics)
+
+
 def _source(place: Workplace, test: str, evaluation: EvaluationConfig) -> SourceSide | None:
     """The source of a test, for the metrics that read it."""
-    if READS_SOURCE.isdisjoint(evaluation.metrics):
+    if not _reads_source(evaluation):
         return None
     part = place.table.tests[test].resolved("source", "target")
     languages = part.source_language or "source", part.target_language or "target"
@@ -258,7 +262,7 @@ def _further_settings(place: Workplace, test: str, evaluation: EvaluationConfig)
     found: dict[str, Any] = {}
     if place.table.difference_samples:
         found["difference_samples"] = place.table.difference_samples
-    if not READS_SOURCE.isdisjoint(evaluation.metrics):
+    if _reads_source(evaluation):
         found["source"] = content_digest(text_of(place, test).source)
     if evaluation.glossary is not None:
         found["glossary"] = _digest_of_glossary(evaluation.glossary)

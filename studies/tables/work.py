@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import atomic_write, content_digest, write_json
-from dragoman.evaluation.metrics import OF_LABELS
+from dragoman.evaluation.metrics import metrics_of
 from dragoman.text.corpora.corpus import evaluation_examples
 from dragoman.workflows.progress import duration
 from studies.tables.named_files import described, other_files
@@ -263,7 +263,8 @@ def _command(place: Workplace, given: list[str]) -> list[str]:
     """What the arguments of a cell are of."""
     if given[:2] == WORD_BY_WORD or is_study(given):
         return []
-    labels = set(place.table.evaluation.metrics) <= set(OF_LABELS)
+    metrics = place.table.evaluation.metrics
+    labels = metrics_of("labels", metrics) == [*metrics]
     return ["classify", "--labels"] if labels else ["translate"]
 
 

@@ -11,9 +11,9 @@ from dragoman.core.errors import DataError
 from dragoman.core.linear_trees import symbols
 from dragoman.evaluation.bracketing import COLLINS, PLAIN, Parameters, TreeComparison, compare
 from dragoman.evaluation.evalb import Summary, compare_all, summaries, table, to_json
-from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
+from dragoman.evaluation.metric_names import BUILT_IN
+from dragoman.evaluation.metrics import EvaluationConfig, metrics_of, score_corpus
 from dragoman.evaluation.significance import compare_systems, difference_interval
-from dragoman.evaluation.tree_metrics import TREE_METRICS
 
 GOLD = [
     "(S (NP (PRP She)) (VP (VBD gave) (NP (DT the) (NN cat)) (PRT (RP up)) (, ,) "
@@ -150,10 +150,11 @@ def test_what_is_no_tree_over_the_words_has_no_constituents(hypothesis: str, sta
 
 
 def test_metrics_are_rates_over_all_sentences() -> None:
-    config = EvaluationConfig(metrics=TREE_METRICS)
+    names = tuple(metrics_of("trees", BUILT_IN))
+    config = EvaluationConfig(metrics=names)
     found = score_corpus(["(S (NN a)", *TEST[1:]], [GOLD], config)
     gold, test, matched, words, tags = 20, 14, 10, 20, 13
-    assert {name: one.value for name, one in zip(TREE_METRICS, found, strict=True)} == {
+    assert {name: one.value for name, one in zip(names, found, strict=True)} == {
         "bracketing_f1": pytest.approx(200 * matched / (gold + test)),
         "bracketing_recall": pytest.approx(100 * matched / gold),
         "bracketing_precision": pytest.approx(100 * matched / test),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import (
-    READS_SOURCE,
     EvaluationConfig,
     SourceSide,
     check_installed,
@@ -33,7 +32,7 @@ def count(source: str, translation: str) -> tuple[int, int]:
 
 
 def side(sources: list[str]) -> SourceSide:
-    return SourceSide(sources, dict.fromkeys(READS_SOURCE, count))
+    return SourceSide(sources, dict.fromkeys(["terms", "placeholders", "numbers"], count))
 
 
 lines = st.lists(st.tuples(st.text("ab12", max_size=4), st.text("ab12", max_size=4)), min_size=1)

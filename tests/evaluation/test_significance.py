@@ -13,9 +13,9 @@ from sacrebleu.significance import PairedTest
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import (
-    HIGHER_IS_BETTER,
     EvaluationConfig,
     MetricName,
+    higher_is_better,
     score_corpus,
 )
 from dragoman.evaluation.significance import (
@@ -203,7 +203,7 @@ def test_the_interval_of_a_difference_holds_the_difference(metric: MetricName) -
     ours = EvaluationConfig(metrics=(metric,))
     before, after = (score_corpus(one, [references], ours)[0].value for one in (worse, better))
     assert low < after - before < high
-    assert (low > 0) == HIGHER_IS_BETTER[metric], "such a difference is no chance"
+    assert (low > 0) == higher_is_better(metric), "such a difference is no chance"
     turned = difference_interval(better, worse, [references], metric=metric, samples=200)
     assert turned == pytest.approx((-high, -low))
 

@@ -62,6 +62,20 @@ class FormatName(click.ParamType[str]):
         return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
 
 
+class MetricName(click.Choice[str]):
+    """The name of a metric: built in, or from another package."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> list[str]:  # type: ignore[override]  # read only when needed
+        """The known names."""
+        from dragoman.evaluation.metric_names import metric_names
+
+        return metric_names()
+
+
 STREAM = Path("-")
 """What standard input is called among files to read, and standard output among those to write."""
 

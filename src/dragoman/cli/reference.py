@@ -13,14 +13,14 @@ import json
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
-from dragoman.core.sections import choice_in, choice_of, keys_of, members
+from dragoman.core.sections import OneName, choice_in, choice_of, keys_of, members
 from dragoman.core.text_tables import markdown_table
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
@@ -266,7 +266,7 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
         if choice.told:
             return choice.told
         return " or ".join(links[kind] for kind in members(field, Config))
-    words = _type(field.annotation, links)
+    words = _names(field.metadata) or _type(field.annotation, links)
     if field.examples:
         words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)
     for constraint in field.metadata:
@@ -279,14 +279,20 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     return words + (", or `null`" if nullable else "")
 
 
+def _names(marks: Iterable[Any]) -> str:
+    """The names that a :class:`OneName` among these annotations allows; empty without one."""
+    allowed = [name for mark in marks if isinstance(mark, OneName) for name in mark.names()]
+    return ", ".join(f"`{name}`" for name in allowed)
+
+
 def _type(annotation: Any, links: dict[type[Config], str]) -> str:
-    choice = choice_in(annotation)
+    choice, names = choice_in(annotation), _names(getattr(annotation, "__metadata__", ()))
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and annotation in links:
         return links[annotation]
-    if (told := _TOLD.get(annotation) or _PLAIN.get(annotation)) is not None:
+    if told := names or _TOLD.get(annotation) or _PLAIN.get(annotation):
         return told
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
@@ -76,6 +77,28 @@ def flattened(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any
     for name, value in values.items():
         result.update(value if name in sections else {name: value})
     return result
+
+
+@dataclass(frozen=True)
+class OneName:
+    """Annotates text that must be one of some names, to which installed packages may add.
+
+    Errors and the reference read as for a ``Literal``.
+    """
+
+    names: Callable[[], Sequence[str]]
+
+    def validate(self, value: Any) -> str:
+        """``value``, if it is one of the names."""
+        known = self.names()
+        if isinstance(value, str) and value in known:
+            return value
+        *others, last = map(repr, known)
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """How pydantic reads such a field."""
+        return core_schema.no_info_plain_validator_function(self.validate)
 
 
 class OneOf(ABC):

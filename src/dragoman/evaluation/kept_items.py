@@ -1,79 +1,100 @@
-"""Metrics of what a translation owes its source: terms of a glossary, placeholders, numbers.
-
-They read sources instead of references: these go where sacrebleu's interface has references.
-Metrics that count lines or tags by a rule compare with references in the same way.
-"""
+"""Metrics that count items: terms, placeholders and numbers of sources, or properties of lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
+from typing_extensions import override
 
-Counter = Callable[[str, str], tuple[int, int]]
-"""Of a source and its translation: how many items are kept, of how many."""
+from dragoman.core.errors import ConfigError
+from dragoman.evaluation.evaluation_config import EvaluationConfig
+from dragoman.evaluation.metric import SourceSide, Statistics, SummedMetric
 
 
-def kept_items_metric(
-    name: str,
-    count: Counter,
-    details: dict[str, str],
-    *,
-    best: Callable[..., tuple[int, int]] = max,
-) -> Metric:
-    """The percentage of what sources hold that is in their translations.
+class CountedItems(SummedMetric):
+    """The percentage of items of references that are in translations.
 
-    It has sacrebleu's interface, with sources in the place of references.  Of several references
-    for a translation, that with the best share counts.
-
-    Args:
-        name: of the score.
-        count: of a source and its translation: how many items are kept, of how many.
-        details: what must be equal for two scores to be comparable, for the signature.
-        best: ``min`` if a low share is the better one.
+    Of several references for a translation, the one with the best share counts.
     """
-    from sacrebleu.metrics.base import Metric, Score, Signature
 
-    def share(counted: tuple[int, int]) -> float:
-        kept, of = counted
-        return kept / of if of else 1.0
+    @abstractmethod
+    def count(self, reference: str, translation: str) -> tuple[int, int]:
+        """How many items of a reference its translation has, of how many."""
 
-    class KeptSignature(Signature):
-        """What must be equal for two rates to be comparable."""
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        best = max if self.higher_is_better else min
+        counts: list[tuple[int, int]] = [
+            best((self.count(one, hypothesis) for one in several), key=_share)
+            for hypothesis, *several in zip(hypotheses, *references, strict=True)
+        ]
+        return counts
 
-        def __init__(self, args: dict[str, Any]) -> None:
-            super().__init__(args)
-            if args["num_refs"] == 1:
-                self.info["nrefs"] = None  # it may be a source
-            for key, value in details.items():
-                self.update(key, value)
+    @override
+    def value(self, sums: Sequence[float]) -> float:
+        counted, total = map(int, sums)
+        return 100 * counted / total if total else 100.0
 
-    class KeptItems(Metric):
-        """Counts items that are kept, and all."""
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        return {"nrefs": None} if references == 1 else {}
 
-        _SIGNATURE_TYPE = KeptSignature
 
-        def _preprocess_segment(self, sent: str) -> str:
-            return sent
+class KeptItems(CountedItems):
+    """The percentage of items of sources that are in their translations."""
 
-        def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
-            return {"sources": refs}
+    reads_source = True
 
-        def _compute_segment_statistics(
-            self, hypothesis: str, ref_kwargs: dict[str, Any]
-        ) -> list[int]:
-            counts = [count(one, hypothesis) for one in ref_kwargs["sources"]]
-            return list(best(counts, key=share))
+    def __init__(self, config: EvaluationConfig, source: SourceSide | None = None) -> None:
+        super().__init__(config, source)
+        assert source is not None, "a metric that reads sources has some"
+        if self.name not in source.counters:
+            raise ConfigError(f"{self.name}: name the glossary whose terms are counted")
+        self._lines, self._count = source.lines, source.counters[self.name]
 
-        def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
-            found, wanted = map(int, stats)
-            return Score(name, 100 * found / wanted if wanted else 100.0)
+    @override
+    def count(self, reference: str, translation: str) -> tuple[int, int]:
+        return self._count(reference, translation)
 
-        def _aggregate_and_compute(self, stats: list[list[int]]) -> Score:
-            return self._compute_score_from_stats(
-                [sum(column) for column in zip(*stats, strict=True)]
-            )
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        return super().statistics(hypotheses, [self._lines])
 
-    return KeptItems()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        return {"nrefs": None}
+
+
+class Terms(KeptItems):
+    """Terms of a glossary."""
+
+    name, title, label = "terms", "terms", "terms, %"
+
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        glossary = self.config.glossary
+        return {"nrefs": None} | ({} if glossary is None else {"glossary": Path(glossary).name})
+
+
+class Placeholders(KeptItems):
+    """Placeholders and tags."""
+
+    name, title, label = "placeholders", "placeholders", "placeholders, %"
+
+
+class Numbers(KeptItems):
+    """Numbers, in any usual spelling."""
+
+    name, title, label = "numbers", "numbers", "numbers, %"
+
+
+def _share(counted: tuple[int, int]) -> float:
+    kept, of = counted
+    return kept / of if of else 1.0

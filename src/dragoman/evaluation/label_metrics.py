@@ -1,90 +1,86 @@
-"""Accuracy and macro-averaged F1 of labels, with sacrebleu's interface.
-
-So their confidence intervals and tests of significance are those of the other metrics.
-"""
+"""Accuracy and macro-averaged F1 of labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
+from typing_extensions import override
+
+from dragoman.evaluation.evaluation_config import EvaluationConfig
+from dragoman.evaluation.metric import SourceSide, Statistics, SummedMetric
 
 
-def label_metric(name: Literal["accuracy", "macro_f1"]) -> Metric:
-    """The percentage of right labels, or the mean over labels of F1 in percent.
+class Accuracy(SummedMetric):
+    """The percentage of right labels; of several references, any will do."""
 
-    F1 of a label is ``2 tp / (2 tp + fp + fn)``; labels that are neither given nor expected do not
-    count (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", section
-    13.6).  Unlike accuracy, the mean gives a rare label the weight of a frequent one.
+    name, title, label, progress = "accuracy", "accuracy", "accuracy (%)", "accuracy {:.2f} %"
+    output = "labels"
+
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        return [[int(given in expected), 1] for given, *expected in _labels(hypotheses, references)]
+
+    @override
+    def value(self, sums: Sequence[float]) -> float:
+        right, total = map(int, sums)
+        return 100 * right / total
+
+
+class MacroF1(SummedMetric):
+    """The mean over labels of F1, ``2 tp / (2 tp + fp + fn)``, in percent.
+
+    Labels that are neither given nor expected do not count (Manning, Raghavan and Schütze 2008,
+    "Introduction to Information Retrieval", section 13.6).  Unlike accuracy, the mean gives a rare
+    label the weight of a frequent one.  The statistics are true positives, false positives and
+    false negatives of each label, which keeps its columns, so that the counts of several systems
+    can be added.
     """
-    from sacrebleu.metrics.base import Metric, Score, Signature
 
-    class LabelSignature(Signature):
-        """What must be equal for two figures to be comparable."""
+    name, title, label, progress = "macro_f1", "macro-F1", "macro-F1 (%)", "macro-F1 {:.2f} %"
+    output = "labels"
 
-        def __init__(self, args: dict[str, Any]) -> None:
-            super().__init__(args)
-            if name == "macro_f1":
-                self.update("average", "macro")
+    def __init__(self, config: EvaluationConfig, source: SourceSide | None = None) -> None:
+        super().__init__(config, source)
+        self._columns: dict[str, int] = {}
 
-    class LabelMetric(Metric):
-        """Counts of each label: given rightly, given wrongly, missed.
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        pairs = [
+            (given, given if given in expected else expected[0])
+            for given, *expected in _labels(hypotheses, references)
+        ]
+        known = {label for pair in pairs for label in pair}
+        for label in sorted(known - self._columns.keys()):
+            self._columns[label] = 3 * len(self._columns)
+        return [self._outcome(given, expected) for given, expected in pairs]
 
-        A label keeps its place, so that the counts of several systems can be added.
-        """
+    @override
+    def value(self, sums: Sequence[float]) -> float:
+        counts = [int(count) for count in sums]
+        each = [counts[column : column + 3] for column in range(0, len(counts), 3)]
+        scores = [2 * tp / (2 * tp + fp + fn) for tp, fp, fn in each if tp or fp or fn]
+        return 100 * sum(scores) / len(scores)
 
-        _SIGNATURE_TYPE = LabelSignature
+    @override
+    def details(self, references: int) -> dict[str, str]:
+        return {"average": "macro"}
 
-        def __init__(self) -> None:
-            super().__init__()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
-            self.places: dict[str, int] = {}
-
-        def _preprocess_segment(self, sent: str) -> str:
-            return sent.strip()
-
-        def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
-            return {"expected": refs}
-
-        def _compute_segment_statistics(
-            self, hypothesis: str, ref_kwargs: dict[str, Any]
-        ) -> list[Any]:
-            return [hypothesis, ref_kwargs["expected"]]
-
-        def _extract_corpus_statistics(self, hypotheses: Any, references: Any) -> Any:
-            pairs = super()._extract_corpus_statistics(hypotheses, references)
-            if name == "accuracy":
-                return [[int(given in expected), 1] for given, expected in pairs]
-            # Of several references, any will do.
-            pairs = [(one, one if one in expected else expected[0]) for one, expected in pairs]
-            known = {one for pair in pairs for one in pair}
-            for label in sorted(known - self.places.keys()):
-                self.places[label] = 3 * len(self.places)
-            return [_outcome(given, expected, self.places) for given, expected in pairs]
-
-        def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
-            counts = [int(count) for count in stats]
-            if name == "accuracy":
-                return Score("accuracy", 100 * counts[0] / counts[1])
-            each = [counts[place : place + 3] for place in range(0, len(counts), 3)]
-            scores = [2 * tp / (2 * tp + fp + fn) for tp, fp, fn in each if tp or fp or fn]
-            return Score("macro-F1", 100 * sum(scores) / len(scores))
-
-        def _aggregate_and_compute(self, stats: list[list[int]]) -> Score:
-            return self._compute_score_from_stats(
-                [sum(column) for column in zip(*stats, strict=True)]
-            )
-
-    return LabelMetric()
+    def _outcome(self, given: str, expected: str) -> list[int]:
+        counts = [0] * (3 * len(self._columns))
+        if given == expected:
+            counts[self._columns[given]] = 1
+        else:
+            counts[self._columns[given] + 1] = 1
+            counts[self._columns[expected] + 2] = 1
+        return counts
 
 
-def _outcome(given: str, expected: str, places: dict[str, int]) -> list[int]:
-    """True positives, false positives and false negatives of each label, one after another."""
-    counts = [0] * (3 * len(places))
-    if given == expected:
-        counts[places[given]] = 1
-    else:
-        counts[places[given] + 1] = 1
-        counts[places[expected] + 2] = 1
-    return counts
+def _labels(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """The given and the expected labels of each line, without space around them."""
+    return [tuple(map(str.strip, line)) for line in zip(hypotheses, *references, strict=True)]

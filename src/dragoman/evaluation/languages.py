@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import regex
 
@@ -23,9 +23,6 @@ from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import storage_errors
 from dragoman.core.unseen import without_unseen
 from dragoman.core.wording import shown
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
 
 _PACKAGE = "py3langid"
 _NO_LANGUAGE = "zxx"  # of ISO 639-2: numbers, identifiers and the like
@@ -239,51 +236,9 @@ def check_identifier() -> None:
     _identifier()
 
 
-def wrong_language_metric(expected: ExpectedLanguage) -> Metric:
-    """The percentage of translations in another language, as a metric that reads no reference.
-
-    It has sacrebleu's interface, so that confidence intervals and tests of significance are those
-    of the other metrics.  Translations without letters do not count.
-    """
-    from sacrebleu.metrics.base import Metric, Score, Signature
-
-    class WrongLanguageSignature(Signature):
-        """What must be equal for two rates to be comparable."""
-
-        def __init__(self, args: dict[str, Any]) -> None:
-            super().__init__(args)
-            self.info["nrefs"] = None  # it reads none
-            self.update("language", expected.code)
-            self.update("among", "+".join(sorted(expected.candidates)) or "all")
-            self.update("identifier", f"{_PACKAGE}-{version(_PACKAGE)}")
-
-    class WrongLanguage(Metric):
-        """Counts lines in another language, and lines that can be judged."""
-
-        _SIGNATURE_TYPE = WrongLanguageSignature
-
-        def _preprocess_segment(self, sent: str) -> str:
-            return sent
-
-        def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
-            return {}
-
-        def _compute_segment_statistics(
-            self, hypothesis: str, ref_kwargs: dict[str, Any]
-        ) -> list[int]:
-            missed = expected.misses(hypothesis)
-            return [int(missed is True), int(missed is not None)]
-
-        def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
-            wrong, judged = map(int, stats)
-            return Score("wrong language", 100 * wrong / judged if judged else 0.0)
-
-        def _aggregate_and_compute(self, stats: list[list[int]]) -> Score:
-            return self._compute_score_from_stats(
-                [sum(column) for column in zip(*stats, strict=True)]
-            )
-
-    return WrongLanguage()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+def identifier_version() -> str:
+    """Name and version of the identifier, such as ``py3langid-0.4.0``."""
+    return f"{_PACKAGE}-{version(_PACKAGE)}"
 
 
 def _ranked(line: str) -> Iterable[tuple[str, float]]:

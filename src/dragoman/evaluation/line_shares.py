@@ -6,15 +6,12 @@ a translation repeats itself or is far longer than its reference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Any
+
+from typing_extensions import override
 
 from dragoman.core.repetition import loop
-from dragoman.evaluation.kept_items import kept_items_metric
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
-
-LineShare = Literal["exact_match", "degenerate"]
+from dragoman.evaluation.kept_items import CountedItems
 
 TOO_LONG = 3
 """How many times as long as its reference a translation is far too long."""
@@ -24,21 +21,29 @@ _LONG_WORD = 12
 """Characters of a word within which a part may loop."""
 
 
-def line_share_metric(name: LineShare) -> Metric:
-    """The percentage of translations that equal their reference, or that are degenerate.
+class ExactMatch(CountedItems):
+    """The percentage of translations that equal their reference."""
 
-    It has sacrebleu's interface.  Of several references, that which suits the translation best
-    counts.
-    """
+    name, title, label = "exact_match", "exact_match", "exact match, %"
 
-    def count(reference: str, translation: str) -> tuple[int, int]:
-        if name == "exact_match":
-            return int(translation.strip() == reference.strip()), 1
+    @override
+    def count(self, reference: str, translation: str) -> tuple[int, int]:
+        return int(translation.strip() == reference.strip()), 1
+
+
+class Degenerate(CountedItems):
+    """The percentage of translations that repeat themselves or are far too long."""
+
+    name, title, label = "degenerate", "degenerate", "degenerate, %"
+    higher_is_better = False
+
+    @override
+    def count(self, reference: str, translation: str) -> tuple[int, int]:
         return int(is_degenerate(translation, reference)), 1
 
-    if name == "exact_match":
-        return kept_items_metric(name, count, {})
-    return kept_items_metric(name, count, {"times": str(TOO_LONG)}, best=min)
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        return super().details(references) | {"times": str(TOO_LONG)}
 
 
 def is_degenerate(translation: str, reference: str) -> bool:

@@ -1,89 +1,80 @@
-"""Corpus scores by sacrebleu, each with the signature that makes it comparable (Post, 2018).
+"""Scores of a corpus, each with the signature that makes it comparable (Post 2018).
 
-BLEU is Papineni et al. (2002), chrF Popović (2015), TER Snover et al. (2006); the rate of
-translations in the wrong language is :mod:`dragoman.evaluation.languages`, the measures of trees
-are :mod:`dragoman.evaluation.tree_metrics`.  sacrebleu is imported only when a score is requested,
-so that ``--help`` need not load it.
+sacrebleu is imported only when a score is requested, so that ``--help`` need not load it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from dragoman.core.config import Config
-from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
-from dragoman.core.relocation import TextPath
-from dragoman.evaluation.kept_items import Counter, kept_items_metric
-from dragoman.evaluation.label_metrics import label_metric
-from dragoman.evaluation.languages import (
-    ExpectedLanguage,
-    check_identifier,
-    wrong_language_metric,
-)
-from dragoman.evaluation.line_shares import line_share_metric
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.plugins import installed, load_class
+from dragoman.evaluation.evaluation_config import BleuTokenizer, EvaluationConfig, MetricName
+from dragoman.evaluation.metric import Metric, Output, SourceSide
+from dragoman.evaluation.metric_names import BUILT_IN, GROUP
 from dragoman.evaluation.resampling_seed import resampling_seed
-from dragoman.evaluation.tag_metrics import tag_metric
-from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 
 if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
+    from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
-MetricName = Literal[
-    "bleu",
-    "chrf",
-    "ter",
-    "wrong_language",
-    "terms",
-    "placeholders",
-    "numbers",
+__all__ = [
+    "BleuTokenizer",
+    "Confidence",
+    "EvaluationConfig",
+    "MetricName",
+    "Score",
+    "SourceSide",
+    "build_metric",
+    "check_installed",
+    "check_parallel",
     "exact_match",
-    "degenerate",
-    "tag_structure",
-    "tag_placement",
-    "accuracy",
-    "macro_f1",
-    "bracketing_f1",
-    "bracketing_recall",
-    "bracketing_precision",
-    "complete_match",
-    "tagging_accuracy",
-    "malformed_trees",
+    "higher_is_better",
+    "is_better",
+    "metric_named",
+    "metrics_of",
+    "perplexity",
+    "score_corpus",
+    "sentence_chrf",
 ]
-READS_SOURCE = frozenset({"terms", "placeholders", "numbers"})
-"""Metrics that compare translations with their sources, whatever the references."""
-BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
-HIGHER_IS_BETTER: dict[str, bool] = {
-    "bleu": True,
-    "chrf": True,
-    "ter": False,
-    "wrong_language": False,
-    "terms": True,
-    "placeholders": True,
-    "numbers": True,
-    "exact_match": True,
-    "degenerate": False,
-    "tag_structure": True,
-    "tag_placement": True,
-    **dict.fromkeys(TREE_METRICS, True),
-    "malformed_trees": False,
-    "accuracy": True,
-    "macro_f1": True,
-    "loss": False,
-    "round_trip": True,
-}
-"""Whether higher is better, for every metric, the loss and the BLEU of round trips."""
+_HIGHER_IS_BETTER = {"loss": False, "round_trip": True}  # of figures that are not metrics
 
 
-OF_LABELS: tuple[MetricName, ...] = ("accuracy", "macro_f1")
-"""The metrics of labels instead of text."""
+def metric_named(name: str) -> type[Metric]:
+    """The class of a metric.
+
+    Raises:
+        ConfigError: there is none, or the package that adds it is broken.
+    """
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        found: type[Metric] = getattr(import_module(f"dragoman.evaluation.{module}"), attribute)
+        return found
+    if name not in installed(GROUP):
+        raise ConfigError(f"no metric {name!r:.80}; is the package that provides it installed?")
+    found = load_class(GROUP, name, Metric)  # type: ignore[type-abstract]
+    if missing := [one for one in ("title", "label") if not hasattr(found, one)]:
+        raise ConfigError(f"{GROUP}: {name}: its class has no {missing[0]}; correct the package")
+    if getattr(found, "name", None) != name:
+        raise ConfigError(f"{GROUP}: {name}: its class has another name; correct the package")
+    return found
+
+
+def metrics_of(output: Output, metrics: Iterable[str]) -> list[str]:
+    """Those of ``metrics`` that score this kind of output."""
+    return [name for name in metrics if metric_named(name).output == output]
+
+
+def higher_is_better(figure: str) -> bool:
+    """Whether higher is better, for a metric, the loss or the BLEU of round trips."""
+    if figure in _HIGHER_IS_BETTER:
+        return _HIGHER_IS_BETTER[figure]
+    return metric_named(figure).higher_is_better
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
@@ -93,58 +84,9 @@ def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> b
     """
     if math.isnan(other):
         return not math.isnan(value)
-    if HIGHER_IS_BETTER[metric]:
+    if higher_is_better(metric):
         return value > other * (1 + margin)
     return value < other * (1 - margin)
-
-
-class EvaluationConfig(Config):
-    """Which scores to compute, and how to tokenise the text for them."""
-
-    metrics: tuple[MetricName, ...] = ("bleu", "chrf")
-    """The scores, in the order in which they are reported; with none, validation translates nothing
-    and measures only loss and perplexity."""
-
-    bleu_tokenize: BleuTokenizer = "13a"
-    """Tokenizer of BLEU: 13a for raw text, none for text that is already tokenised, zh, ja-mecab
-    and ko-mecab for Chinese, Japanese and Korean (the last two need sacrebleu[ja],
-    sacrebleu[ko])."""
-
-    lowercase: bool = False
-    """Whether BLEU and chrF ignore case. TER always does, as in its paper."""
-
-    chrf_word_order: int = Field(default=0, ge=0, le=4)
-    """Maximum length of word n-grams that chrF counts in addition to characters; 2 is chrF++."""
-
-    language: str | None = None
-    """Language that translations should be in, for wrong_language. In a run each dev and test set
-    has its own, so leave it out."""
-
-    candidate_languages: tuple[str, ...] = ()
-    """Languages that wrong_language chooses from. By default all languages that the identifier
-    knows; in a run, those of data.train."""
-
-    glossary: TextPath | None = None
-    """Glossary for the metric terms, the rate at which translations use the glossary's translation
-    of a term in the source."""
-
-    confidence_samples: int = Field(default=0, ge=0, le=100_000)
-    """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""
-
-    def conflicts(self) -> Iterator[str]:
-        """A single resample, which has no interval."""
-        if self.confidence_samples == 1:
-            yield "confidence_samples: one resample has no interval; take more, such as 1000, or 0"
-
-
-@dataclass(frozen=True)
-class SourceSide:
-    """What translations are of, for metrics that read it."""
-
-    lines: Sequence[str]
-    """One source per translation."""
-    counters: Mapping[str, Counter]
-    """By metric: of a source and its translation, how many items are kept, of how many."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +101,7 @@ class Confidence:
 class Score:
     """A corpus score.
 
-    ``value`` is a percentage; ``HIGHER_IS_BETTER`` says which way is better.  ``signature`` is
+    ``value`` is a percentage; :func:`higher_is_better` says which way is better.  ``signature`` is
     sacrebleu's and states everything that must be equal for two scores to be comparable.
     """
 
@@ -220,9 +162,8 @@ def score_corpus(
     scores = []
     for name in config.metrics:
         metric = build_metric(name, config, source)
-        compared = compared_with(name, references, source)
         found = metric.corpus_score(
-            hypotheses, compared, n_bootstrap=max(1, config.confidence_samples)
+            hypotheses, references, n_bootstrap=max(1, config.confidence_samples)
         )
         signature = str(metric.get_signature())
         # The interval is public only in sacrebleu's JSON, which rounds; six places lose nothing.
@@ -230,7 +171,7 @@ def score_corpus(
         details = json.loads(found.format(width=6, is_json=True, signature="nrefs:1"))
         confidence = None
         if config.confidence_samples > 1:  # there, an interval is left out if its mean is zero
-            mean, margin = (details.get(f"confidence_{one}", 0.0) for one in ("mean", "var"))
+            mean, margin = (details.get(f"confidence_{key}", 0.0) for key in ("mean", "var"))
             confidence = Confidence(mean, margin)
         scores.append(Score(found.name, float(found.score), signature, confidence))
     return scores
@@ -255,111 +196,16 @@ def sentence_chrf(
     return [float(metric.sentence_score(one, [reference]).score) for one, reference in pairs]
 
 
-def compared_with(
-    name: str, references: Sequence[Sequence[str]], source: SourceSide | None
-) -> Sequence[Sequence[str]]:
-    """What a metric compares translations with: the references, or the sources.
-
-    Raises:
-        DataError: there are more or fewer sources than references.
-    """
-    if name not in READS_SOURCE or source is None:
-        return references
-    if len(source.lines) != len(references[0]):
-        raise DataError(
-            f"{len(source.lines)} sources, but {len(references[0])} references; line n of one must "
-            "translate line n of the other"
-        )
-    return [source.lines]
-
-
 def build_metric(
-    name: MetricName, config: EvaluationConfig, source: SourceSide | None = None
-) -> Metric:
+    name: str, config: EvaluationConfig, source: SourceSide | None = None
+) -> SacrebleuMetric:
     """The metric of that name, with sacrebleu's interface.
 
     Raises:
-        ConfigError: wrong_language lacks the language, or its identifier does not know it; or a
-            metric lacks sources or glossary.
-        MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
-            not installed.
+        ConfigError: there is none, or it lacks sources or a setting.
+        MissingExtraError: a package or program that it needs is missing.
     """
-    if name in TREE_METRICS:
-        return tree_metric(name)
-    if name == "wrong_language":
-        if config.language is None:
-            raise ConfigError("wrong_language: name the language that translations should be in")
-        return wrong_language_metric(
-            ExpectedLanguage.of(config.language, config.candidate_languages)
-        )
-    if name in READS_SOURCE:
-        return _kept_items(name, config, source)
-    return _of_lines(name) or _sacrebleu_metric(name, config)
-
-
-def _of_lines(name: MetricName) -> Metric | None:
-    """A metric that compares lines with their references by a rule; None if it is none of these."""
-    if name == "exact_match" or name == "degenerate":  # noqa: PLR1714 - mypy narrows it so
-        return line_share_metric(name)
-    if name == "tag_structure" or name == "tag_placement":  # noqa: PLR1714 - mypy narrows it so
-        return tag_metric(name)
-    if name == "accuracy" or name == "macro_f1":  # noqa: PLR1714 - mypy narrows it so
-        return label_metric(name)
-    return None
-
-
-def _sacrebleu_metric(name: MetricName, config: EvaluationConfig) -> Metric:
-    """One of sacrebleu's own.
-
-    Raises:
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
-    """
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-
-    from dragoman.evaluation.bounded_ter import BoundedTER
-
-    class PlainCHRF(CHRF):
-        def _compute_score_from_stats(self, stats: list[int]) -> Any:
-            """With a plain float: resamples have NumPy's or either, whose mean may fail (2.6.0)."""
-            found = super()._compute_score_from_stats(stats)
-            found.score = float(found.score)
-            return found
-
-    if name == "chrf":
-        return PlainCHRF(lowercase=config.lowercase, word_order=config.chrf_word_order)
-    if name == "ter":
-        return BoundedTER()
-    tokenize = config.bleu_tokenize
-    try:
-        # sacrebleu warns about text that looks tokenised unless ``force`` says that it is intended.
-        return BLEU(lowercase=config.lowercase, tokenize=tokenize, force=tokenize == "none")
-    except (ImportError, RuntimeError) as error:
-        raise MissingExtraError(
-            f"BLEU with the tokenizer {tokenize}: not installed; "
-            f"run {installing(tokenize)} or choose another bleu_tokenize"
-        ) from error
-
-
-def _kept_items(name: str, config: EvaluationConfig, source: SourceSide | None) -> Metric:
-    """A metric that compares translations with their sources.
-
-    Raises:
-        ConfigError: there are none, or no glossary.
-    """
-    if source is None:
-        raise ConfigError(f"{name}: name the source text that the translations are of")
-    if name not in source.counters:
-        raise ConfigError(f"{name}: name the glossary whose terms are counted")
-    details = {}
-    if name == "terms" and config.glossary is not None:
-        details["glossary"] = Path(config.glossary).name
-    return kept_items_metric(name, source.counters[name], details)
-
-
-def installing(tokenizer: BleuTokenizer) -> str:
-    """The command that installs what a tokenizer for Japanese or Korean needs."""
-    return install_command(f"sacrebleu[{tokenizer.partition('-')[0]}]")
+    return metric_named(name)(config, source).sacrebleu()
 
 
 def check_installed(config: EvaluationConfig) -> None:
@@ -367,14 +213,10 @@ def check_installed(config: EvaluationConfig) -> None:
 
     Raises:
         ConfigError: wrong_language does not know ``config.language``.
-        MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
-            not installed.
+        MissingExtraError: a package or program is missing.
     """
     for name in config.metrics:
-        if name == "wrong_language" and config.language is None:
-            check_identifier()
-        elif name not in READS_SOURCE:
-            build_metric(name, config)
+        metric_named(name).check(config)
 
 
 def check_parallel(

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from dragoman.core.errors import DataError
 from dragoman.evaluation.evalb import compare_all
-from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, build_metric
+from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, build_metric, metrics_of
 from dragoman.evaluation.resampling_seed import resampling_seed
-from dragoman.evaluation.tree_metrics import TREE_METRICS
 
 
 def check_references(
@@ -33,8 +32,7 @@ def check_references(
         resampling_seed()
     for name in config.metrics:
         build_metric(name, config, source)
-    of_trees = [name for name in config.metrics if name in TREE_METRICS]
-    if of_trees:  # all others take any text
+    if of_trees := metrics_of("trees", config.metrics):  # all others take any text
         try:
             compare_all(references, references)
         except DataError as error:

@@ -24,13 +24,11 @@ from pydantic import Field
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import (
-    READS_SOURCE,
     EvaluationConfig,
     MetricName,
     SourceSide,
     build_metric,
     check_parallel,
-    compared_with,
 )
 from dragoman.evaluation.resampling_seed import SEED, resampling_seed
 
@@ -129,28 +127,17 @@ def compare_systems(
         check_parallel(hypotheses, references, name)
 
     seed = resampling_seed()
-    signatures: dict[str, Any] = {}
-    results: dict[str, Any] = {}
-    titles: dict[str, str] = {}  # what sacrebleu calls each metric
-    metrics = list(dict.fromkeys(evaluation.metrics))
-    # What metrics are computed together decides what is drawn for them.
-    for reads_source in (False, True):
-        names = [one for one in metrics if (one in READS_SOURCE) == reads_source]
-        if not names:
-            continue
-        test: Any = PairedTest(
-            [("baseline", baseline), *systems.items()],
-            {name: build_metric(name, evaluation, source) for name in names},
-            compared_with(names[0], references, source),
-            test_type="bs" if config.test == "bootstrap" else "ar",
-            n_samples=config.samples,
-        )
-        run = _randomised if config.test == "randomization" else test._fn
-        test._fn = partial(_with_seed, run, seed)
-        found = test()
-        signatures |= found[0]
-        results |= found[1]
-        titles |= zip(names, found[0], strict=True)
+    metrics = dict.fromkeys(evaluation.metrics)
+    test: Any = PairedTest(
+        [("baseline", baseline), *systems.items()],
+        {name: build_metric(name, evaluation, source) for name in metrics},
+        references,
+        test_type="bs" if config.test == "bootstrap" else "ar",
+        n_samples=config.samples,
+    )
+    run = _randomised if config.test == "randomization" else test._fn
+    test._fn = partial(_with_seed, run, seed)
+    signatures, results = test()
     return [
         _comparison(
             system,
@@ -161,7 +148,7 @@ def compare_systems(
             least=_least_p(baseline, systems[system]),
         )
         for row, system in enumerate(systems, start=1)
-        for title in [titles[name] for name in metrics]
+        for title in signatures  # sacrebleu's names of the metrics
     ]
 
 
@@ -259,9 +246,8 @@ def difference_interval(
     check_parallel(system, references, "system")
     # sacrebleu's own tests read the statistics of sentences in this way, too.
     measure: Any = build_metric(metric, evaluation or EvaluationConfig(), source)
-    compared = compared_with(metric, references, source)
     statistics = [
-        np.array(measure._extract_corpus_statistics(lines, compared), dtype=float)
+        np.array(measure._extract_corpus_statistics(lines, references), dtype=float)
         for lines in (baseline, system)
     ]
     rng = np.random.default_rng(SEED)

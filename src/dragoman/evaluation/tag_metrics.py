@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
-from dragoman.evaluation.kept_items import kept_items_metric
+from typing_extensions import override
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
-
-TagMetric = Literal["tag_structure", "tag_placement"]
+from dragoman.evaluation.kept_items import CountedItems
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>")
 
@@ -32,13 +29,24 @@ class FoundTag(NamedTuple):
     """Words between the tags of a pair; beside a single one, the word in front and that behind."""
 
 
-def tag_metric(name: TagMetric) -> Metric:
-    """The percentage of lines with the structure, or of tags at the places, of the reference.
+class TagStructure(CountedItems):
+    """The percentage of lines with the tags of their reference, in the same structure."""
 
-    It has sacrebleu's interface.  Of several references, that which suits the translation best
-    counts.
-    """
-    return kept_items_metric(name, same_structure if name == "tag_structure" else same_places, {})
+    name, title, label = "tag_structure", "tag_structure", "tag structure, %"
+
+    @override
+    def count(self, reference: str, translation: str) -> tuple[int, int]:
+        return same_structure(reference, translation)
+
+
+class TagPlacement(CountedItems):
+    """The percentage of tags that are at the same place as in their reference."""
+
+    name, title, label = "tag_placement", "tag_placement", "tag placement, %"
+
+    @override
+    def count(self, reference: str, translation: str) -> tuple[int, int]:
+        return same_places(reference, translation)
 
 
 def same_structure(reference: str, translation: str) -> tuple[int, int]:

@@ -1,113 +1,112 @@
-"""The measures of :mod:`dragoman.evaluation.bracketing` as corpus metrics.
-
-They have sacrebleu's interface, so that confidence intervals and tests of significance are those of
-the other metrics.
-"""
+"""The measures of :mod:`dragoman.evaluation.bracketing` as metrics of a corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import override
 
 from dragoman.core.constituency import TreeError
 from dragoman.core.errors import DataError
 from dragoman.evaluation.bracketing import COLLINS, compare_with, read_reference
+from dragoman.evaluation.metric import Statistics, SummedMetric
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
-
-TreeMetricName = Literal[
-    "bracketing_f1",
-    "bracketing_recall",
-    "bracketing_precision",
-    "complete_match",
-    "tagging_accuracy",
-    "malformed_trees",
-]
-
-_Counts = dict[str, float]
 _COUNTS = ("gold", "test", "matched", "words", "tags", "complete", "malformed", "sentences")
 
 
-def _rate(part: Callable[[_Counts], float], whole: Callable[[_Counts], float]) -> Any:
-    def rate(counts: _Counts) -> float:
-        total = whole(counts)
-        return 100 * part(counts) / total if total else 0.0
-
-    return rate
-
-
-_RATES: dict[TreeMetricName, Callable[[_Counts], float]] = {
-    "bracketing_f1": _rate(lambda c: 2 * c["matched"], lambda c: c["gold"] + c["test"]),
-    "bracketing_recall": _rate(lambda c: c["matched"], lambda c: c["gold"]),
-    "bracketing_precision": _rate(lambda c: c["matched"], lambda c: c["test"]),
-    "complete_match": _rate(lambda c: c["complete"], lambda c: c["sentences"]),
-    "tagging_accuracy": _rate(lambda c: c["tags"], lambda c: c["words"]),
-    "malformed_trees": _rate(lambda c: c["malformed"], lambda c: c["sentences"]),
-}
-TREE_METRICS = tuple(_RATES)
-
-
-def tree_metric(name: TreeMetricName) -> Metric:
-    """A metric of trees, in brackets or as sequences of symbols; each has one reference.
+class TreeMetric(SummedMetric):
+    """A metric of trees, in brackets or as sequences of symbols, with one reference each.
 
     Its value is a percentage over all sentences: those without a well-formed tree count as trees
-    without constituents.  What is blank on both sides is no sentence.
-
-    Raises:
-        DataError: on scoring: a reference is no tree, or there are several for a sentence.
+    without constituents.  What is blank on both sides is no sentence.  The statistics are numbers
+    of constituents, words and sentences.
     """
-    from sacrebleu.metrics.base import Metric, Score, Signature
 
-    class TreeSignature(Signature):
-        """What must be equal for two scores to be comparable."""
+    output = "trees"
+    part: ClassVar[str]
+    """The count in the numerator."""
+    whole: ClassVar[tuple[str, ...]]
+    """The counts in the denominator; the mean of several."""
 
-        def __init__(self, args: dict[str, Any]) -> None:
-            super().__init__(args)
-            self.update("parameters", COLLINS.name)
-
-    def no_tree(error: TreeError, reference: str) -> DataError:
-        return DataError(
-            f"{name}: a reference is no tree ({error}): {reference[:60]!r}; score text by another "
-            "metric"
-        )
-
-    class TreeMetric(Metric):
-        """Counts constituents, words and sentences."""
-
-        _SIGNATURE_TYPE = TreeSignature
-
-        def _preprocess_segment(self, sent: str) -> str:
-            return sent
-
-        def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
-            if len(refs) != 1:
-                raise DataError(f"{name}: a tree is scored against one reference, not {len(refs)}")
-            try:
-                return {"gold": read_reference(refs[0]), "reference": refs[0]}
-            except TreeError as error:
-                raise no_tree(error, refs[0]) from error
-
-        def _compute_segment_statistics(
-            self, hypothesis: str, ref_kwargs: dict[str, Any]
-        ) -> list[int]:
-            gold = ref_kwargs["gold"]
-            try:
-                one = compare_with(hypothesis, gold)
-            except TreeError as error:
-                raise no_tree(error, ref_kwargs["reference"]) from error
-            if gold is None:
-                return [0] * len(_COUNTS)
-            counts = (one.gold, one.test, one.matched, one.words, one.tags)
-            return [*counts, int(one.complete), int(one.status != "valid"), 1]
-
-        def _compute_score_from_stats(self, stats: Sequence[float]) -> Score:
-            counts = dict(zip(_COUNTS, map(float, stats), strict=True))
-            return Score(name.replace("_", " "), _RATES[name](counts))
-
-        def _aggregate_and_compute(self, stats: list[list[int]]) -> Score:
-            return self._compute_score_from_stats(
-                [sum(column) for column in zip(*stats, strict=True)]
+    @override
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Statistics:
+        if len(references) != 1:
+            raise DataError(
+                f"{self.name}: a tree is scored against one reference, not {len(references)}"
             )
+        return [
+            self._counts(hypothesis, reference)
+            for hypothesis, reference in zip(hypotheses, references[0], strict=True)
+        ]
 
-    return TreeMetric()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+    @override
+    def value(self, sums: Sequence[float]) -> float:
+        counts = dict(zip(_COUNTS, map(float, sums), strict=True))
+        total = sum(counts[name] for name in self.whole)
+        return 100 * (len(self.whole) * counts[self.part]) / total if total else 0.0
+
+    @override
+    def details(self, references: int) -> dict[str, Any]:
+        return {"parameters": COLLINS.name}
+
+    def _counts(self, hypothesis: str, reference: str) -> list[int]:
+        try:
+            gold = read_reference(reference)
+            one = compare_with(hypothesis, gold)
+        except TreeError as error:
+            raise DataError(
+                f"{self.name}: a reference is no tree ({error}): {reference[:60]!r}; score text "
+                "by another metric"
+            ) from error
+        if gold is None:
+            return [0] * len(_COUNTS)
+        counts = (one.gold, one.test, one.matched, one.words, one.tags)
+        return [*counts, int(one.complete), int(one.status != "valid"), 1]
+
+
+class BracketingF1(TreeMetric):
+    """F1 of constituents."""
+
+    name, title, label = "bracketing_f1", "bracketing f1", "bracketing F1"
+    progress = "bracketing F1 {:.2f}"
+    part, whole = "matched", ("gold", "test")
+
+
+class BracketingRecall(TreeMetric):
+    """Recall of constituents."""
+
+    name, title, label = "bracketing_recall", "bracketing recall", "bracketing recall"
+    part, whole = "matched", ("gold",)
+
+
+class BracketingPrecision(TreeMetric):
+    """Precision of constituents."""
+
+    name, title, label = "bracketing_precision", "bracketing precision", "bracketing precision"
+    part, whole = "matched", ("test",)
+
+
+class CompleteMatch(TreeMetric):
+    """Sentences with all the constituents of the reference, and no others."""
+
+    name, title, label = "complete_match", "complete match", "complete match, %"
+    part, whole = "complete", ("sentences",)
+
+
+class TaggingAccuracy(TreeMetric):
+    """Words with the right part of speech."""
+
+    name, title, label = "tagging_accuracy", "tagging accuracy", "tagging accuracy, %"
+    part, whole = "tags", ("words",)
+
+
+class MalformedTrees(TreeMetric):
+    """Sentences without a well-formed tree."""
+
+    name, title, label = "malformed_trees", "malformed trees", "malformed trees, %"
+    progress = "malformed {:.2f} %"
+    higher_is_better = False
+    part, whole = "malformed", ("sentences",)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.evaluation.metrics import OF_LABELS
+from dragoman.evaluation.metric_names import BUILT_IN
+from dragoman.evaluation.metrics import metric_named, metrics_of
 from dragoman.recipe.description import RunDescription, is_train
 from dragoman.recipe.sharing import layer_problems, sending_problems
 from dragoman.text.corpora.back_translated import (
@@ -279,11 +280,12 @@ def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
                     f"{name}.transforms.{number}: {transform.kind} may change the target, which is "
                     "a label; remove it, or change the source alone"
                 )
-    unfit = [one for one in run.evaluation.metrics if (one in OF_LABELS) != labels]
+    metrics = run.evaluation.metrics
+    unfit = [one for one in metrics if (metric_named(one).output == "labels") != labels]
     if unfit and labels:
         yield (
             f"evaluation.metrics: {', '.join(unfit)} are of text, and a classifier writes "
-            f"labels; set them to [{', '.join(OF_LABELS)}]"
+            f"labels; set them to [{', '.join(metrics_of('labels', BUILT_IN))}]"
         )
     elif unfit:
         yield (

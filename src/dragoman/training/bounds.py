@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from dragoman.core.config import Config
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.evaluation.metrics import higher_is_better
 
 NEAR = 0.7
 """The share of what may be lost beyond which a bound is near."""
@@ -42,7 +42,7 @@ class BoundConfig(Config):
 
     def lost(self, before: float, now: float) -> float:
         """How much worse ``now`` is; negative where it is better."""
-        return before - now if HIGHER_IS_BETTER[self.metric] else now - before
+        return before - now if higher_is_better(self.metric) else now - before
 
 
 Bounds = Mapping[str, BoundConfig]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from dragoman.core.config import Config
 from dragoman.core.device import Precision
+from dragoman.core.sections import OneName
+from dragoman.evaluation.metric_names import added_metrics
 from dragoman.models.interface import Part
 from dragoman.models.layers.low_rank import AdapterConfig
 from dragoman.training.bounds import BoundConfig
@@ -22,6 +24,14 @@ from dragoman.training.optimizers.choice import AnyOptimizer
 from dragoman.training.schedule import ScheduleConfig
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.warm_start import OptionalStart
+
+_SELECTING = ("bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip")
+
+
+def _selecting() -> list[str]:
+    """Figures by which the best checkpoint can be selected."""
+    return [*_SELECTING, *added_metrics()]
+
 
 ShardingKind = Literal["none", "state", "gradients", "parameters"]
 
@@ -87,9 +97,7 @@ class TrainingConfig(Config):
     validated and becomes the model, instead of the mean of checkpoints: the newest average, or the
     best one with `average_checkpoints: 0`. A checkpoint that is used as a model has the weights
     without it. `null` for no average."""
-    best_metric: Literal[
-        "bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip"
-    ] = "bleu"
+    best_metric: Annotated[str, OneName(_selecting)] = "bleu"
     """What selects the best checkpoint: a metric on the dev set, or its loss per token; round_trip
     is the BLEU of dev sets with the transform `back_translation`, which have no source text."""
     patience: int | None = Field(None, ge=1)

@@ -25,18 +25,7 @@ INTERVAL_SECONDS = 30.0
 _SOON_SECONDS = 1.0  # shorter work gets no bar
 
 _QUIET = "dragoman.quiet"
-_FIGURES = {
-    "loss": "loss {:.3f}",
-    "bleu": "BLEU {:.2f}",
-    "chrf": "chrF {:.2f}",
-    "ter": "TER {:.2f}",
-    "accuracy": "accuracy {:.2f} %",
-    "macro_f1": "macro-F1 {:.2f} %",
-    "wrong_language": "wrong language {:.2f} %",
-    "bracketing_f1": "bracketing F1 {:.2f}",
-    "malformed_trees": "malformed {:.2f} %",
-    "round_trip": "round trip {:.2f}",
-}
+_FIGURES = {"loss": "loss {:.3f}", "round_trip": "round trip {:.2f}"}
 
 
 def _be_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -277,7 +266,12 @@ def _learned(record: dict[str, Any]) -> dict[str, float]:
 
 def _words(figures: dict[str, float]) -> list[str]:
     """Figures with their names, suitably rounded."""
+    from dragoman.evaluation.metric_names import metric_names
+    from dragoman.evaluation.metrics import metric_named
+
     formats = {name: name + " {:.4g}" for name in figures} | _FIGURES
+    for name in figures.keys() & {*metric_names()}:
+        formats[name] = metric_named(name).progress or formats[name]
     # Good perplexities differ only after the decimal point.
     digits = 2 if figures.get("perplexity", 0.0) < 10 else 1
     formats["perplexity"] = f"perplexity {{:,.{digits}f}}"

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
@@ -14,7 +14,7 @@ from command_line import CommandLine, Outcome, call, experiment, one_error, writ
 from dragoman.cli.commands.inspection import LEVELS
 from dragoman.core import device
 from dragoman.evaluation import tokenizers
-from dragoman.evaluation.metrics import MetricName
+from dragoman.evaluation.metric_names import BUILT_IN
 from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
@@ -557,7 +557,7 @@ def test_a_tokenizer_that_is_not_installed(korean: Patient, dragoman: CommandLin
 @pytest.mark.parametrize("metric", ["blue", "comet"])
 def test_a_metric_that_there_is_not(metric: str, patient: Patient) -> None:
     line = one_error(patient.examine("--set", f"evaluation.metrics=[chrf, {metric}]"), 2)
-    *names, last = map(repr, get_args(MetricName))
+    *names, last = map(repr, BUILT_IN)
     named = f"{', '.join(names)} or {last}"
     assert f"evaluation.metrics.1: Input should be {named}, found '{metric}'" in line
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import FILE, PATH, is_given, json_option, rising_numbers
+from dragoman.cli.options import FILE, PATH, MetricName, is_given, json_option, rising_numbers
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# As in EvaluationConfig, which --help must not import; a test checks that they are equal.
-METRICS = (
-    *("bleu", "chrf", "ter", "wrong_language", "terms", "placeholders", "numbers"),
-    *("exact_match", "degenerate", "tag_structure", "tag_placement"),
-    *("accuracy", "macro_f1", "bracketing_f1", "bracketing_recall", "bracketing_precision"),
-    *("complete_match", "tagging_accuracy", "malformed_trees"),
-)
+# As in the configurations, which --help must not import; a test checks that they are equal.
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
 
@@ -38,7 +32,7 @@ TESTS = ("bootstrap", "randomization")
 @declare.option(
     "--metric ...",
     "Metric to compute; may be repeated.",
-    click.Choice(METRICS),
+    MetricName(),
     name="metrics",
     default=("bleu", "chrf"),
 )
@@ -153,14 +147,18 @@ def evaluate(
         return
     _check_by_length(options)
     from dragoman.core.config import parse
-    from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
-    from dragoman.evaluation.tree_metrics import TREE_METRICS
+    from dragoman.evaluation.metrics import (
+        EvaluationConfig,
+        exact_match,
+        metrics_of,
+        score_corpus,
+    )
     from dragoman.text.terms.term_rate import nothing_to_count
 
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
     lines = _read(hypotheses)
-    are_trees = not set(TREE_METRICS).isdisjoint(config.metrics)
-    sets = [(_trees if are_trees else _read)(path) for path in references]
+    read = _trees if metrics_of("trees", config.metrics) else _read
+    sets = [read(path) for path in references]
     source = _source_side(options)
     if source is not None:
         for metric in nothing_to_count(source.lines, source.counters, config.metrics):
@@ -240,6 +238,8 @@ def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) 
 
 
 def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
+    from dragoman.evaluation.metrics import metric_named
+
     metrics, language, among = options["metrics"], options["language"], options["among"]
     if language is not None:
         metrics = (*metrics, "wrong_language")
@@ -253,7 +253,7 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
     elif "terms" in metrics:
         raise click.UsageError("--metric terms needs --glossary, the terms that count; add it")
     _check_glossary_languages(options)
-    of_source = [name for name in metrics if name in {"terms", "placeholders", "numbers"}]
+    of_source = [name for name in metrics if metric_named(name).reads_source]
     if (options["source_text"] is None) == bool(of_source):
         raise click.UsageError(
             f"{of_source[0]}: translations are compared with their sources; add --source"

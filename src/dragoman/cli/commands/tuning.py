@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.commands.evaluation import METRICS, TOKENIZERS
+from dragoman.cli.commands.evaluation import TOKENIZERS
 from dragoman.cli.options import (
     FILE,
     PATH,
+    MetricName,
     check_description,
     check_no_input,
     dev_set_option,
@@ -44,7 +45,7 @@ CONFIDENCE_SAMPLES = 1000
 @declare.option(
     "--metric",
     "Metric that decides which settings are best.",
-    click.Choice(METRICS),
+    MetricName(),
     default="bleu",
 )
 @declare.option(

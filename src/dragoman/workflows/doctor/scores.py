@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
-from dragoman.evaluation.metrics import check_installed, installing
+from dragoman.evaluation.metrics import check_installed, metrics_of
 from dragoman.evaluation.reference_check import check_references
+from dragoman.evaluation.sacrebleu_metrics import installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
-from dragoman.evaluation.tree_metrics import TREE_METRICS
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpora.corpus import evaluation_pairs
 from dragoman.text.scripts import script_shares
@@ -49,7 +49,7 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
 def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Check that scores of each set can be computed: with a glossary, with a seed, or of trees."""
     metrics, glossary = config.evaluation.metrics, config.evaluation.glossary
-    of_trees = tuple(one for one in metrics if one in TREE_METRICS)
+    of_trees = tuple(metrics_of("trees", metrics))
     for name, part in {**config.dev_sets(), **config.test_sets()}.items():
         if not (part.gives_source and texts.evaluation.get(name)):
             continue  # what cannot be read was reported; without a source nothing is translated

@@ -10,7 +10,8 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from dragoman.core.config import to_yaml
-from dragoman.evaluation.metrics import BleuTokenizer, installing
+from dragoman.evaluation.evaluation_config import BleuTokenizer
+from dragoman.evaluation.sacrebleu_metrics import installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
 from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig

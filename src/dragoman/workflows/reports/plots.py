@@ -10,7 +10,7 @@ from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.reliability import Reliability
 from dragoman.workflows.reports.picture_text import plain
-from dragoman.workflows.reports.run_records import METRIC_NAMES, Records
+from dragoman.workflows.reports.run_records import Records, dev_figures, figure_label
 
 if TYPE_CHECKING:
     from dragoman.workflows.reports.training_curves import Axis, RunCurves
@@ -81,9 +81,9 @@ def draw_loss(axes: Axes, records: Records) -> None:
 
 def draw_scores(axes: Axes, records: Records) -> None:
     """Every metric that the run recorded on the dev set."""
-    recorded = [one for one in METRIC_NAMES if any(one in record for record in records)]
+    recorded = [one for one in dev_figures() if any(one in record for record in records)]
     for metric, color in zip(recorded, cycle(_COLORS), strict=False):
-        _line(axes, records, ("validation", metric), color, label=METRIC_NAMES[metric], marker="o")
+        _line(axes, records, ("validation", metric), color, label=figure_label(metric), marker="o")
     axes.set_ylim(bottom=0)
     finish(axes, "Dev set")
 
@@ -95,9 +95,9 @@ def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
         curves: of the runs.
         axis: what they are drawn over.
     """
-    metrics = [one for one in METRIC_NAMES if any(one in run.metrics for run in curves)]
+    metrics = [one for one in dev_figures() if any(one in run.metrics for run in curves)]
     panels = [("training", "nll", "Training loss (nats per token)"), ("validation", "loss", "Dev")]
-    panels += [("validation", one, f"Dev: {METRIC_NAMES[one]}") for one in metrics]
+    panels += [("validation", one, f"Dev: {figure_label(one)}") for one in metrics]
     panels += [("training", "tokens_per_second", "Target tokens per second")]
     lines = -(-len(panels) // 2)
     figure = Figure(figsize=(9, 2.6 * lines + 0.4), layout="constrained")

@@ -7,29 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-METRIC_NAMES = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "ter": "TER",
-    "accuracy": "accuracy (%)",
-    "macro_f1": "macro-F1 (%)",
-    "wrong_language": "wrong language, %",
-    "terms": "terms, %",
-    "placeholders": "placeholders, %",
-    "numbers": "numbers, %",
-    "exact_match": "exact match, %",
-    "degenerate": "degenerate, %",
-    "tag_structure": "tag structure, %",
-    "tag_placement": "tag placement, %",
-    "bracketing_f1": "bracketing F1",
-    "bracketing_recall": "bracketing recall",
-    "bracketing_precision": "bracketing precision",
-    "complete_match": "complete match, %",
-    "tagging_accuracy": "tagging accuracy, %",
-    "malformed_trees": "malformed trees, %",
-    "round_trip": "BLEU of round trips",
-}
-"""Figures of a dev set, as they are written in reports."""
+from dragoman.evaluation.metric_names import metric_names
+from dragoman.evaluation.metrics import metric_named
+
+_ROUND_TRIP = "round_trip"
 
 Records = Sequence[dict[str, Any]]
 
@@ -47,3 +28,15 @@ def read_records(path: Path) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             continue
     return records
+
+
+def dev_figures() -> list[str]:
+    """Figures of a dev set besides loss and perplexity, in the order of reports."""
+    return [*metric_names(), _ROUND_TRIP]
+
+
+def figure_label(figure: str) -> str:
+    """The label of a figure of a dev set in reports."""
+    if figure == _ROUND_TRIP:
+        return "BLEU of round trips"
+    return "dev loss" if figure == "loss" else metric_named(figure).label

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from dragoman.core.errors import SavedError
 from dragoman.core.text_tables import markdown_table
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.evaluation.metrics import higher_is_better
 from dragoman.experiment import METRICS_FILE
-from dragoman.workflows.reports.run_records import METRIC_NAMES, Records, read_records
+from dragoman.workflows.reports.run_records import Records, dev_figures, figure_label, read_records
 
 Axis = Literal["step", "tokens", "minutes"]
 """What curves are drawn over: steps, millions of target tokens, or minutes of training."""
@@ -65,12 +65,12 @@ class RunCurves:
     @property
     def metrics(self) -> list[str]:
         """The metrics of the dev set that it recorded."""
-        return [one for one in METRIC_NAMES if self.points("validation", one)]
+        return [one for one in dev_figures() if self.points("validation", one)]
 
     def best(self, figure: str) -> Point | None:
         """The step of the best value on the dev set, and that; None if there is none."""
         points = [one for one in self.points("validation", figure) if not isnan(one[1])]
-        choose = max if HIGHER_IS_BETTER[figure] else min
+        choose = max if higher_is_better(figure) else min
         return choose(points, key=lambda one: one[1], default=None)
 
     def to_json(self) -> dict[str, Any]:
@@ -113,10 +113,10 @@ def curves_table(curves: Sequence[RunCurves]) -> str:
     """A table in Markdown: a row for each run."""
     found = [one.to_json() for one in curves]
     figures = [
-        name for name in ("loss", *METRIC_NAMES) if any(name in one["best"] for one in found)
+        name for name in ("loss", *dev_figures()) if any(name in one["best"] for one in found)
     ]
     titles = ["run", "steps", "target tokens", "minutes", "training loss"]
-    titles += [f"best {METRIC_NAMES.get(one, f'dev {one}')} (step)" for one in figures]
+    titles += [f"best {figure_label(one)} (step)" for one in figures]
     rows = []
     for one in found:
         cells = [one["run"], f"{one['steps']:,}"]
