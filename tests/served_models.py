@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from anyio.from_thread import start_blocking_portal
 
-from dragoman.server.assembly import assemble
+from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.listening import StoppableServer, address_of, bind
 from dragoman.server.server_config import ServerConfig

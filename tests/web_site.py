@@ -18,7 +18,7 @@ from echo_service import EchoService
 from running_server import running
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server.assembly import assemble
+from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.server_config import LimitsConfig, ServerConfig
 

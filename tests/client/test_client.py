@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from door_server import DoorServer, own_server
+from api_server import ApiServer, v1_server
 from echo_service import EchoService
 from fastapi import FastAPI, Request
 from running_server import running
@@ -27,12 +27,12 @@ from dragoman.translation.service.interface import Detection, Link
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
-    with own_server(tmp_path_factory.mktemp("client"), limits=LimitsConfig(items=64)) as found:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with v1_server(tmp_path_factory.mktemp("client"), limits=LimitsConfig(items=64)) as found:
         yield found
 
 
-def test_one_text_gives_one_and_a_list_a_list(server: DoorServer) -> None:
+def test_one_text_gives_one_and_a_list_a_list(server: ApiServer) -> None:
     async def calls() -> None:
         async with Client(server.address) as client:
             assert await client.translate("Hello. You?", target="de") == "HELLO.de YOU?de"
@@ -42,7 +42,7 @@ def test_one_text_gives_one_and_a_list_a_list(server: DoorServer) -> None:
     asyncio.run(calls())
 
 
-def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: DoorServer) -> None:
+def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: ApiServer) -> None:
     async def call() -> list[str]:
         async with Client(f"{server.address}/") as client:
             texts = [f"line {number}" for number in range(150)] + ["x" * 30_000]
@@ -56,7 +56,7 @@ def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: DoorServer) 
     assert sorted(sizes) == [1, 22, 64, 64]
 
 
-def test_languages_of_a_long_list_are_detected(server: DoorServer) -> None:
+def test_languages_of_a_long_list_are_detected(server: ApiServer) -> None:
     async def call() -> list[list[Detection]]:
         async with Client(server.address) as client:
             assert await client.detect([]) == []
@@ -66,7 +66,7 @@ def test_languages_of_a_long_list_are_detected(server: DoorServer) -> None:
     assert [one[0].language for one in found] == [*["en"] * 150, "de"]
 
 
-def test_details_are_those_of_the_service(server: DoorServer) -> None:
+def test_details_are_those_of_the_service(server: ApiServer) -> None:
     async def call() -> None:
         async with Client(server.address) as client:
             found = await client.translate_details("Hello. You.", target="de", nbest=2, links=True)
@@ -82,7 +82,7 @@ def test_details_are_those_of_the_service(server: DoorServer) -> None:
     asyncio.run(call())
 
 
-def test_options_reach_the_service(server: DoorServer) -> None:
+def test_options_reach_the_service(server: ApiServer) -> None:
     async def call() -> None:
         async with Client(server.address) as client:
             await client.translate(
@@ -104,7 +104,7 @@ def test_options_reach_the_service(server: DoorServer) -> None:
     assert asked.glossary.terms[0].targets == ("Haus", "Hauses")
 
 
-def test_a_stream_gives_sentences(server: DoorServer) -> None:
+def test_a_stream_gives_sentences(server: ApiServer) -> None:
     async def call() -> list[str]:
         async with Client(server.address) as client:
             stream = client.stream("One. Two.", target="de", nbest=2)
@@ -113,7 +113,7 @@ def test_a_stream_gives_sentences(server: DoorServer) -> None:
     assert asyncio.run(call()) == ["ONE.de 2", "TWO.de 2"]
 
 
-def test_a_stream_has_texts_with_line_ends_of_unicode(server: DoorServer) -> None:
+def test_a_stream_has_texts_with_line_ends_of_unicode(server: ApiServer) -> None:
     text = "One\u2028and\u2029two\x85.\nThree."
 
     async def call() -> list[str]:
@@ -123,7 +123,7 @@ def test_a_stream_has_texts_with_line_ends_of_unicode(server: DoorServer) -> Non
     assert asyncio.run(call()) == ["One\u2028and\u2029two\x85.", "Three."]
 
 
-def test_what_a_server_keeps(server: DoorServer) -> None:
+def test_what_a_server_keeps(server: ApiServer) -> None:
     async def calls() -> None:
         async with Client(server.address) as client:
             german, english = await client.languages()
@@ -153,7 +153,7 @@ def test_what_a_server_keeps(server: DoorServer) -> None:
     asyncio.run(calls())
 
 
-def test_refusals_are_service_errors(server: DoorServer) -> None:
+def test_refusals_are_service_errors(server: ApiServer) -> None:
     async def call(**options: object) -> None:
         async with Client(server.address) as client:
             await client.translate("x", **options)  # type: ignore[call-overload]
@@ -172,7 +172,7 @@ def test_a_key_is_sent(tmp_path: Path) -> None:
         async with Client(address, key) as client:
             return await client.translate("a", target="de")
 
-    with own_server(tmp_path, require_key=True) as server:
+    with v1_server(tmp_path, require_key=True) as server:
         _, secret = server.store.create_key("me")
         for read in (secret, f" {secret}\n"):  # from a file
             assert asyncio.run(call(server.address, read)) == "Ade"
@@ -366,7 +366,7 @@ def test_arguments_of_the_wrong_type(values: dict[str, Any]) -> None:
         Client("http://localhost:5000", **values)
 
 
-def test_a_glossary_may_be_any_mapping(server: DoorServer) -> None:
+def test_a_glossary_may_be_any_mapping(server: ApiServer) -> None:
     glossary = MappingProxyType({"house": "Haus"})
 
     async def call() -> None:
@@ -387,7 +387,7 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_server_that_is_too_slow(tmp_path: Path) -> None:
     with (
-        own_server(tmp_path, EchoService(seconds=30)) as server,
+        v1_server(tmp_path, EchoService(seconds=30)) as server,
         pytest.raises(ServiceError, match=r"no answer within 0\.3 seconds") as caught,
     ):
         translated(server.address, timeout=0.3)
@@ -433,7 +433,7 @@ def test_an_error_within_a_stream() -> None:
     assert (caught.value.kind, caught.value.retry_after) == ("timed_out", 3)
 
 
-def test_one_failing_part_ends_the_others(server: DoorServer) -> None:
+def test_one_failing_part_ends_the_others(server: ApiServer) -> None:
     async def call() -> None:
         async with Client(server.address, timeout=1.9) as client:
             with pytest.raises(ServiceError, match="too many texts are waiting"):
@@ -466,7 +466,7 @@ def test_bad_arguments_are_told() -> None:
             asyncio.run(call(text))
 
 
-def test_a_client_is_of_one_loop_until_it_is_closed(server: DoorServer) -> None:
+def test_a_client_is_of_one_loop_until_it_is_closed(server: ApiServer) -> None:
     client = Client(server.address)
     with closing(asyncio.new_event_loop()) as loop:
         loop.run_until_complete(client.translate("One.", target="de"))
@@ -478,7 +478,7 @@ def test_a_client_is_of_one_loop_until_it_is_closed(server: DoorServer) -> None:
 
 
 @pytest.mark.parametrize("identifier", [3, None, ""])
-def test_a_glossary_is_named_by_text(server: DoorServer, identifier: Any) -> None:
+def test_a_glossary_is_named_by_text(server: ApiServer, identifier: Any) -> None:
     async def call(name: str) -> None:
         async with Client(server.address) as client:
             await getattr(client, name)(identifier)

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dragoman.server import access as guards
-from dragoman.server.access import Guard, monthly_quota, network_of
+from dragoman.server import access as module
+from dragoman.server.access import AccessControl, RequestRates, monthly_quota, network_of
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusalKind, RefusedError
@@ -22,9 +24,9 @@ def store(tmp_path: Path) -> Iterator[ServerStore]:
         yield opened
 
 
-async def refusal(guard: Guard, *arguments: object) -> tuple[RefusalKind, str] | None:
+async def refusal(access: AccessControl, *arguments: object) -> tuple[RefusalKind, str] | None:
     try:
-        await guard.admit(*arguments)  # type: ignore[arg-type]
+        await access.admit(*arguments)  # type: ignore[arg-type]
     except RefusedError as error:
         return error.kind, str(error)
     return None
@@ -35,14 +37,14 @@ def test_keys_are_demanded_only_if_configured(store: ServerStore) -> None:
 
     async def ask() -> None:
         for required in (False, True):
-            guard = Guard(store, LimitsConfig(), require_key=required)
-            assert await guard.admit(secret, HERE) == key
-            kinds = [await refusal(guard, given, HERE) for given in ("wrong", "x" * 5000)]
+            access = AccessControl(store, LimitsConfig(), require_key=required)
+            assert await access.admit(secret, HERE) == key
+            kinds = [await refusal(access, given, HERE) for given in ("wrong", "x" * 5000)]
             assert [found and found[0] for found in kinds] == ["forbidden", "forbidden"]
             for missing in (None, ""):
-                found = await refusal(guard, missing, HERE)
+                found = await refusal(access, missing, HERE)
                 assert (found is None) == (not required)
-            await guard.close()
+            await access.close()
 
     asyncio.run(ask())
 
@@ -59,9 +61,9 @@ def test_the_quota_of_a_key_goes_before_that_of_all(store: ServerStore) -> None:
 
 def test_a_server_without_keys_ignores_those_that_clients_insist_on(store: ServerStore) -> None:
     async def ask() -> None:
-        guard = Guard(store, LimitsConfig())
-        assert await guard.admit("whatever", HERE) is None
-        demanding = Guard(store, LimitsConfig(), require_key=True)
+        access = AccessControl(store, LimitsConfig())
+        assert await access.admit("whatever", HERE) is None
+        demanding = AccessControl(store, LimitsConfig(), require_key=True)
         found = await refusal(demanding, "whatever", HERE)
         assert found is not None
         assert found[0] == "forbidden"
@@ -74,12 +76,12 @@ def test_a_revoked_key_is_refused_after_some_seconds(store: ServerStore) -> None
     key, secret = store.create_key("office")
 
     async def ask() -> None:
-        guard = Guard(store, LimitsConfig(), clock=lambda: now[0])
-        await guard.admit(secret, HERE)
+        access = AccessControl(store, LimitsConfig(), clock=lambda: now[0])
+        await access.admit(secret, HERE)
         store.revoke_key(key.id)
-        await guard.admit(secret, HERE)
-        now[0] += guards.KNOWN_SECONDS
-        assert (await refusal(guard, secret, HERE) or ("", ""))[0] == "forbidden"
+        await access.admit(secret, HERE)
+        now[0] += module.KNOWN_SECONDS
+        assert (await refusal(access, secret, HERE) or ("", ""))[0] == "forbidden"
 
     asyncio.run(ask())
 
@@ -95,10 +97,10 @@ def test_a_revoked_key_is_refused_after_some_seconds(store: ServerStore) -> None
 )
 def test_requests_are_bounded(store: ServerStore, texts: list[str], problem: str | None) -> None:
     async def ask() -> None:
-        guard = Guard(store, LimitsConfig(items=3, characters=10))
+        access = AccessControl(store, LimitsConfig(items=3, characters=10))
         expected = None if problem is None else ("too_large", problem)
-        assert await refusal(guard, None, HERE, texts) == expected
-        await guard.close()
+        assert await refusal(access, None, HERE, texts) == expected
+        await access.close()
 
     asyncio.run(ask())
     assert store.used(None) == (0 if problem else sum(map(len, texts)))
@@ -109,18 +111,18 @@ def test_a_request_above_the_rate_waits_or_learns_when_to_come_back(store: Serve
 
     async def ask() -> None:
         limits = LimitsConfig(requests_per_minute=2, patience_seconds=0.05)
-        guard = Guard(store, limits, clock=lambda: now[0])
+        access = AccessControl(store, limits, clock=lambda: now[0])
         for address in (HERE, "2001:db8:1:2::1"):
-            await guard.admit(None, address)
-        await guard.admit(None, HERE)
+            await access.admit(None, address)
+        await access.admit(None, HERE)
         with pytest.raises(RefusedError, match="more than 2 requests per minute") as caught:
-            await guard.admit(None, HERE)
+            await access.admit(None, HERE)
         assert (caught.value.kind, caught.value.retry_after) == ("too_many_requests", 60)
-        await guard.admit(None, "2001:db8:1:2::ffff")
-        assert (await refusal(guard, None, "2001:db8:1:2:3::") or ("",))[0] == "too_many_requests"
+        await access.admit(None, "2001:db8:1:2::ffff")
+        assert (await refusal(access, None, "2001:db8:1:2:3::") or ("",))[0] == "too_many_requests"
         now[0] = 59.96
         begin = time.perf_counter()
-        await guard.admit(None, HERE)
+        await access.admit(None, HERE)
         assert time.perf_counter() - begin >= 0.03
 
     asyncio.run(ask())
@@ -132,11 +134,11 @@ def test_a_key_may_have_limits_of_its_own(store: ServerStore) -> None:
 
     async def ask() -> None:
         limits = LimitsConfig(requests_per_minute=2, patience_seconds=0, characters_per_month=50)
-        guard = Guard(store, limits)
+        access = AccessControl(store, limits)
         for secret, rate in ((fast, 3), (usual, 2)):
             for _ in range(rate):
-                await guard.admit(secret, HERE)
-            assert (await refusal(guard, secret, HERE) or ("",))[0] == "too_many_requests"
+                await access.admit(secret, HERE)
+            assert (await refusal(access, secret, HERE) or ("",))[0] == "too_many_requests"
 
     asyncio.run(ask())
 
@@ -145,9 +147,9 @@ def test_a_quota_holds_across_restarts_and_simultaneous_requests(store: ServerSt
     key, secret = store.create_key("office", characters_per_month=100)
 
     async def ask() -> list[tuple[RefusalKind, str] | None]:
-        guard = Guard(store, LimitsConfig())
-        found = await asyncio.gather(*(refusal(guard, secret, HERE, ["x" * 7]) for _ in range(10)))
-        await guard.close()
+        access = AccessControl(store, LimitsConfig())
+        found = await asyncio.gather(*(refusal(access, secret, HERE, ["x" * 7]) for _ in range(10)))
+        await access.close()
         return found
 
     first = asyncio.run(ask())
@@ -165,14 +167,14 @@ def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: ServerStore) -
     key, secret = store.create_key("office", characters_per_month=10)
 
     async def ask() -> None:
-        guard = Guard(store, LimitsConfig())
-        await guard.admit(secret, HERE, ["x" * 9])
-        await guard.admit(secret, HERE, files=True)
+        access = AccessControl(store, LimitsConfig())
+        await access.admit(secret, HERE, ["x" * 9])
+        await access.admit(secret, HERE, files=True)
         store.charge(key.id, 500)
         with pytest.raises(RefusedError, match="10 characters per month, and none is left"):
-            await guard.admit(secret, HERE, files=True)
-        await guard.admit(secret, HERE)  # what translates nothing costs nothing
-        await guard.admit(None, HERE, files=True)
+            await access.admit(secret, HERE, files=True)
+        await access.admit(secret, HERE)  # what translates nothing costs nothing
+        await access.admit(None, HERE, files=True)
 
     asyncio.run(ask())
     assert store.used(key.id) == 509
@@ -191,3 +193,73 @@ def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: ServerStore) -
 )
 def test_clients_without_a_key_are_told_apart_by_their_network(address: str, network: str) -> None:
     assert network_of(address) == network
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@given(
+    st.integers(1, 5),
+    st.floats(0, 30),
+    st.lists(st.floats(0, 40), min_size=1, max_size=40),
+)
+def test_no_window_has_more_turns_than_the_limit(
+    limit: int, patience: float, pauses: list[float]
+) -> None:
+    clock, turns = Clock(), []
+    rate = RequestRates(clock=clock)
+    for pause in pauses:
+        clock.now += pause
+        wait = rate.take_turn("somebody", limit, patience)
+        if wait <= patience:
+            turns.append(clock.now + wait)
+        else:
+            in_window = [turn for turn in turns if turn > clock.now - 60]
+            assert len(in_window) >= limit  # nobody is refused without need
+    assert turns == sorted(turns)
+    for first, later in zip(turns, turns[limit:], strict=False):
+        assert later - first >= 60 - 1e-6
+
+
+def test_a_refused_request_takes_no_turn_and_learns_when_the_next_one_is() -> None:
+    clock = Clock()
+    rate = RequestRates(clock=clock)
+    assert rate.take_turn("one", 2, 0) == 0
+    clock.now += 10
+    assert rate.take_turn("one", 2, 0) == 0
+    assert [rate.take_turn("one", 2, 0) for _ in range(5)] == [50] * 5
+    clock.now += 50
+    assert rate.take_turn("one", 2, 0) == 0
+
+
+def test_clients_do_not_share_their_turns() -> None:
+    rate = RequestRates(clock=Clock())
+    assert [rate.take_turn(client, 1, 0) for client in ("one", "two", 3)] == [0, 0, 0]
+    assert rate.take_turn("one", 1, 0) == 60
+
+
+def test_a_lowered_limit_counts_the_turns_before_it() -> None:
+    clock = Clock()
+    rate = RequestRates(clock=clock)
+    for _ in range(3):
+        rate.take_turn("one", 3, 0)
+        clock.now += 1
+    assert rate.take_turn("one", 1, 0) == 59
+
+
+def test_clients_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_CLIENTS", 3)
+    clock = Clock()
+    rate = RequestRates(clock=clock)
+    for client in range(10):
+        rate.take_turn(client, 1, 0)
+    assert rate.take_turn(9, 1, 0) == 60
+    assert rate.take_turn(0, 1, 0) == 0  # forgotten, since there were too many
+    clock.now += 61
+    rate.take_turn("new", 1, 0)
+    assert len(rate._turns) == 1

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
 
-from dragoman.server import admission as turnstile
-from dragoman.server.admission import Turnstile
+from dragoman.server import admission
+from dragoman.server.admission import AdmissionControl
 from dragoman.server.readiness import Readiness
 from dragoman.server.request_log import AnsweredRequest
 from dragoman.translation.service.interface import RefusedError
@@ -27,7 +27,7 @@ def refuse(path: str, error: RefusedError, status: int) -> Response:
 
 def refusal_of(data: bytes) -> bytes | None:
     async def asked() -> bytes | None:
-        return Turnstile(1, refuse, ["/health"]).refusal(data)
+        return AdmissionControl(1, refuse, ["/health"]).refusal(data)
 
     return asyncio.run(asked())
 
@@ -144,7 +144,7 @@ def test_what_is_refused_by_its_bytes_is_one_whole_request_to_a_parser_of_http(d
 
 
 def test_places_are_counted() -> None:
-    one = Turnstile(2, refuse, ["/health"])
+    one = AdmissionControl(2, refuse, ["/health"])
 
     async def counted() -> None:
         with one.inside():
@@ -158,7 +158,7 @@ def test_places_are_counted() -> None:
 
 
 def test_closing_cancels_the_work_on_those_inside_and_on_whoever_still_comes() -> None:
-    one = Turnstile(2, refuse)
+    one = AdmissionControl(2, refuse)
 
     async def stay() -> bool:
         with one.inside() as work, work:
@@ -176,12 +176,12 @@ def test_closing_cancels_the_work_on_those_inside_and_on_whoever_still_comes() -
 def test_once_the_server_is_about_to_end_refusals_are_ordinary_which_close_the_connection() -> None:
     readiness = Readiness(5)
     readiness.drain()
-    assert Turnstile(1, refuse, readiness=readiness).refusal(PLAIN) is None
+    assert AdmissionControl(1, refuse, readiness=readiness).refusal(PLAIN) is None
 
 
 def test_the_last_answer_of_a_connection_says_so() -> None:
     async def asked() -> bytes | None:
-        return Turnstile(1, refuse).refusal(PLAIN, is_last=True)
+        return AdmissionControl(1, refuse).refusal(PLAIN, is_last=True)
 
     refusal = asyncio.run(asked())
     assert refusal is not None
@@ -193,12 +193,12 @@ def test_the_last_answer_of_a_connection_says_so() -> None:
 def test_refusals_are_counted_each_and_logged_together(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turnstile, "SUMMARY_SECONDS", 0.01)
+    monkeypatch.setattr(admission, "SUMMARY_SECONDS", 0.01)
     caplog.set_level(logging.INFO)
     record: list[AnsweredRequest] = []
 
     async def asked() -> None:
-        one = Turnstile(1, refuse, record=record.append)
+        one = AdmissionControl(1, refuse, record=record.append)
         for _ in range(2):
             for _ in range(3):
                 assert one.refusal(PLAIN) is not None

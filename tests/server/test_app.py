@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from plain_door import PlainDoor
+from plain_api import PlainApi
 from running_server import running
 from starlette.types import Message
 
@@ -31,16 +31,16 @@ SYSTEMS = (TranslationSystem(models=(Path("nowhere"),)),)
 
 @contextmanager
 def served(
-    plain: PlainDoor | None = None, monitoring: Monitoring | None = None, **limits: float
+    plain: PlainApi | None = None, monitoring: Monitoring | None = None, **limits: float
 ) -> Iterator[str]:
-    """The address of two doors with these limits."""
+    """The address of two apis with these limits."""
     config = ServerConfig(
         systems=SYSTEMS,
         limits=LimitsConfig.model_validate(limits),
         trusted_proxies=("127.0.0.1",),
     )
-    doors = [PlainDoor("/first").door, (plain or PlainDoor()).door]
-    app = create_app(doors, config.limits, monitoring=monitoring)
+    apis = [PlainApi("/first").api, (plain or PlainApi()).api]
+    app = create_app(apis, config.limits, monitoring=monitoring)
     with running(app, StoppableServer(app, config)) as address:
         yield address
 
@@ -118,7 +118,7 @@ def test_an_address_that_is_not_utf_8_is_refused_like_any_other() -> None:
         **{"scheme": "http", "path": "/plain/refused", "raw_path": b"/plain/refused"},
         **{"query_string": b"\xff", "headers": [], "client": ("x", 1), "server": ("x", 1)},
     }
-    app = create_app([PlainDoor("/first").door, PlainDoor().door])
+    app = create_app([PlainApi("/first").api, PlainApi().api])
     asyncio.run(app(scope, receive, send))
     assert statuses == [503]
 
@@ -222,7 +222,7 @@ def test_slow_bodies_of_one_client_block_no_other(sent: int) -> None:
 def test_whoever_waits_for_a_place_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own time to send is short, and others have the only place for longer."""
     monkeypatch.setattr(request_bounds, "LARGE_BODIES", 1)
-    plain = PlainDoor()
+    plain = PlainApi()
     body = b"x" * 500_000
     with served(plain, upload_seconds=0.5) as address, ThreadPoolExecutor(1) as other:
         first = other.submit(httpx.post, f"{address}/plain/held", content=body)
@@ -304,7 +304,7 @@ def test_what_is_no_http_is_refused(address: str, nonsense: bytes) -> None:
 
 
 def test_a_request_has_a_time() -> None:
-    plain = PlainDoor()
+    plain = PlainApi()
     with served(plain, seconds=0.2) as address:
         response = httpx.get(f"{address}/plain/slow/5")
     assert response.status_code == 503
@@ -340,7 +340,7 @@ def test_a_client_that_does_not_read_is_left(
     monkeypatch.setattr(connections, "FLUSH_SECONDS", 0.2)
     limits = LimitsConfig(seconds=0.4)
     config = ServerConfig(systems=SYSTEMS, limits=limits)
-    app = create_app([PlainDoor().door], limits)
+    app = create_app([PlainApi().api], limits)
     server = StoppableServer(app, config)
     with running(app, server) as address, connected(address, buffer=4096) as connection:
         connection.sendall(question)
@@ -361,7 +361,7 @@ def test_streams_arrive_piece_by_piece(address: str) -> None:
 
 
 def test_the_work_of_a_client_that_leaves_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
-    plain = PlainDoor()
+    plain = PlainApi()
     caplog.set_level(logging.INFO, "dragoman.access")
     with served(plain) as address:
         with connected(address) as connection:
@@ -374,7 +374,7 @@ def test_the_work_of_a_client_that_leaves_is_cancelled(caplog: pytest.LogCapture
 
 
 def test_only_so_many_requests_are_at_work_but_the_server_says_how_it_is() -> None:
-    plain = PlainDoor()
+    plain = PlainApi()
     with served(plain, connections=2) as address, ThreadPoolExecutor(2) as clients:
         first = [clients.submit(httpx.get, f"{address}/plain/slow/0.5") for _ in range(2)]
         while len(plain.events) < 2:
@@ -394,7 +394,7 @@ def test_proxies_are_believed_only_if_trusted() -> None:
         response = httpx.get(f"{address}/plain/items/1", headers=forwarded)
         assert response.json()["client"] == "203.0.113.9"
     config = ServerConfig(systems=SYSTEMS, trusted_proxies=("10.0.0.0/8",))
-    app = create_app([PlainDoor().door])
+    app = create_app([PlainApi().api])
     with running(app, StoppableServer(app, config)) as address:
         response = httpx.get(f"{address}/plain/items/1", headers=forwarded)
         assert response.json()["client"] == "127.0.0.1"

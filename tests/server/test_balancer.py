@@ -21,7 +21,7 @@ from echo_service import EchoService
 from running_server import running
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server.assembly import assemble
+from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.listening import StoppableServer
 from dragoman.server.readiness import Readiness

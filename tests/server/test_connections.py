@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import h11
 import httpx
 import pytest
-from plain_door import PlainDoor
+from plain_api import PlainApi
 from running_server import running
 from uvicorn.protocols.http.flow_control import FlowControl
 
@@ -32,12 +32,12 @@ SYSTEMS = (TranslationSystem(models=(Path("nowhere"),)),)
 
 @contextmanager
 def served(
-    plain: PlainDoor, places: int, monitoring: Monitoring | None = None
+    plain: PlainApi, places: int, monitoring: Monitoring | None = None
 ) -> Iterator[tuple[str, int]]:
     """Host and port of a door with so many places."""
     limits = LimitsConfig(connections=places)
     config = ServerConfig(systems=SYSTEMS, limits=limits)
-    app = create_app([plain.door], limits, monitoring=monitoring)
+    app = create_app([plain.api], limits, monitoring=monitoring)
     with running(app, StoppableServer(app, config)) as address:
         parts = urlsplit(address)
         assert parts.hostname is not None
@@ -84,7 +84,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 @contextmanager
 def full() -> Iterator[Callable[[], socket.socket]]:
     """What connects to a server whose only place is taken."""
-    plain = PlainDoor()
+    plain = PlainApi()
     with served(plain, 1) as where, ExitStack() as opened:
 
         def connect() -> socket.socket:
@@ -105,7 +105,7 @@ def send_in_pieces(connection: socket.socket, *pieces: bytes) -> None:
 
 
 def test_a_refusal_by_bytes_is_the_ordinary_one_and_keeps_the_connection() -> None:
-    plain, monitoring = PlainDoor(), Monitoring()
+    plain, monitoring = PlainApi(), Monitoring()
     with served(plain, 1, monitoring) as where, socket.create_connection(where, 10) as busy:
         busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
@@ -188,7 +188,7 @@ def test_a_client_that_does_not_read_is_not_refused_again_and_again(is_paused: b
     )
     protocol.flow = FlowControl(protocol.transport)
     protocol._all_open = connections.OpenConnections(1)
-    protocol._turnstile = SimpleNamespace(  # type: ignore[assignment]
+    protocol._admission = SimpleNamespace(  # type: ignore[assignment]
         refusal=lambda data, *, is_last: b"refused"
     )
     protocol.on_response_complete = lambda: None  # type: ignore[method-assign]
@@ -202,7 +202,7 @@ def test_with_too_many_connections_the_one_that_waits_longest_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 1)
-    plain = PlainDoor()
+    plain = PlainApi()
     with served(plain, 3) as where, ExitStack() as opened:
 
         def connect() -> socket.socket:
@@ -265,7 +265,7 @@ def test_what_is_unread_is_noticed() -> None:
 
 def test_if_all_are_at_work_the_last_one_to_come_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "SPARE_CONNECTIONS", 0)
-    plain = PlainDoor()
+    plain = PlainApi()
     with served(plain, 1) as where, socket.create_connection(where, 10) as busy:
         busy.sendall(asked("/plain/held"))
         wait_until(lambda: "begun" in plain.events)
@@ -278,7 +278,7 @@ def test_if_all_are_at_work_the_last_one_to_come_is_closed(monkeypatch: pytest.M
 def test_a_crowd_that_comes_at_once_is_answered(caplog: pytest.LogCaptureFixture) -> None:
     """More clients than there may be connections unread, each with a request of its own."""
     caplog.set_level(logging.ERROR)
-    plain = PlainDoor()
+    plain = PlainApi()
 
     def ask(_: int) -> list[int]:
         with ExitStack() as opened:

@@ -433,22 +433,6 @@ def test_a_small_file_is_translated_while_large_ones_take_all_places(
     asyncio.run(asyncio.wait_for(main(), 20))
 
 
-def test_one_runner_for_all_doors(store: ServerStore, translates: Callable[[Work], None]) -> None:
-    translates(endless)
-
-    async def main() -> None:
-        files = runner(store, documents_at_once=1)
-        async with files.running():
-            async with files.running():
-                found = [await files.submit(f"{name}.txt", b"text", REQUEST) for name in "ab"]
-                await ended(store, found[0], "translating")
-            await asyncio.sleep(0.03)  # the other door still runs it
-            states = [(await ended(store, one, "queued", "translating")).state for one in found]
-            assert states == ["translating", "queued"]
-
-    asyncio.run(main())
-
-
 def test_whoever_waits_for_a_file_gets_it_as_it_is(
     store: ServerStore, translates: Callable[[Work], None]
 ) -> None:

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from dragoman.server.deepl.parameters import DeepLParameters
-from dragoman.server.parameters import RequestParameters, Upload, read_parameters
+from dragoman.server.libretranslate.requests import LibreParameters
+from dragoman.server.parameters import Upload
 from dragoman.server.server_config import MOST_ITEMS
 from dragoman.translation.service.interface import RefusedError
 
@@ -21,9 +22,7 @@ FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
 
 
-def read(
-    body: bytes, media_type: str, query: str = "", part_bytes: int = 1000
-) -> RequestParameters:
+def read(body: bytes, media_type: str, query: str = "", part_bytes: int = 1000) -> LibreParameters:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -33,7 +32,7 @@ def read(
         "query_string": query.encode(),
         "headers": [(b"content-type", media_type.encode())] if media_type else [],
     }
-    return asyncio.run(read_parameters(Request(scope, receive), part_bytes=part_bytes))
+    return asyncio.run(LibreParameters.read(Request(scope, receive), part_bytes=part_bytes))
 
 
 def part(name: str, value: bytes, extra: str = "") -> bytes:
@@ -150,7 +149,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(
 )
 def test_texts_are_a_string_or_strings(value: object, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
-        RequestParameters({"q": value}).texts("q")
+        LibreParameters({"q": value}).texts("q")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_texts_are_a_string_or_strings(value: object, message: str) -> None:
     [(None, 0), (3, 3), ("3", 3), (" +3 ", 3), (3.0, 3), (-2, 0), ("-2", 0), (8, 8)],
 )
 def test_counts_are_numbers_however_written(value: object, number: int) -> None:
-    assert RequestParameters({"n": value}).count("n", 8) == number
+    assert LibreParameters({"n": value}).count("n", 8) == number
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_counts_are_numbers_however_written(value: object, number: int) -> None:
 )
 def test_what_is_no_count_is_refused(value: object, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
-        RequestParameters({"n": value}).count("n", 8)
+        LibreParameters({"n": value}).count("n", 8)
 
 
 def test_of_a_list_without_end_only_the_length_is_looked_at() -> None:
@@ -189,10 +188,10 @@ def test_of_a_list_without_end_only_the_length_is_looked_at() -> None:
         def encode(self, *arguments: object) -> bytes:
             raise AssertionError("it was looked at")
 
-    most = RequestParameters({"q": ["a"] * MOST_ITEMS}).texts("q")
+    most = LibreParameters({"q": ["a"] * MOST_ITEMS}).texts("q")
     assert len(most) == MOST_ITEMS
     for read_list in (
-        lambda given: RequestParameters(given).texts("q"),
+        lambda given: LibreParameters(given).texts("q"),
         lambda given: DeepLParameters(given).texts("q"),
         lambda given: DeepLParameters(given).names("q"),
     ):

@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx
 import pytest
 from echo_service import EchoService
-from plain_door import PlainDoor
+from plain_api import PlainApi
 from running_server import running
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server.app import create_app
-from dragoman.server.assembly import assemble
+from dragoman.server import readiness as module
+from dragoman.server.app import assemble, create_app
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.listening import StoppableServer
 from dragoman.server.readiness import Readiness
@@ -132,7 +132,7 @@ def test_a_stream_that_is_not_over_in_the_time_to_stop_is_cut_off(
 ) -> None:
     systems = (TranslationSystem(models=("unread",)),)
     config = ServerConfig(systems=systems, shutdown_seconds=0.3)
-    app = create_app([PlainDoor().door])
+    app = create_app([PlainApi().api])
     server = StoppableServer(app, config)
     with (
         running(app, server) as address,
@@ -142,3 +142,56 @@ def test_a_stream_that_is_not_over_in_the_time_to_stop_is_cut_off(
         for _ in response.iter_lines():
             server.should_exit = True
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize("require_key", [False, True])
+def test_a_server_that_requires_keys_is_not_ready_without_its_database(
+    require_key: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "server.sqlite"
+    config = ServerConfig(
+        systems=(TranslationSystem(models=("unread",)),), require_key=require_key, web=False
+    )
+    with ServerStore(str(file)) as store:
+        headers = {"Authorization": f"Bearer {store.create_key('office')[1]}"}
+        body = {"text": "Hello", "source": "en", "target": "de"}
+        with running(assemble(config, EchoService(), store)) as address:
+
+            def statuses() -> tuple[int, int]:
+                given = headers if require_key else {}
+                asked = httpx.post(f"{address}/v1/translate", json=body, headers=given)
+                return httpx.get(f"{address}/ready").status_code, asked.status_code
+
+            assert httpx.get(f"{address}/ready").status_code == 200
+            file.rename(tmp_path / "away")
+            assert statuses() == ((503, 503) if require_key else (200, 200))
+            if require_key:
+                said = httpx.get(f"{address}/ready").json()
+                assert said == {"status": "the database does not answer"}
+            (tmp_path / "away").rename(file)
+            assert statuses() == (200, 200)
+
+
+def test_a_database_that_hangs_is_asked_once_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STORE_SECONDS", 0.1)
+    answered, asked = threading.Event(), []
+
+    def hang() -> bool:
+        asked.append(1)
+        return answered.wait(20)
+
+    config = ServerConfig(
+        systems=(TranslationSystem(models=("unread",)),), require_key=True, web=False
+    )
+    with ServerStore(str(tmp_path / "server.sqlite")) as store:
+        monkeypatch.setattr(store, "has_keys", hang)
+        with running(assemble(config, EchoService(), store)) as address:
+            begin = time.monotonic()
+            assert [httpx.get(f"{address}/ready").status_code for _ in range(3)] == [503] * 3
+            assert time.monotonic() - begin < 10
+            assert len(asked) == 1
+            answered.set()
+            while httpx.get(f"{address}/ready").status_code != 200:
+                time.sleep(0.01)

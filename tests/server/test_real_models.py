@@ -1,4 +1,4 @@
-"""All doors of one server over real models, through the clients that people use."""
+"""All apis of one server over real models, through the clients that people use."""
 
 from __future__ import annotations
 

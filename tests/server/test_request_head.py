@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from plain_door import PlainDoor
+from plain_api import PlainApi
 from running_server import running
 
 from dragoman.saved.system import TranslationSystem
@@ -23,7 +23,7 @@ SYSTEMS = (TranslationSystem(models=("nowhere",)),)
 @pytest.fixture(scope="module")
 def where() -> Iterator[tuple[str, int]]:
     limits = LimitsConfig()
-    app = create_app([PlainDoor().door], limits)
+    app = create_app([PlainApi().api], limits)
     server = StoppableServer(app, ServerConfig(systems=SYSTEMS, limits=limits))
     with running(app, server) as address:
         parts = urlsplit(address)

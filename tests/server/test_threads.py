@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from door_server import own_server
+from api_server import v1_server
 
 from dragoman.server.server_config import LimitsConfig
 
@@ -18,7 +18,7 @@ def test_a_request_is_answered_in_its_time(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered = threading.Event()
-    with own_server(tmp_path, limits=LimitsConfig(seconds=0.3)) as server:
+    with v1_server(tmp_path, limits=LimitsConfig(seconds=0.3)) as server:
         for name in ("used", "glossary"):
             monkeypatch.setattr(server.store, name, lambda *_: answered.wait(20))
         begun = time.monotonic()

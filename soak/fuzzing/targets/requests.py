@@ -16,7 +16,7 @@ from echo_service import EchoService
 from fastapi import FastAPI
 
 from dragoman.saved.system import TranslationSystem
-from dragoman.server.assembly import assemble
+from dragoman.server.app import assemble
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.server_config import LimitsConfig, ServerConfig
 from soak.fuzzing.bombs import json_bombs, repeated

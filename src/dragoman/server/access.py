@@ -1,22 +1,28 @@
-"""Who may ask for how much: keys, sizes, rates and quotas."""
+"""Access control: keys, sizes, rates and quotas."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import ipaddress
+import logging
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import NamedTuple, Protocol
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
+from contextvars import Context
+from typing import NamedTuple
 
+import anyio
+from anyio import to_thread
+
+from dragoman.server.database.failures import Outage
 from dragoman.server.database.records import ApiKey
-from dragoman.server.ledger import KeepsUsage, UsageLedger
-from dragoman.server.rates import RequestRates
+from dragoman.server.database.server_store import ServerStore
 from dragoman.server.server_config import LimitsConfig
 from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError
+
+log = logging.getLogger(__name__)
 
 KNOWN_SECONDS = 5.0
 """How long a key is believed after it was looked up: so long a revoked one may still be used."""
@@ -26,19 +32,12 @@ MAX_KEYS = 10_000
 """Secrets that are remembered at once."""
 LONGEST_SECRET = 1000
 """In characters; nothing longer is a key."""
-
-
-class KeepsKeys(KeepsUsage, Protocol):
-    """What a guard needs from a :class:`~dragoman.server.database.server_store.ServerStore`."""
-
-    def find_key(self, secret: str) -> ApiKey | None:
-        """The key of a secret; None if there is none, or it is revoked."""
-
-    def has_keys(self) -> bool:
-        """Whether any key was ever made."""
-
-    def used(self, key: int | None, now: datetime | None = None) -> int:
-        """Characters that a key has used in this month."""
+MAX_CLIENTS = 100_000
+"""Clients whose rates are remembered; the one that has been silent longest is forgotten first."""
+WRITE_SECONDS = 0.25
+"""Least time between two writes: a process that is killed forgets what was used since the last."""
+RETRY_SECONDS = 5.0
+"""How long to wait after the database has refused a write."""
 
 
 class _Found(NamedTuple):
@@ -48,8 +47,8 @@ class _Found(NamedTuple):
     """When the store is to be asked again."""
 
 
-class Guard:
-    """Admits requests within the limits; see :class:`~dragoman.server.dependencies.Admits`.
+class AccessControl:
+    """Admits requests within the limits.
 
     It must be used in one event loop, and closed there.
 
@@ -63,7 +62,7 @@ class Guard:
 
     def __init__(
         self,
-        store: KeepsKeys,
+        store: ServerStore,
         limits: LimitsConfig,
         *,
         require_key: bool = False,
@@ -73,7 +72,7 @@ class Guard:
         self._store, self._limits, self._require_key = store, limits, require_key
         self._clock, self._count = clock, count
         self._rates = RequestRates(clock=clock)
-        self._ledger = UsageLedger(store)
+        self._ledger = UsageLedger(store.charge)
         self._keys: OrderedDict[bytes, _Found] = OrderedDict()
 
     async def admit(
@@ -83,6 +82,15 @@ class Guard:
 
         A request above the rate waits for its turn, if that comes soon.  A file is admitted while
         any of the quota is left.
+
+        Args:
+            secret: the key that the request brings, if any.
+            address: of the client.
+            texts: to be translated, or detected.
+            files: whether it brings files, whose characters are charged when they are translated.
+
+        Returns:
+            The key, if there is one.
 
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or
@@ -99,11 +107,11 @@ class Guard:
             elif characters:
                 await self._charge_within(key, quota, characters)
         else:
-            self._charge(None if key is None else key.id, characters)
+            self._charge(key_id(key), characters)
         return key
 
     def count(self, characters: int) -> None:
-        """Let monitoring know of characters that are charged already."""
+        """Let monitoring know of characters that are charged already, such as those of a file."""
         self._count(characters)
 
     def _charge(self, key: int | None, characters: int) -> None:
@@ -197,6 +205,125 @@ class Guard:
         self._count(characters)
 
 
+class RequestRates:
+    """The requests of each client in the last minute.
+
+    A client that asks too often gets the time at which its next turn comes, and that turn is its
+    own: requests that wait keep their order.
+
+    Args:
+        window: length of the window, in seconds.
+        clock: tells the time, in seconds.
+    """
+
+    def __init__(self, window: float = 60, clock: Callable[[], float] = time.monotonic) -> None:
+        self._window, self._clock = window, clock
+        self._turns: OrderedDict[Hashable, deque[float]] = OrderedDict()
+
+    def take_turn(self, client: Hashable, limit: int, patience: float) -> float:
+        """The seconds until the turn of this request; it is taken if they are within ``patience``.
+
+        Args:
+            client: who asks.
+            limit: maximum requests in a window.
+            patience: how long the request would wait, in seconds.
+        """
+        now = self._clock()
+        turns = self._turns.setdefault(client, deque())
+        self._turns.move_to_end(client)
+        while turns and turns[0] <= now - self._window:
+            turns.popleft()
+        # There may be more turns than the limit, which can be lowered.
+        wait = max(0.0, turns[-limit] + self._window - now) if len(turns) >= limit else 0.0
+        if wait <= patience:
+            turns.append(now + wait)
+        self._forget(now)
+        return wait
+
+    def _forget(self, now: float) -> None:
+        """Drop clients whose window is over, and any beyond what is remembered."""
+        while self._turns:
+            client, turns = next(iter(self._turns.items()))
+            is_over = not turns or turns[-1] <= now - self._window
+            if not is_over and len(self._turns) <= MAX_CLIENTS:
+                return
+            del self._turns[client]
+
+
+class _Used(NamedTuple):
+    characters: int = 0
+    requests: int = 0
+
+
+class UsageLedger:
+    """Collects what is used, and writes it in the background.
+
+    The first request after a pause is written immediately, what comes meanwhile together.  It must
+    be used in one event loop, and closed there.
+
+    Args:
+        charge: writes what a key has used; blocks.
+    """
+
+    def __init__(self, charge: Callable[..., object]) -> None:
+        self._write_charge = charge
+        self._pending: dict[int | None, _Used] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+        self._closing = asyncio.Event()
+        self._outage = Outage(log, "usage cannot be written")
+
+    def charge(self, key: int | None, characters: int) -> None:
+        """Count a request of a key (None: of everybody without one)."""
+        self._add(key, _Used(characters, 1))
+        if self._writing is None or self._writing.done():
+            loop = asyncio.get_running_loop()
+            # Not in the context of this request, whose number its lines in the log would have.
+            self._writing = Context().run(lambda: loop.create_task(self._write()))
+
+    async def close(self) -> None:
+        """Write what is left; what the database refuses now is lost, and reported."""
+        self._closing.set()
+        if self._writing is not None:
+            await self._writing
+        await self._write_once()
+        if lost := sum(used.characters for used in self._pending.values()):
+            log.error("%d characters could not be charged", lost)
+
+    def _add(self, key: int | None, used: _Used) -> None:
+        before = self._pending.get(key, _Used())
+        self._pending[key] = _Used(*(a + b for a, b in zip(before, used, strict=True)))
+
+    async def _write(self) -> None:
+        while self._pending and not self._closing.is_set():
+            pause = WRITE_SECONDS if await self._write_once() else RETRY_SECONDS
+            with anyio.move_on_after(pause):
+                await self._closing.wait()
+
+    async def _write_once(self) -> bool:
+        """Write what is pending; False if the database refused."""
+        async with self._lock:
+            batch, self._pending = self._pending, {}
+            error = await to_thread.run_sync(self._charge_all, batch)
+            for key, used in batch.items():
+                self._add(key, used)
+        if error is None:
+            self._outage.end()
+        else:
+            self._outage.begin(error)
+        return error is None
+
+    def _charge_all(self, batch: dict[int | None, _Used]) -> Exception | None:
+        """Write a batch, in a thread; what is written is struck out.  The error, if any."""
+        for key, used in list(batch.items()):
+            try:
+                self._write_charge(key, used.characters, requests=used.requests)
+            except Exception as error:
+                return error
+            del batch[key]
+        return None
+
+
 def monthly_quota(key: ApiKey | None, limits: LimitsConfig) -> int | None:
     """Characters that a key may use per month; None: any number, as whoever brings no key."""
     if key is None:
@@ -212,6 +339,11 @@ def _exceeded(quota: int, why: str) -> RefusedError:
         f"this key may use {quota} characters per month, and {why}; wait for the next month, or "
         "ask whoever runs this server for more",
     )
+
+
+def key_id(key: ApiKey | None) -> int | None:
+    """The number of a key in the database."""
+    return None if key is None else key.id
 
 
 def network_of(address: str) -> str:

@@ -46,7 +46,7 @@ _NEEDS_MORE = {b"expect", b"origin", b"transfer-encoding", b"upgrade"}
 refusal, and the others say that there is more to come."""
 
 
-class Turnstile:
+class AdmissionControl:
     """Counts requests in and out, and turns away those for which there is no place.
 
     Args:

@@ -1,11 +1,11 @@
-"""The application: all doors, and what happens before and after them."""
+"""The application: all APIs, and the middleware and errors that they share."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,17 +17,28 @@ from starlette.types import Scope
 
 from dragoman.core.errors import DragomanError
 from dragoman.core.wording import shown
-from dragoman.server.admission import Turnstile
-from dragoman.server.dependencies import Door
+from dragoman.server.access import AccessControl
+from dragoman.server.admission import AdmissionControl
+from dragoman.server.database.failures import AWAY
+from dragoman.server.database.server_store import ServerStore
+from dragoman.server.deepl import DEEPL
+from dragoman.server.dependencies import Api, Dependencies
+from dragoman.server.libretranslate import LIBRETRANSLATE
 from dragoman.server.monitoring import Monitoring
-from dragoman.server.outage import AWAY
 from dragoman.server.parameters import keep_uploads_in_memory
-from dragoman.server.readiness import Readiness
+from dragoman.server.readiness import Readiness, operations_router
 from dragoman.server.request_bounds import RequestBounds
 from dragoman.server.request_head import RequestHead
 from dragoman.server.request_log import RequestLog
-from dragoman.server.server_config import LimitsConfig
-from dragoman.translation.service.interface import RefusalKind, RefusedError
+from dragoman.server.server_config import LimitsConfig, ServerConfig
+from dragoman.server.v1 import V1
+from dragoman.server.web.page import web_api
+from dragoman.translation.service.interface import (
+    RefusalKind,
+    RefusedError,
+    TranslationService,
+)
+from dragoman.translation.service.service_status import ServiceStatus
 
 log = logging.getLogger(__name__)
 
@@ -43,54 +54,101 @@ STATUS: dict[RefusalKind, int] = {
     "timed_out": 503,
     "internal": 500,
 }
-"""What HTTP has for each kind of refusal."""
+"""The status of HTTP for each kind of refusal."""
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _PREFLIGHT_SECONDS = 3600
 _AWAY_SECONDS = 5.0
 _UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
 
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+def assemble(
+    config: ServerConfig,
+    service: TranslationService,
+    store: ServerStore,
+    status: Callable[[], ServiceStatus] | None = None,
+    readiness: Readiness | None = None,
+) -> FastAPI:
+    """The application with all APIs of a server.
+
+    Args:
+        config: what is served, and within which bounds.
+        service: translates.
+        store: keeps keys, usage and the like; whoever opened it closes it.
+        status: tells what the service is doing.
+        readiness: of the server that will answer.
+    """
+    readiness = readiness or Readiness(config.drain_seconds)
+    monitoring = Monitoring(status)
+    access = AccessControl(
+        store, config.limits, require_key=config.require_key, count=monitoring.count_characters
+    )
+    dependencies = Dependencies(service, store, access, config)
+    apis = [LIBRETRANSLATE, DEEPL, V1]
+    if config.web:
+        apis.append(web_api(dependencies))
+    needed = store.has_keys if config.require_key else None
+    return create_app(
+        apis,
+        config.limits,
+        allowed_origins=config.allowed_origins,
+        operations=operations_router(service, monitoring, config.metrics_token, readiness, needed),
+        monitoring=monitoring,
+        readiness=readiness,
+        dependencies=dependencies,
+    )
 
 
 def create_app(
-    doors: Sequence[Door],
+    apis: Sequence[Api],
     limits: LimitsConfig | None = None,
     *,
     allowed_origins: Sequence[str] = ("*",),
     operations: APIRouter | None = None,
     monitoring: Monitoring | None = None,
     readiness: Readiness | None = None,
-    lifespan: Lifespan | None = None,
+    dependencies: Dependencies | None = None,
 ) -> FastAPI:
     """The application behind which a server stands.
 
     Args:
-        doors: protocols; the first one words errors on paths that are nobody's.
+        apis: protocols; the first one words errors on paths that are nobody's.
         limits: bounds of each request.
         allowed_origins: of web pages that may call it.
         operations: routes about the server itself.
         monitoring: counts requests.
         readiness: once it drains, each answer closes its connection.
-        lifespan: what is opened before the first request, and closed after the last one.
+        dependencies: of the APIs; they run while the application does.
     """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if dependencies is None:
+            yield
+        else:
+            async with dependencies.running():
+                yield
+
     app = FastAPI(
         title="Dragoman", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
     )
+    app.state.dependencies = dependencies
     if operations is not None:
         app.include_router(operations)
-    for door in doors:
-        app.include_router(door.router)
+    for api in apis:
+        app.include_router(api.router)
     limits = limits or LimitsConfig()
     monitoring = monitoring or Monitoring()
     readiness = readiness or Readiness()
     keep_uploads_in_memory()
-    refuse = _wording(doors)
+    refuse = _wording(apis)
     _word_errors(app, refuse)
-    turnstile = Turnstile(limits.connections, refuse, _UNBOUNDED, monitoring.count, readiness)
-    app.state.turnstile = turnstile  # for the server, which asks it before it parses a request
+    admission = AdmissionControl(
+        limits.connections, refuse, _UNBOUNDED, monitoring.count, readiness
+    )
+    app.state.admission = admission  # for the server, which asks it before it parses a request
     # The last one added is the first to see a request.
-    app.add_middleware(RequestBounds, limits=limits, refuse=refuse, turnstile=turnstile)
+    app.add_middleware(RequestBounds, limits=limits, refuse=refuse, admission=admission)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(allowed_origins),
@@ -109,14 +167,14 @@ def create_app(
     return app
 
 
-def _wording(doors: Sequence[Door]) -> Callable[[str, RefusedError, int], Response]:
-    """What words a refusal: the door with the longest prefix of the path."""
+def _wording(apis: Sequence[Api]) -> Callable[[str, RefusedError, int], Response]:
+    """Words refusals as the API with the longest prefix of the path does."""
 
     def refuse(path: str, error: RefusedError, status: int) -> Response:
-        def length(door: Door) -> int:
-            return max((len(one) for one in door.prefixes if path.startswith(one)), default=0)
+        def length(api: Api) -> int:
+            return max(map(len, filter(path.startswith, api.prefixes)), default=0)
 
-        response = max(doors, key=length).refuse(error, status)
+        response = max(apis, key=length).refuse(error, status)
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
         return response
@@ -134,7 +192,7 @@ def _methods(app: FastAPI, scope: Scope) -> list[str]:
 
 
 def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Response]) -> None:
-    """Word the errors of the application by the door of their path."""
+    """Word the errors of the application as the API of their path does."""
 
     async def refused(request: Request, error: RefusedError) -> Response:
         return refuse(request.scope["path"], error, STATUS[error.kind])  # its URL may not be UTF-8

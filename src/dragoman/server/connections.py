@@ -10,7 +10,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dragoman.server.admission import Turnstile
+from dragoman.server.admission import AdmissionControl
 
 HEADER_SECONDS = 15.0
 """How long a client may take to send the head of a request."""
@@ -87,7 +87,7 @@ class PatientProtocol(H11Protocol):
     answer, whose connection closes only when the last byte is sent.
 
     Args:
-        turnstile: turns away requests for which there is no place.
+        admission: turns away requests for which there is no place.
         all_open: the connections of the server.
         arguments: Uvicorn's.
     """
@@ -97,10 +97,14 @@ class PatientProtocol(H11Protocol):
     _unsent: int | None = None  # bytes at the last look, if they were waiting to be fetched
 
     def __init__(
-        self, *arguments: Any, turnstile: Turnstile, all_open: OpenConnections, **options: Any
+        self,
+        *arguments: Any,
+        admission: AdmissionControl,
+        all_open: OpenConnections,
+        **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
-        self._turnstile, self._all_open = turnstile, all_open
+        self._admission, self._all_open = admission, all_open
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""
@@ -111,8 +115,8 @@ class PatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """A client has sent something."""
-        # Of the requests that have just come, the turnstile has not seen any yet.
-        if len(self.tasks) >= self._turnstile.places and self._turn_away(data):
+        # Of the requests that have just come, admission control has not seen any yet.
+        if len(self.tasks) >= self._admission.places and self._turn_away(data):
             return
         super().data_received(data)
         if self._is_answering:
@@ -158,7 +162,7 @@ class PatientProtocol(H11Protocol):
         if not is_first or self.flow.write_paused or self.transport.is_closing():
             return False
         is_last = self._all_open.is_crowded
-        refusal = self._turnstile.refusal(data, is_last=is_last)
+        refusal = self._admission.refusal(data, is_last=is_last)
         if refusal is None:
             return False
         self.transport.write(refusal)

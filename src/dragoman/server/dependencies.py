@@ -1,77 +1,80 @@
-"""What all doors of a server share."""
+"""The parts that the APIs of a server share, and how their routes get at them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Annotated
 
-from fastapi import APIRouter
+import anyio
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from dragoman.server.database.records import ApiKey
+from dragoman.server.access import AccessControl
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.jobs import JobRunner
 from dragoman.server.read_glossaries import ReadGlossaries
 from dragoman.server.server_config import ServerConfig
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
-
-class Admits(Protocol):
-    """Decides who may ask for how much."""
-
-    async def admit(
-        self, secret: str | None, address: str, texts: Sequence[str] = (), *, files: bool = False
-    ) -> ApiKey | None:
-        """Admit a request, and count it and its characters.
-
-        Args:
-            secret: the key that the request brings, if any.
-            address: where the client is.
-            texts: what it wants to have translated, or detected.
-            files: whether it brings files, whose characters are charged when they are translated.
-
-        Returns:
-            The key, if there is one.
-
-        Raises:
-            RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or ``quota_exceeded``.
-            StorageError, SavedError: the database cannot be asked.
-        """
-
-    def count(self, characters: int) -> None:
-        """Let monitoring know of characters that are charged already, such as those of a file."""
+_LAST_WORDS = 1.0
+"""Seconds in which an answer can still be sent; of a short time, a tenth."""
 
 
 @dataclass(frozen=True)
-class Premises:
-    """What is behind the doors."""
+class Dependencies:
+    """The parts behind the APIs."""
 
     service: TranslationService
     store: ServerStore
-    guard: Admits
+    access: AccessControl
     config: ServerConfig
 
     @cached_property
     def jobs(self) -> JobRunner:
-        """Translates files; doors that take any run it in their router's lifespan."""
-        return JobRunner(self.service, self.store, self.config.limits, self.guard.count)
+        """Translates files."""
+        return JobRunner(self.service, self.store, self.config.limits, self.access.count)
 
     @cached_property
     def glossaries(self) -> ReadGlossaries:
         """Kept glossaries as translators read them, by the revisions of their dictionaries."""
         return ReadGlossaries()
 
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Translate files in the background; at the end, write what usage is left."""
+        try:
+            async with self.jobs.running():
+                yield
+        finally:
+            await self.access.close()
+
+
+async def _of_application(request: Request) -> Dependencies:
+    dependencies: Dependencies = request.app.state.dependencies
+    return dependencies
+
+
+Server = Annotated[Dependencies, Depends(_of_application)]
+"""The dependencies of the server, as a parameter of a route."""
+
 
 @dataclass(frozen=True)
-class Door:
-    """A protocol: its routes, and how it words that something is refused."""
+class Api:
+    """A protocol: its routes, and how it words errors."""
 
     name: str
     prefixes: tuple[str, ...]
-    """Of the paths whose errors it words; the door with the longest one is asked."""
+    """Of the paths whose errors it words; the API with the longest matching prefix does so."""
     router: APIRouter
     refuse: Callable[[RefusedError, int], Response]
     """The response to a request that is refused with this error.  The number is the status that
     HTTP has for it, such as 404 or 405, from which a protocol may deviate."""
+
+
+def time_left() -> float:
+    """Seconds that the work on a request may take, so that some of its time is left to answer."""
+    left = anyio.current_effective_deadline() - anyio.current_time()
+    return left - min(_LAST_WORDS, left / 10)

@@ -1,4 +1,4 @@
-"""Files that are translated in the background, for every door that takes files.
+"""Files that are translated in the background, for every API that takes files.
 
 The jobs are in the store, so a server that ends gives them back, and one that was killed is
 succeeded by whichever server first finds that it has fallen silent.
@@ -19,14 +19,15 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from anyio import to_thread
+from starlette.responses import Response
 
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import document_format
+from dragoman.server.database.failures import AWAY, Outage
 from dragoman.server.database.records import DocumentJob
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.fair_turns import FairTurns, TurnTakingService
-from dragoman.server.outage import AWAY, Outage
 from dragoman.server.server_config import LimitsConfig
 from dragoman.server.threads import in_thread
 from dragoman.text.terms.glossary import Glossary
@@ -71,7 +72,6 @@ class JobRunner:
         self._service, self._store, self._limits = service, store, limits
         self._count = count
         self._turns = FairTurns(limits.documents_at_once)
-        self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
         self._owed: set[str] = set()  # jobs that the database would not take back
@@ -149,23 +149,13 @@ class JobRunner:
         return found
 
     @asynccontextmanager
-    async def running(self, app: object = None) -> AsyncIterator[None]:
-        """Translate what waits; at the end, give back what is at work.
-
-        It is the lifespan of the routers of all doors that take files; the first one begins.
-
-        Args:
-            app: not read.
-        """
-        self._users += 1
-        if self._users == 1:
-            self._start()
+    async def running(self) -> AsyncIterator[None]:
+        """Translate what waits; at the end, give back what is at work."""
+        self._start()
         try:
             yield
         finally:
-            self._users -= 1
-            if not self._users:
-                await self._stop()
+            await self._stop()
 
     def _start(self) -> None:
         self._news = asyncio.Event()
@@ -368,8 +358,19 @@ def attachment_headers(job: DocumentJob) -> dict[str, str]:
     }
 
 
+def download(job: DocumentJob, content: bytes) -> Response:
+    """A translated file, of a type that nothing opens by itself."""
+    return Response(content, media_type="application/octet-stream", headers=attachment_headers(job))
+
+
+def failure(job: DocumentJob) -> RefusedError:
+    """The error for the result of a job that failed."""
+    message = job.message or UNEXPECTED
+    return RefusedError("internal" if message == UNEXPECTED else "invalid", message)
+
+
 def _checked(job: DocumentJob, file: TranslatedFile) -> TranslatedFile:
-    """A translated file, unless it had been in the target language and its door refuses such.
+    """A translated file, unless it had been in the target language and its API refuses such.
 
     Raises:
         DataError: it had been.

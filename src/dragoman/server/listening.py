@@ -53,7 +53,7 @@ class StoppableServer(uvicorn.Server):
         on_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._readiness = readiness or Readiness(config.drain_seconds)
-        self._turnstile, self._on_end = app.state.turnstile, on_end
+        self._admission, self._on_end = app.state.admission, on_end
         self._shutdown_seconds = config.shutdown_seconds
         self._is_announced = False
         super().__init__(
@@ -61,7 +61,7 @@ class StoppableServer(uvicorn.Server):
                 app,
                 http=partial(  # type: ignore[arg-type]  # only ever called
                     PatientProtocol,
-                    turnstile=app.state.turnstile,
+                    admission=app.state.admission,
                     all_open=OpenConnections(allow_connections(config.limits.connections)),
                 ),
                 ws="none",
@@ -88,7 +88,7 @@ class StoppableServer(uvicorn.Server):
         """Answer the requests in progress; refuse those that take longer than they may."""
         self._on_end()
         loop = asyncio.get_running_loop()
-        bound = loop.call_later(self._shutdown_seconds, self._turnstile.close)
+        bound = loop.call_later(self._shutdown_seconds, self._admission.close)
         try:
             await super().shutdown(sockets)
         finally:

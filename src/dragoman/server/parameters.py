@@ -1,12 +1,13 @@
-"""What a request says, in its query string or a body that is a form or JSON: strictly read."""
+"""Parameters of requests, in a query string or a body that is a form or JSON, strictly read."""
 
 from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl
 
 from python_multipart.exceptions import FormParserError
@@ -16,6 +17,9 @@ from starlette.requests import Request
 
 from dragoman.server.server_config import MOST_ITEMS
 from dragoman.translation.service.interface import RefusedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _FIELDS = 1000
 """Maximum number of fields of a form."""
@@ -32,80 +36,72 @@ class Upload:
     content: bytes
 
 
-@dataclass(frozen=True)
-class RequestParameters:
-    """What a request says.
-
-    Each method raises a ``RefusedError`` of the kind ``invalid`` for a value of another type.
+class RequestParameters(ABC):
+    """The parameters of a request.  Each API has a class, which words what is wrong with them.
 
     Args:
         values: a value of each name; forms have strings (a list of those that share a name) and
             uploads, JSON anything that it can have.
     """
 
-    values: Mapping[str, Any]
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+
+    @classmethod
+    async def read(cls, request: Request, *, part_bytes: int) -> Self:
+        """The parameters of the query string and the body.
+
+        Line ends of forms are ``\\n``, whichever the client's system writes.  A form's query
+        string goes before its body, and JSON goes before a query string.
+
+        Args:
+            request: JSON is recognised by its content type; a body of any other type than that of
+                JSON or forms is not read.
+            part_bytes: maximum size of a part of a multipart form that is not a file.
+
+        Raises:
+            RefusedError: ``invalid``: malformed JSON, or forms that are not UTF-8.
+        """
+        return cls(await _values(request, part_bytes))
 
     def text(self, name: str) -> str | None:
         """A string; None if there is none, or it is empty."""
-        value = self.values.get(name)
-        if value is None or value == "":
-            return None
-        if isinstance(value, list) and all(isinstance(one, str) for one in value) and value:
-            raise _invalid(f"{name} parameter is several strings; one is expected")
-        if not isinstance(value, str):
-            raise _invalid(f"{name} parameter is not a string")
-        return _proper(name, value)
+        value = self.single(name)
+        return None if value is None or value == "" else self.checked(name, value)
 
     def required(self, name: str) -> str:
         """A string that is not empty."""
-        found = self.text(name)
-        if found is None:
-            raise _invalid(f"missing {name} parameter")
-        return found
+        if (text := self.text(name)) is None:
+            raise self.missing(name)
+        return text
 
-    def texts(self, name: str) -> str | list[str]:
-        """A string that is not empty, or a list of strings, which may be.
-
-        Raises:
-            RefusedError: also ``too_large``, if there are more than any server takes.
-        """
-        value = self.values.get(name)
-        if value is None or value in ("", []):
-            raise _invalid(f"missing {name} parameter")
-        if isinstance(value, str):
-            return _proper(name, value)
-        check_number(value)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise _invalid(f"{name} parameter is not a string or a list of strings")
-        return [_proper(name, one) for one in value]
-
-    def count(self, name: str, maximum: int) -> int:
-        """A number of things; 0 if there is none, or it is negative."""
-        value = self.values.get(name)
-        if value is None:
-            return 0
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, str) and re.fullmatch(r"[ ]*[+-]?[0-9]{1,18}[ ]*", value):
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise _invalid(f"{name} parameter is not a number")
-        if value > maximum:
-            raise _invalid(f"{name} parameter must be <= {maximum}")
-        return max(0, value)
-
-    def upload(self, name: str) -> Upload:
-        """A file."""
-        value = self.values.get(name)
-        if value is None or value == "":
-            raise _invalid(f"missing {name} parameter")
-        if not isinstance(value, Upload):
-            raise _invalid(f"{name} parameter is not a file")
+    def checked(self, name: str, value: object) -> str:
+        """A value of a parameter, if it is a string that can be written as UTF-8."""
+        if not isinstance(value, str):
+            raise self.no_string(name, value)
+        if (place := half_character(value)) is not None:
+            raise self.half(name, place)
         return value
+
+    def single(self, name: str) -> Any:
+        """The value of a parameter that has only one."""
+        return self.values.get(name)
+
+    @abstractmethod
+    def missing(self, name: str) -> RefusedError:
+        """The error for a parameter that did not come."""
+
+    @abstractmethod
+    def no_string(self, name: str, value: object) -> RefusedError:
+        """The error for a value that should be a string."""
+
+    @abstractmethod
+    def half(self, name: str, place: int) -> RefusedError:
+        """The error for a string with half of a surrogate pair, at a character counted from 1."""
 
 
 def keep_uploads_in_memory() -> None:
-    """Have Starlette keep files of forms in memory, whichever door reads them.
+    """Have Starlette keep files of forms in memory, whichever API reads them.
 
     It would write those of more than 1 MB to the directory for temporary files, which may be full;
     and the whole body is in memory anyway, within the bounds of each request.
@@ -118,29 +114,16 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def read_parameters(request: Request, *, part_bytes: int) -> RequestParameters:
-    """The parameters of a request.
-
-    Line ends of forms are ``\\n``, whichever the client's system writes.  The query string is
-    read too; what a form says there goes before its body, and JSON goes before a query string.
-
-    Args:
-        request: JSON is recognised by its content type; a body of any other type than that of
-            JSON or forms is not read.
-        part_bytes: maximum size of a part of a multipart form that is not a file.
-
-    Raises:
-        RefusedError: ``invalid``: malformed JSON, or forms that are not UTF-8.
-    """
+async def _values(request: Request, part_bytes: int) -> dict[str, Any]:
     query = _grouped(_decoded_form(request.scope["query_string"]))
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "application/json" or re.fullmatch(r"application/.+\+json", media_type):
-        return RequestParameters({**query, **_json(await request.body())})
+        return {**query, **_json(await request.body())}
     if media_type == "multipart/form-data":
-        return RequestParameters({**await _multipart(request, part_bytes), **query})
+        return {**await _multipart(request, part_bytes), **query}
     if media_type == "application/x-www-form-urlencoded":
-        return RequestParameters({**_grouped(_decoded_form(await request.body())), **query})
-    return RequestParameters(query)
+        return {**_grouped(_decoded_form(await request.body())), **query}
+    return query
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -170,9 +153,9 @@ def _decoded_form(body: bytes) -> list[tuple[str, str]]:
             body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS
         )
     except UnicodeDecodeError as error:
-        raise _invalid(_not_utf8(error)) from error
+        raise invalid(_not_utf8(error)) from error
     except ValueError as error:
-        raise _invalid(f"more than {_FIELDS} fields") from error
+        raise invalid(f"more than {_FIELDS} fields") from error
 
 
 async def _multipart(request: Request, part_bytes: int) -> dict[str, Any]:
@@ -189,7 +172,7 @@ async def _multipart(request: Request, part_bytes: int) -> dict[str, Any]:
     try:
         form = await parser.parse()
     except (MultiPartException, FormParserError) as error:  # the latter is an older Starlette's
-        raise _invalid(str(error)) from error
+        raise invalid(str(error)) from error
     try:
         return _grouped([(_utf8(name), await _part(value)) for name, value in form.multi_items()])
     finally:
@@ -206,7 +189,7 @@ def _utf8(latin: str) -> str:
     try:
         return latin.encode("latin-1").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _invalid(_not_utf8(error)) from error
+        raise invalid(_not_utf8(error)) from error
 
 
 def _grouped(fields: Iterable[tuple[str, _Value]]) -> dict[str, Any]:
@@ -243,15 +226,10 @@ def half_character(text: str) -> int | None:
     return None
 
 
-def _proper(name: str, text: str) -> str:
-    if (place := half_character(text)) is not None:
-        raise _invalid(f"{name} parameter has half of a surrogate pair at character {place}")
-    return text
-
-
 def _not_utf8(error: UnicodeDecodeError) -> str:
     return f"not UTF-8 at byte {error.start + 1}"
 
 
-def _invalid(message: str) -> RefusedError:
+def invalid(message: str) -> RefusedError:
+    """A request that makes no sense."""
     return RefusedError("invalid", f"Invalid request: {message}")

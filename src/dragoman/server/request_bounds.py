@@ -1,4 +1,4 @@
-"""Bounds of every request, whichever door it is for: how many, how large, how long."""
+"""Bounds of every request, whichever API it is for: how many, how large, how long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.server.access import network_of
-from dragoman.server.admission import BUSY_STATUS, Refuse, Turnstile
+from dragoman.server.admission import BUSY_STATUS, AdmissionControl, Refuse
 from dragoman.server.request_log import request_number
 from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusedError
@@ -71,21 +71,21 @@ class RequestBounds:
 
     A body is read before the application sees the request, so that a slow client keeps nothing
     waiting but itself.  When a client leaves, its work is cancelled, and so is all work when the
-    turnstile closes.  An error that nobody expected is logged, and the client learns its number
+    admission closes.  An error that nobody expected is logged, and the client learns its number
     only.
 
     Args:
         app: what answers.
         limits: the bounds.
         refuse: words refusals.
-        turnstile: has a place for each request, or none.
+        admission: has a place for each request, or none.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: LimitsConfig, refuse: Refuse, turnstile: Turnstile
+        self, app: ASGIApp, limits: LimitsConfig, refuse: Refuse, admission: AdmissionControl
     ) -> None:
         self._app, self._limits, self._refuse = app, limits, refuse
-        self._turnstile = turnstile
+        self._admission = admission
         self._large = _LargeBodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,10 +93,10 @@ class RequestBounds:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if not self._turnstile.admits(scope["path"]):
-            await self._reject(scope, receive, send, self._turnstile.error, BUSY_STATUS)
+        if not self._admission.admits(scope["path"]):
+            await self._reject(scope, receive, send, self._admission.error, BUSY_STATUS)
             return
-        with self._turnstile.inside() as work:
+        with self._admission.inside() as work:
             await _Exchange(scope, receive, send, self).run(work)
 
     async def _reject(
@@ -163,8 +163,8 @@ class _Exchange:
 
     def _late(self) -> RefusedError:
         """Why there is no answer in time."""
-        if self._bounds._turnstile.is_closed:
-            return self._bounds._turnstile.ending_error
+        if self._bounds._admission.is_closed:
+            return self._bounds._admission.ending_error
         seconds = self._limits.seconds
         log.warning("a request was not answered within %g seconds", seconds)
         text = f"there was no answer within {seconds:g} seconds; send less at once"

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from door_server import DoorServer, deepl_server
+from api_server import ApiServer, deepl_server
 from echo_service import EchoService
 
 from dragoman.server.database.store_limits import StoreLimits
@@ -24,14 +24,14 @@ NOWHERE = "00000000-0000-0000-0000-000000000000"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     limits = LimitsConfig(characters=1000, items=5, body_bytes=10_000)
     with deepl_server(tmp_path_factory.mktemp("deepl"), limits=limits) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def http(server: DoorServer) -> Iterator[httpx.Client]:
+def http(server: ApiServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address, headers=KEY, trust_env=False) as client:
         yield client
 
@@ -141,7 +141,7 @@ def test_paths_and_methods_that_there_are_not(http: httpx.Client) -> None:
     assert "correcting texts" in message(http.post("/v2/write/rephrase", json={}), 404)
 
 
-def test_forms_and_addresses_are_read_as_json_is(http: httpx.Client, server: DoorServer) -> None:
+def test_forms_and_addresses_are_read_as_json_is(http: httpx.Client, server: ApiServer) -> None:
     form = {"text": ["Grüße", "a b"], "target_lang": "DE", "source_lang": "EN"}
     expected = ["GRÜSSEde", "A Bde"]
     assert translations(http.post("/v2/translate", json=form)) == expected
@@ -158,7 +158,7 @@ def test_forms_and_addresses_are_read_as_json_is(http: httpx.Client, server: Doo
     assert server.service.calls[-1][0].split == "none"
 
 
-def test_weblate_finds_what_it_asks_for(http: httpx.Client, server: DoorServer) -> None:
+def test_weblate_finds_what_it_asks_for(http: httpx.Client, server: ApiServer) -> None:
     """Its requests, as weblate.machinery.deepl makes them."""
     listed = answer(http.get("/v2/languages", params={"type": "target"}))
     formal = {one["language"] for one in listed if one.get("supports_formality")}
@@ -255,7 +255,7 @@ def test_dictionaries_that_make_no_sense(
 
 
 def test_a_change_that_is_refused_changes_nothing(
-    http: httpx.Client, server: DoorServer, monkeypatch: pytest.MonkeyPatch
+    http: httpx.Client, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = {"source_lang": "en", "target_lang": "de", "entries": "dog\tHund"}
     given = {"name": "Mine", "dictionaries": [one]}
@@ -344,7 +344,7 @@ def test_a_document_is_still_there_after_its_head(http: httpx.Client) -> None:
     assert message(http.post(f"{place}/result", json=secret), 404)
 
 
-def test_documents_that_there_are_not(http: httpx.Client, server: DoorServer) -> None:
+def test_documents_that_there_are_not(http: httpx.Client, server: ApiServer) -> None:
     upload = {"file": ("../../a.txt", b"Hello you")}
     made = answer(http.post("/v2/document", data={"target_lang": "DE"}, files=upload))
     path, key = f"/v2/document/{made['document_id']}", {"document_key": made["document_key"]}
@@ -418,7 +418,7 @@ def test_a_server_may_demand_a_key(tmp_path: Path) -> None:
         assert "needs a key" in message(httpx.get(url, headers=bearer), 403)
 
 
-def _used(server: DoorServer, headers: dict[str, str], expected: int) -> dict[str, Any]:
+def _used(server: ApiServer, headers: dict[str, str], expected: int) -> dict[str, Any]:
     """Usage once it is written."""
     while True:
         found: dict[str, Any] = httpx.get(f"{server.address}/v2/usage", headers=headers).json()

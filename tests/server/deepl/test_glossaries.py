@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from door_server import deepl_server
+from api_server import deepl_server
 from echo_service import EchoService
 
 KEY = {"Authorization": "DeepL-Auth-Key any"}

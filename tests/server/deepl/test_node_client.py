@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from door_server import deepl_server
+from api_server import deepl_server
 from echo_service import EchoService
 
 SCRIPT = Path(__file__).with_name("deepl_node_client.cjs")

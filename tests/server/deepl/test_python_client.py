@@ -9,8 +9,8 @@ from typing import Any
 
 import deepl
 import pytest
+from api_server import ApiServer, deepl_server
 from deepl.api_data import MultilingualGlossaryDictionaryEntries as Dictionary
-from door_server import DoorServer, deepl_server
 from echo_service import EchoService
 from office_files import body_of, docx, run
 
@@ -18,14 +18,14 @@ from dragoman.documents.filetypes.office_files import DocxFile
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     service = EchoService(("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"))
     with deepl_server(tmp_path_factory.mktemp("deepl"), service=service) as found:
         yield found
 
 
 @pytest.fixture
-def client(server: DoorServer) -> Iterator[deepl.DeepLClient]:
+def client(server: ApiServer) -> Iterator[deepl.DeepLClient]:
     client = deepl.DeepLClient("any:fx", server_url=server.address)
     yield client
     client.close()  # type: ignore[no-untyped-call]
@@ -40,9 +40,7 @@ def test_a_text(client: deepl.DeepLClient) -> None:
     assert found.model_type_used is None
 
 
-def test_a_list_is_one_request_of_the_service(
-    client: deepl.DeepLClient, server: DoorServer
-) -> None:
+def test_a_list_is_one_request_of_the_service(client: deepl.DeepLClient, server: ApiServer) -> None:
     texts = ["ein Hund", "", "zwei\nZeilen."]
     found = client.translate_text(texts, source_lang="DE", target_lang="EN-US")
     assert isinstance(found, list)
@@ -56,7 +54,7 @@ def test_each_text_of_a_list_has_its_own_language(client: deepl.DeepLClient) -> 
     assert [one.detected_source_lang for one in found] == ["DE", "EN"]
 
 
-def test_all_options_are_understood(client: deepl.DeepLClient, server: DoorServer) -> None:
+def test_all_options_are_understood(client: deepl.DeepLClient, server: ApiServer) -> None:
     found = client.translate_text(
         "Come in",
         source_lang="EN",
@@ -81,7 +79,7 @@ def test_all_options_are_understood(client: deepl.DeepLClient, server: DoorServe
     ("given", "split"), [(None, "sentences"), ("1", "sentences"), ("0", "none")]
 )
 def test_sentences_are_split_as_asked(
-    client: deepl.DeepLClient, server: DoorServer, given: str | None, split: str
+    client: deepl.DeepLClient, server: ApiServer, given: str | None, split: str
 ) -> None:
     client.translate_text("One. Two", target_lang="DE", split_sentences=given)
     assert server.service.calls[-1][0].split == split
@@ -92,14 +90,14 @@ def test_sentences_are_split_as_asked(
     [("default", ()), ("more", ("<formal>",)), ("prefer_less", ("<informal>",))],
 )
 def test_formality_is_a_tag(
-    client: deepl.DeepLClient, server: DoorServer, formality: str, tags: tuple[str, ...]
+    client: deepl.DeepLClient, server: ApiServer, formality: str, tags: tuple[str, ...]
 ) -> None:
     client.translate_text("Come in", target_lang="DE", formality=formality)
     assert server.service.calls[-1][0].tags == tags
 
 
 def test_formality_falls_back_only_if_that_is_asked_for(
-    client: deepl.DeepLClient, server: DoorServer
+    client: deepl.DeepLClient, server: ApiServer
 ) -> None:
     client.translate_text("Come in", target_lang="FR", formality="prefer_more")
     assert server.service.calls[-1][0].tags == ()
@@ -140,7 +138,7 @@ def test_markup_stays_in_place(
     ],
 )
 def test_tags_split_texts_as_asked(
-    client: deepl.DeepLClient, server: DoorServer, options: dict[str, Any], texts: list[str]
+    client: deepl.DeepLClient, server: ApiServer, options: dict[str, Any], texts: list[str]
 ) -> None:
     client.translate_text(
         "<a>One.</a><a>Two</a>",
@@ -156,7 +154,7 @@ def test_tags_split_texts_as_asked(
 
 
 def test_sentences_of_pages_go_on_across_lines(
-    client: deepl.DeepLClient, server: DoorServer
+    client: deepl.DeepLClient, server: ApiServer
 ) -> None:
     client.translate_text("<p>One</p>", target_lang="DE", tag_handling="html")
     assert server.service.calls[-1][0].split == "flowing"
@@ -177,7 +175,7 @@ def test_markup_that_is_broken_is_refused_by_the_second_version_only(
         )
 
 
-def test_a_document(client: deepl.DeepLClient, server: DoorServer, tmp_path: Path) -> None:
+def test_a_document(client: deepl.DeepLClient, server: ApiServer, tmp_path: Path) -> None:
     source, target = tmp_path / "mine.html", tmp_path / "theirs.html"
     source.write_text("<p>Hello <b>you</b></p>")
     glossary = client.create_glossary("Mine", "EN", "DE", {"dog": "Hund"})
@@ -262,7 +260,7 @@ def test_usage_counts_the_characters_of_texts(client: deepl.DeepLClient) -> None
     assert usage.character.valid and not usage.any_limit_reached
 
 
-def test_a_glossary_of_one_direction(client: deepl.DeepLClient, server: DoorServer) -> None:
+def test_a_glossary_of_one_direction(client: deepl.DeepLClient, server: ApiServer) -> None:
     pairs = {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
     assert pairs == {("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr")}
     terms = {"dog": "Hund", "Polish": "polnisch", "polish": "polieren", "a,b": 'say "x"'}
@@ -291,7 +289,7 @@ def test_a_glossary_from_csv(client: deepl.DeepLClient) -> None:
     assert client.get_glossary_entries(made) == {"a,b": "x", "c": 'd "e"'}
 
 
-def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: DoorServer) -> None:
+def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: ApiServer) -> None:
     made = client.create_multilingual_glossary(
         "Many", [Dictionary("EN", "DE", {"dog": "Hund"}), Dictionary("EN", "FR", {"dog": "chien"})]
     )
@@ -332,7 +330,7 @@ def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: Doo
 
 
 def test_the_first_of_several_glossaries_goes_first(
-    client: deepl.DeepLClient, server: DoorServer
+    client: deepl.DeepLClient, server: ApiServer
 ) -> None:
     one = client.create_glossary("1", "EN", "DE", {"dog": "Hund", "caf\u00e9": "Café"})
     other = client.create_glossary(

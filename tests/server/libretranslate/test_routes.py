@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 import anyio
 import httpx
 import pytest
-from door_server import DoorServer, libre_server
+from api_server import ApiServer, libre_server
 from echo_service import EchoService
 from libretranslatepy import LibreTranslateAPI
 from office_files import body_of, docx, run
@@ -24,7 +24,7 @@ from office_files import body_of, docx, run
 from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.database.records import DocumentJob, JobState
 from dragoman.server.jobs import UNEXPECTED
-from dragoman.server.libretranslate import files as libre_files
+from dragoman.server.libretranslate import routes
 from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (
     Detection,
@@ -89,13 +89,13 @@ def service() -> _WatchedService:
 @pytest.fixture(scope="module")
 def server(
     service: _WatchedService, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[DoorServer]:
+) -> Iterator[ApiServer]:
     with libre_server(tmp_path_factory.mktemp("libre"), service) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def http(server: DoorServer) -> Iterator[httpx.Client]:
+def http(server: ApiServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address) as client:
         yield client
 
@@ -110,14 +110,14 @@ def translated(http: httpx.Client, **body: object) -> Body:
 # The published client
 
 
-def test_the_published_client_translates(server: DoorServer) -> None:
+def test_the_published_client_translates(server: ApiServer) -> None:
     client = LibreTranslateAPI(server.address)
     assert client.translate("Hello you. And Größe & 100%", "en", "de") == (
         "HELLO YOU.de AND GRÖSSE & 100%de"
     )
 
 
-def test_the_published_client_detects(server: DoorServer) -> None:
+def test_the_published_client_detects(server: ApiServer) -> None:
     assert LibreTranslateAPI(server.address).detect("der Hund") == [
         GERMAN,
         {"confidence": 10, "language": "en"},
@@ -126,7 +126,7 @@ def test_the_published_client_detects(server: DoorServer) -> None:
 
 @pytest.mark.parametrize("key", [None, "unused"])
 def test_the_published_client_lists_languages_with_a_get_that_has_a_body(
-    server: DoorServer, key: str | None
+    server: ApiServer, key: str | None
 ) -> None:
     found = LibreTranslateAPI(server.address, key).languages()
     assert found == [
@@ -478,7 +478,7 @@ def test_a_file_must_come_as_one(http: httpx.Client) -> None:
         assert answer.json() == {"error": "Invalid request: file parameter is not a file"}
 
 
-def test_nobody_fetches_what_is_not_theirs(http: httpx.Client, server: DoorServer) -> None:
+def test_nobody_fetches_what_is_not_theirs(http: httpx.Client, server: ApiServer) -> None:
     address = send(http, b"a").json()["translatedFileUrl"]
     path, _, query = address.rpartition("/")[2].partition("?")
     job = path.partition(".")[0]
@@ -499,7 +499,7 @@ def test_nobody_fetches_what_is_not_theirs(http: httpx.Client, server: DoorServe
 
 def test_a_file_is_gone_after_a_while(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     address = send(http, b"a").json()["translatedFileUrl"]
-    monkeypatch.setattr(libre_files, "_KEPT", timedelta(0))
+    monkeypatch.setattr(routes, "_KEPT", timedelta(0))
     assert http.get(address).status_code == 404
 
 
@@ -511,7 +511,7 @@ def test_its_time_begins_when_it_is_done(state: JobState, minutes: int, over: bo
     now = datetime.now(timezone.utc)
     sent, changed = now - timedelta(hours=2), now - timedelta(minutes=minutes)
     job = DocumentJob("id", "secret", "a.txt", "en", "de", state, sent, changed=changed)
-    assert libre_files._is_over(job) is over
+    assert routes._is_over(job) is over
 
 
 @pytest.mark.parametrize(("left", "longest"), [(60.0, 30.0), (11.0, 10.0)])
@@ -526,14 +526,14 @@ def test_a_request_waits_for_its_file_no_longer_than_it_can_be_answered(
         waited.append(patience)
         return given
 
-    premises: Any = SimpleNamespace(
+    server: Any = SimpleNamespace(
         config=SimpleNamespace(limits=SimpleNamespace(seconds=60.0)),
         jobs=SimpleNamespace(settled=settled),
     )
 
     async def wait() -> None:
         with anyio.move_on_after(left):
-            await libre_files.LibreFiles(premises, premises)._done(job)
+            await routes._done(server, job)
 
     anyio.run(wait)
     assert waited == [pytest.approx(longest, abs=0.5)]
@@ -574,7 +574,7 @@ def test_a_file_that_takes_too_long_to_fetch_can_be_fetched_later(tmp_path: Path
 
 
 @pytest.mark.parametrize("way", ["json", "data", "params"])
-def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: DoorServer, way: str) -> None:
+def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: ApiServer, way: str) -> None:
     body = {"q": f"Hello {way}", "s": "Größe", "source": "auto", "target": "DE"}
     answer = http.post("/suggest", **{way: body})  # type: ignore[arg-type]
     assert (answer.status_code, answer.json()) == (200, {"success": True})
@@ -584,7 +584,7 @@ def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: DoorServer,
 
 
 def test_suggestions_of_one_network_are_one_client_s(
-    http: httpx.Client, server: DoorServer, monkeypatch: pytest.MonkeyPatch
+    http: httpx.Client, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = []
     monkeypatch.setattr(server.store, "add_correction", lambda *_, address: kept.append(address))
@@ -594,7 +594,7 @@ def test_suggestions_of_one_network_are_one_client_s(
 
 
 def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
-    http: httpx.Client, server: DoorServer
+    http: httpx.Client, server: ApiServer
 ) -> None:
     body = {"q": "der Hut", "s": "o chapéu", "target": "pt"}
     assert http.post("/suggest", json={**body, "source": "auto"}).json() == {"success": True}
@@ -619,7 +619,7 @@ def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
     ],
 )
 def test_suggestions_that_make_no_sense_are_refused(
-    http: httpx.Client, server: DoorServer, changes: Body, message: str
+    http: httpx.Client, server: ApiServer, changes: Body, message: str
 ) -> None:
     before = len(server.store.corrections())
     answer = http.post("/suggest", json={"q": "a", "s": "b", **TO_GERMAN, **changes})

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from door_server import DoorServer, own_server
+from api_server import ApiServer, v1_server
 from echo_service import EchoService
 from office_files import body_of, docx, run
 
@@ -20,13 +20,13 @@ from dragoman.server import jobs
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
-    with own_server(tmp_path_factory.mktemp("files")) as found:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with v1_server(tmp_path_factory.mktemp("files")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def http(server: DoorServer) -> Iterator[httpx.Client]:
+def http(server: ApiServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address) as client:
         yield client
 
@@ -129,7 +129,7 @@ def test_a_bad_form_is_told(
 
 
 def test_a_key_without_characters_left_sends_no_files(tmp_path: Path) -> None:
-    with own_server(tmp_path) as server, httpx.Client(base_url=server.address) as http:
+    with v1_server(tmp_path) as server, httpx.Client(base_url=server.address) as http:
         _, secret = server.store.create_key("me", characters_per_month=1)
         http.headers["Authorization"] = f"Bearer {secret}"
         assert http.post("/v1/translate", json={"text": "a", "target": "de"}).status_code == 200
@@ -137,7 +137,7 @@ def test_a_key_without_characters_left_sends_no_files(tmp_path: Path) -> None:
     assert (refused.status_code, refused.json()["error"]["kind"]) == (429, "quota_exceeded")
 
 
-def test_terms_come_with_a_file(server: DoorServer, http: httpx.Client) -> None:
+def test_terms_come_with_a_file(server: ApiServer, http: httpx.Client) -> None:
     terms = '{"house": ["Haus", "Heim"], "garden": "Garten"}'
     assert finished(http, send(http, "a.txt", b"Hello.", glossary=terms).json())["state"] == "done"
     given = server.service.calls[-1][0].glossary
@@ -179,7 +179,7 @@ def test_a_fault_of_the_server_is_not_the_client_s(
 
 def test_a_file_that_is_not_done_is_asked_for_later(tmp_path: Path) -> None:
     with (
-        own_server(tmp_path, EchoService(seconds=30)) as server,
+        v1_server(tmp_path, EchoService(seconds=30)) as server,
         httpx.Client(base_url=server.address) as http,
     ):
         sent = send(http, "a.txt", b"Hello.", source="en").json()
@@ -189,7 +189,7 @@ def test_a_file_that_is_not_done_is_asked_for_later(tmp_path: Path) -> None:
         assert early.headers["Retry-After"] == "2"
 
 
-def test_the_client_translates_files(server: DoorServer, tmp_path: Path) -> None:
+def test_the_client_translates_files(server: ApiServer, tmp_path: Path) -> None:
     page, output = tmp_path / "page.html", tmp_path / "out" / "page.html"
     page.write_text("<p>Hello <b>you</b></p>", encoding="utf-8")
     shares: list[float] = []

@@ -13,12 +13,12 @@ from typing import Any
 
 import httpx
 import pytest
-from door_server import DoorServer, own_server
+from api_server import ApiServer, v1_server
 from echo_service import EchoService
 
 from dragoman.server.read_glossaries import glossary_of
 from dragoman.server.server_config import LimitsConfig
-from dragoman.server.v1 import caller, kept_routes
+from dragoman.server.v1 import access, kept_routes
 from dragoman.translation.service.interface import (
     RefusedError,
     TextRequest,
@@ -29,13 +29,13 @@ LIMITS = LimitsConfig(characters=1000, items=5, alternatives=2)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
-    with own_server(tmp_path_factory.mktemp("own"), limits=LIMITS) as found:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with v1_server(tmp_path_factory.mktemp("own"), limits=LIMITS) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def http(server: DoorServer) -> Iterator[httpx.Client]:
+def http(server: ApiServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address) as client:
         yield client
 
@@ -75,7 +75,7 @@ def test_a_text_is_answered_with_its_sentences(http: httpx.Client) -> None:
     }
 
 
-def test_a_list_is_one_request_of_the_service(http: httpx.Client, server: DoorServer) -> None:
+def test_a_list_is_one_request_of_the_service(http: httpx.Client, server: ApiServer) -> None:
     before = len(server.service.calls)
     body = {"text": ["One.", "", "Two."], "source": "en", "target": "de"}
     found = ok(http.post("/v1/translate", json=body))["translations"]
@@ -84,7 +84,7 @@ def test_a_list_is_one_request_of_the_service(http: httpx.Client, server: DoorSe
     assert len(server.service.calls) == before + 1
 
 
-def test_all_options_reach_the_service(http: httpx.Client, server: DoorServer) -> None:
+def test_all_options_reach_the_service(http: httpx.Client, server: ApiServer) -> None:
     body = {
         "text": "A house",
         "source": "auto",
@@ -366,7 +366,7 @@ def test_a_stream_that_is_refused_has_a_status(http: httpx.Client) -> None:
 def test_a_stream_that_takes_too_long_ends_with_an_error(tmp_path: Path) -> None:
     service, limits = EchoService(seconds=0.4), LimitsConfig(seconds=1.6)
     body = {"text": "One. Two. Three. Four. Five.", "source": "en", "target": "de"}
-    with own_server(tmp_path, service, limits) as server:
+    with v1_server(tmp_path, service, limits) as server:
         start, *sentences, last = events(httpx.post(f"{server.address}/v1/stream", json=body))
     assert start["kind"] == "start"
     assert [one["kind"] for one in sentences] == ["sentence"] * len(sentences)
@@ -375,7 +375,7 @@ def test_a_stream_that_takes_too_long_ends_with_an_error(tmp_path: Path) -> None
 
 
 def test_a_stream_is_of_a_language_that_can_be_translated(tmp_path: Path) -> None:
-    with own_server(tmp_path, EchoService(("de", "fr"), ("en", "de"))) as server:
+    with v1_server(tmp_path, EchoService(("de", "fr"), ("en", "de"))) as server:
         body = {"text": "Hello you.", "target": "fr"}  # English, from which nothing here leads
         start, *_ = events(httpx.post(f"{server.address}/v1/stream", json=body))
         page = {**body, "format": "html"}
@@ -395,7 +395,7 @@ class Faltering(EchoService):
 
 
 def test_an_error_in_the_middle_of_a_stream_is_its_last_line(tmp_path: Path) -> None:
-    with own_server(tmp_path, Faltering()) as server:
+    with v1_server(tmp_path, Faltering()) as server:
         body = {"text": "One. Two.", "source": "en", "target": "de"}
         *_, sentence, last = events(httpx.post(f"{server.address}/v1/stream", json=body))
     assert sentence["kind"] == "sentence"
@@ -422,7 +422,7 @@ class Watched(EchoService):
 def test_who_leaves_a_stream_leaves_the_queue(tmp_path: Path) -> None:
     service = Watched()
     service.left = threading.Event()
-    with own_server(tmp_path, service) as server:
+    with v1_server(tmp_path, service) as server:
         body = {"text": "One. Two.", "source": "en", "target": "de"}
         with httpx.stream("POST", f"{server.address}/v1/stream", json=body) as response:
             lines = response.iter_lines()
@@ -441,7 +441,7 @@ def test_languages_are_detected_and_listed(http: httpx.Client) -> None:
     assert english["tags"] == {"de": ["<formal>", "<informal>"]}
 
 
-def test_a_correction_waits_for_its_review(http: httpx.Client, server: DoorServer) -> None:
+def test_a_correction_waits_for_its_review(http: httpx.Client, server: ApiServer) -> None:
     body = {"text": "Hello.", "translation": "Hallo.", "source": "en-GB", "target": "de"}
     found = ok(http.post("/v1/corrections", json=body), 201)
     assert found["state"] == "pending"
@@ -455,7 +455,7 @@ def test_a_correction_waits_for_its_review(http: httpx.Client, server: DoorServe
 
 
 def test_corrections_of_one_network_are_one_client_s(
-    http: httpx.Client, server: DoorServer, monkeypatch: pytest.MonkeyPatch
+    http: httpx.Client, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who has one address of IPv6 has 2^64, each of which could otherwise fill its share."""
     add, kept = server.store.add_correction, []
@@ -473,7 +473,7 @@ def test_corrections_of_one_network_are_one_client_s(
 
 
 def test_a_glossary_is_kept_used_replaced_and_deleted(
-    http: httpx.Client, server: DoorServer
+    http: httpx.Client, server: ApiServer
 ) -> None:
     body = {"name": "Houses", "source": "en", "target": "de", "entries": {"house": "Haus"}}
     made = ok(http.post("/v1/glossaries", json=body), 201)
@@ -533,7 +533,7 @@ def test_terms_are_prepared_beside_the_event_loop(
         prepared.append(list(entries))
         return glossary_of(prepared[-1])
 
-    for module in (caller, kept_routes):
+    for module in (access, kept_routes):
         monkeypatch.setattr(module, "glossary_of", beside)
     ok(http.post("/v1/translate", json={"text": "a", "target": "de", "glossary": {"a": "b"}}))
     body = {"name": "n", "source": "en", "target": "de", "entries": {"a": "b"}}
@@ -542,7 +542,7 @@ def test_terms_are_prepared_beside_the_event_loop(
 
 
 def test_keys_are_told_apart(tmp_path: Path) -> None:
-    with own_server(tmp_path, require_key=True) as server:
+    with v1_server(tmp_path, require_key=True) as server:
         first, second = (server.store.create_key(name)[1] for name in ("first", "second"))
         http = httpx.Client(base_url=server.address)
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
@@ -565,7 +565,7 @@ def test_keys_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"{}", b"{", b'{"text": ' + b"9" * 5000 + b"}"])
 def test_a_key_comes_before_what_is_asked_for(tmp_path: Path, content: bytes) -> None:
     limits = LimitsConfig(requests_per_minute=2, patience_seconds=0)
-    with own_server(tmp_path, limits=limits, require_key=True) as server:
+    with v1_server(tmp_path, limits=limits, require_key=True) as server:
         _, secret = server.store.create_key("first")
         place, kind = f"{server.address}/v1/translate", {"Content-Type": "application/json"}
         problem(httpx.post(place, content=content, headers=kind), 403, "forbidden")
@@ -578,7 +578,7 @@ def test_a_key_comes_before_what_is_asked_for(tmp_path: Path, content: bytes) ->
 
 
 def test_credentials_for_a_proxy_are_no_key(tmp_path: Path) -> None:
-    with own_server(tmp_path) as server:
+    with v1_server(tmp_path) as server:
         server.store.create_key("somebody")
         place = f"{server.address}/v1/languages"
         ok(httpx.get(place, headers={"Authorization": "Basic eDp5"}))
@@ -586,7 +586,7 @@ def test_credentials_for_a_proxy_are_no_key(tmp_path: Path) -> None:
 
 
 def test_the_description_says_who_needs_a_key(http: httpx.Client, tmp_path: Path) -> None:
-    with own_server(tmp_path, require_key=True) as server:
+    with v1_server(tmp_path, require_key=True) as server:
         strict = ok(httpx.get(f"{server.address}/v1/openapi.json"))["paths"]
     free = ok(http.get("/v1/openapi.json"))["paths"]
     assert strict["/v1/translate"]["post"]["security"] == [{"HTTPBearer": []}]
@@ -622,7 +622,7 @@ def test_the_description_is_complete(http: httpx.Client) -> None:
     assert "must be used" in schemas["TranslateBody"]["properties"]["glossary"]["description"]
 
 
-def test_the_page_says_what_a_file_needs(http: httpx.Client, server: DoorServer) -> None:
+def test_the_page_says_what_a_file_needs(http: httpx.Client, server: ApiServer) -> None:
     def written(command: str) -> str:
         return escape(command.replace("URL", f"{server.address}/v1/documents"))
 
@@ -635,7 +635,7 @@ def test_the_page_says_what_a_file_needs(http: httpx.Client, server: DoorServer)
 
 
 def test_where_a_key_is_needed_the_page_says_so(tmp_path: Path) -> None:
-    with own_server(tmp_path, require_key=True) as server:
+    with v1_server(tmp_path, require_key=True) as server:
         page = httpx.get(f"{server.address}/v1/docs").text
     key = escape("-H 'Authorization: Bearer KEY'")
     assert f"{server.address}/v1/languages \\\n  {key}</pre>" in page
@@ -643,7 +643,7 @@ def test_where_a_key_is_needed_the_page_says_so(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_every_request_and_asks_for_nothing_elsewhere(
-    http: httpx.Client, server: DoorServer
+    http: httpx.Client, server: ApiServer
 ) -> None:
     page = http.get("/v1/docs")
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"

@@ -3,4 +3,4 @@
 Facts are from DeepL's OpenAPI description (github.com/DeepLcom/openapi, 3.5) and its Python client.
 """
 
-from dragoman.server.deepl.routes import deepl_door as deepl_door
+from dragoman.server.deepl.routes import DEEPL as DEEPL

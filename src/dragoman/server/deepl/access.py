@@ -1,54 +1,85 @@
-"""What every request to DeepL's API has in common: a key, and how it is refused."""
+"""Dependencies of DeepL's routes: parameters and key of a request; and how errors are worded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from dragoman.server.access import key_id
 from dragoman.server.database.records import ApiKey
-from dragoman.server.deepl.parameters import DeepLParameters, header_secret
-from dragoman.server.dependencies import Premises
+from dragoman.server.deepl.parameters import DeepLParameters
+from dragoman.server.dependencies import Server
 from dragoman.server.parameters import address_of
 from dragoman.translation.service.interface import RefusedError
 
+_SCHEME = "deepl-auth-key"
 _QUOTA_EXCEEDED = 456  # of no standard
 
 
-async def admission(
-    premises: Premises,
+def _header_secret(request: Request) -> str | None:
+    """The key in the header of a request; None if there is none."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() or None if scheme.lower() == _SCHEME else None
+
+
+async def _parameters(request: Request, server: Server) -> DeepLParameters:
+    try:
+        return await DeepLParameters.read(request, part_bytes=server.config.limits.body_bytes)
+    except RefusedError:
+        # So that a wrong key is named first, and requests without sense count too.
+        secret = _header_secret(request) or request.query_params.get("auth_key")
+        await server.access.admit(secret, address_of(request))
+        raise
+
+
+Parameters = Annotated[DeepLParameters, Depends(_parameters)]
+"""The parameters of the body and the address, whether JSON or a form."""
+
+
+async def admit(
+    server: Server,
     request: Request,
     parameters: DeepLParameters,
     texts: Sequence[str] = (),
     *,
     files: bool = False,
 ) -> ApiKey | None:
-    """Admit a request; its key, if it has one.
+    """Admit a request, which may bring texts or files; its key, if it has one.
 
     Raises:
-        RefusedError: as the guard does.
+        RefusedError: as :meth:`~dragoman.server.access.AccessControl.admit` does.
     """
     address = address_of(request)
     try:
-        secret = header_secret(request) or parameters.text("auth_key")
+        secret = _header_secret(request) or parameters.text("auth_key")
     except RefusedError:
-        await premises.guard.admit(None, address)  # requests without sense count, too
+        await server.access.admit(None, address)  # requests without sense count, too
         raise
-    return await premises.guard.admit(secret, address, texts, files=files)
+    return await server.access.admit(secret, address, texts, files=files)
 
 
-async def admitted(
-    premises: Premises,
-    request: Request,
-    parameters: DeepLParameters,
-    texts: Sequence[str] = (),
-    *,
-    files: bool = False,
-) -> int | None:
-    """The same; the number of the key."""
-    key = await admission(premises, request, parameters, texts, files=files)
-    return key.id if key else None
+async def _key(request: Request, server: Server, parameters: Parameters) -> ApiKey | None:
+    return await admit(server, request, parameters)
+
+
+async def _owner(request: Request, server: Server, parameters: Parameters) -> int | None:
+    return key_id(await admit(server, request, parameters))
+
+
+async def _sender(request: Request, server: Server, parameters: Parameters) -> int | None:
+    return key_id(await admit(server, request, parameters, files=True))
+
+
+Key = Annotated[ApiKey | None, Depends(_key)]
+"""The key of a request that is admitted."""
+Owner = Annotated[int | None, Depends(_owner)]
+"""The number of this key, which glossaries and files belong to."""
+Sender = Annotated[int | None, Depends(_sender)]
+"""The same for a request that brings a file."""
 
 
 def refuse(error: RefusedError, status: int) -> Response:

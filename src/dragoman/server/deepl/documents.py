@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
 from anyio import CancelScope
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -17,19 +17,15 @@ from starlette.types import Receive, Scope, Send
 from dragoman.core.errors import DragomanError
 from dragoman.documents.filetypes import document_format
 from dragoman.server.database.records import DocumentJob
-from dragoman.server.deepl.access import admitted
+from dragoman.server.deepl.access import Owner, Parameters, Sender
 from dragoman.server.deepl.languages import same_language
-from dragoman.server.deepl.parameters import (
-    DeepLParameters,
-    check_text,
-    invalid,
-)
+from dragoman.server.deepl.parameters import DeepLParameters, invalid
 from dragoman.server.deepl.requests import common_request
-from dragoman.server.dependencies import Premises
+from dragoman.server.dependencies import Server
 from dragoman.server.jobs import attachment_headers, seconds_remaining
 from dragoman.server.request_log import HEAD
 from dragoman.server.threads import in_thread
-from dragoman.translation.service.interface import RefusedError, TextRequest
+from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)
 
@@ -38,72 +34,66 @@ _STATUS_SECONDS = 1.0
 """How long an answer waits for the end of a translation: DeepL's client asks again after five."""
 
 
-def document_router(premises: Premises) -> APIRouter:
-    """Routes of documents; while it lives, so does the runner of jobs."""
-    router = APIRouter(lifespan=premises.jobs.running)
-
-    @router.post("/v2/document")
-    async def upload(request: Request) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters, files=True)
-        file = parameters.upload("file")
-        common = await common_request(premises, parameters, key)
-        if common.source is not None and same_language(common.source, common.target):
-            raise invalid(EQUAL_LANGUAGES)
-        name = check_text("filename", parameters.text("filename") or file.name)
-        _check_output(parameters, name)
-        job = await _submitted(premises, name, file.content, common, key)
-        return JSONResponse({"document_id": job.id, "document_key": job.secret})
-
-    @router.api_route("/v2/document/{identifier}", methods=["GET", "POST"])
-    async def status(request: Request, identifier: str) -> Response:
-        job = await _job(premises, request, identifier)
-        settled = await premises.jobs.settled(job, _STATUS_SECONDS)
-        if settled is None:
-            raise _not_found()
-        return JSONResponse(_status(settled))
-
-    @router.api_route("/v2/document/{identifier}/result", methods=["GET", "POST"])
-    async def result(request: Request, identifier: str) -> Response:
-        job = await _job(premises, request, identifier)
-        if job.state == "error":
-            raise invalid(f"The document was not translated: {(job.message or '').rstrip('.')}.")
-        if job.state != "done":
-            raise RefusedError(
-                "busy", "Document translation is not done.", seconds_remaining(job) or 1
-            )
-        take = premises.store.take_result
-        content = await in_thread(take, job.id, delete=False)
-        if content is None:
-            raise RefusedError("not_found", "Document not found: it was fetched already.")
-        if HEAD in request.scope:  # nobody has it yet
-            return _download(Response, job, content)
-        return _download(partial(_Once, partial(take, job.id, delete=True)), job, content)
-
-    return router
+router = APIRouter()
 
 
-async def _submitted(
-    premises: Premises, name: str, content: bytes, common: TextRequest, key: int | None
+async def _job(
+    identifier: str, server: Server, parameters: Parameters, owner: Owner
 ) -> DocumentJob:
+    secret = parameters.required("document_key")
+    job = await in_thread(server.store.job, identifier, secret)
+    if job is None or job.key != owner:
+        raise _not_found()
+    return job
+
+
+Job = Annotated[DocumentJob, Depends(_job)]
+"""The file that a path names, if it belongs to the key of the request."""
+
+
+@router.post("/v2/document")
+async def upload(server: Server, parameters: Parameters, sender: Sender) -> Response:
+    """Take a file."""
+    file = parameters.upload("file")
+    common = await common_request(server, parameters, sender)
+    if common.source is not None and same_language(common.source, common.target):
+        raise invalid(EQUAL_LANGUAGES)
+    name = parameters.checked("filename", parameters.text("filename") or file.name)
+    _check_output(parameters, name)
     try:
-        return await premises.jobs.submit(
-            name, content, common, key, if_translated_already=EQUAL_LANGUAGES
+        job = await server.jobs.submit(
+            name, file.content, common, sender, if_translated_already=EQUAL_LANGUAGES
         )
     except RefusedError as error:
         if error.kind != "invalid":
             raise
         raise invalid(f"Invalid file: {error}.") from error
+    return JSONResponse({"document_id": job.id, "document_key": job.secret})
 
 
-async def _job(premises: Premises, request: Request, identifier: str) -> DocumentJob:
-    parameters = await DeepLParameters.of(premises, request)
-    key = await admitted(premises, request, parameters)
-    secret = parameters.required("document_key")
-    job = await in_thread(premises.store.job, identifier, secret)
-    if job is None or job.key != key:
+@router.api_route("/v2/document/{identifier}", methods=["GET", "POST"])
+async def status(server: Server, job: Job) -> Response:
+    """How far a file is."""
+    settled = await server.jobs.settled(job, _STATUS_SECONDS)
+    if settled is None:
         raise _not_found()
-    return job
+    return JSONResponse(_status(settled))
+
+
+@router.api_route("/v2/document/{identifier}/result", methods=["GET", "POST"])
+async def result(request: Request, server: Server, job: Job) -> Response:
+    """The translation of a file, which is then deleted."""
+    if job.state == "error":
+        raise invalid(f"The document was not translated: {(job.message or '').rstrip('.')}.")
+    if job.state != "done":
+        raise RefusedError("busy", "Document translation is not done.", seconds_remaining(job) or 1)
+    take = server.store.take_result
+    content = await in_thread(take, job.id, delete=False)
+    if content is None:
+        raise RefusedError("not_found", "Document not found: it was fetched already.")
+    if HEAD in request.scope:  # nobody has it yet
+        return _download(Response, job, content)
+    return _download(partial(_Once, partial(take, job.id, delete=True)), job, content)
 
 
 def _not_found() -> RefusedError:

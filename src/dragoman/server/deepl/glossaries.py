@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from dragoman.server.database.records import KeptDictionary, KeptGlossary
-from dragoman.server.deepl.access import admitted
+from dragoman.server.deepl.access import Key, Owner, Parameters
 from dragoman.server.deepl.entries import FORMATS, Entry, read_entries, tsv
 from dragoman.server.deepl.languages import glossary_direction, glossary_pairs
 from dragoman.server.deepl.parameters import DeepLParameters, invalid
-from dragoman.server.dependencies import Premises
+from dragoman.server.dependencies import Dependencies, Server
 from dragoman.server.threads import in_thread
-from dragoman.translation.service.interface import RefusedError
+from dragoman.translation.service.interface import RefusedError, TranslationService
 
 _TSV = "text/tab-separated-values"
 _LONGEST_NAME = 1024  # bytes
@@ -26,230 +26,229 @@ _MOST_DICTIONARIES = 100
 Direction = tuple[str, str]
 
 
-def glossary_router(premises: Premises) -> APIRouter:
-    """Routes of glossaries."""
-    router = APIRouter()
-    _add_pairs(router, premises)
-    _add_single(router, premises)
-    _add_multilingual(router, premises)
-    return router
+router = APIRouter()
 
 
-def not_found() -> RefusedError:
-    """There is no such glossary, or it is somebody else's."""
-    return RefusedError("not_found", "Glossary not found.")
+class _Glossaries:
+    """The glossaries of a key; a glossary or dictionary that does not exist is refused.
 
+    Args:
+        server: has the store.
+        owner: the key.
+    """
 
-def _add_pairs(router: APIRouter, premises: Premises) -> None:
-    @router.get("/v2/glossary-language-pairs")
-    async def language_pairs(request: Request) -> Response:
-        await admitted(premises, request, await DeepLParameters.of(premises, request))
-        return JSONResponse({"supported_languages": glossary_pairs(premises.service)})
-
-
-def _add_single(router: APIRouter, premises: Premises) -> None:
-    """Those of one direction, which cannot be changed."""
-    shelf = _Shelf(premises)
-
-    @router.post("/v2/glossaries")
-    async def create(request: Request) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters)
-        name = _name(parameters.required("name"))
-        entries = await in_thread(_dictionary, premises, parameters)
-        made = await shelf.create(name, dict([entries]), key)
-        return JSONResponse(_single(made), 201)
-
-    @router.get("/v2/glossaries")
-    async def all_of_them(request: Request) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        found = await shelf.all(key)
-        listed = [_single(one) for one in found if len(one.dictionaries) == 1]
-        return JSONResponse({"glossaries": listed})
-
-    @router.get("/v2/glossaries/{identifier}")
-    async def one(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        return JSONResponse(_single(await shelf.single(identifier, key)))
-
-    @router.get("/v2/glossaries/{identifier}/entries")
-    async def entries(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        if not _accepts_tsv(request):
-            return JSONResponse({"message": f"Entries are of the type {_TSV}: accept it."}, 415)
-        found = await shelf.single(identifier, key)
-        only = found.dictionaries[0]
-        listed = await shelf.entries(identifier, _direction(only), key)
-        return PlainTextResponse(tsv(listed), media_type=_TSV)
-
-    @router.delete("/v2/glossaries/{identifier}")
-    async def delete(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        await shelf.single(identifier, key)
-        await shelf.delete(identifier, key)
-        return Response(status_code=204)
-
-
-def _add_multilingual(router: APIRouter, premises: Premises) -> None:
-    """Those of several directions, which can be changed."""
-    shelf = _Shelf(premises)
-
-    @router.post("/v3/glossaries")
-    async def create(request: Request) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters)
-        name = _name(parameters.required("name"))
-        given = parameters.objects("dictionaries", _MOST_DICTIONARIES)
-        entries: dict[Direction, tuple[Entry, ...]] = {}
-        for one in given:
-            direction, found = await in_thread(_dictionary, premises, one)
-            if direction in entries:
-                raise invalid(f"Two dictionaries are for {' to '.join(direction)}.")
-            entries[direction] = found
-        return JSONResponse(_multilingual(await shelf.create(name, entries, key)), 201)
-
-    @router.get("/v3/glossaries")
-    async def all_of_them(request: Request) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        found = await shelf.all(key)
-        return JSONResponse({"glossaries": [_multilingual(one) for one in found]})
-
-    @router.get("/v3/glossaries/{identifier}")
-    async def one(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        return JSONResponse(_multilingual(await shelf.one(identifier, key)))
-
-    @router.patch("/v3/glossaries/{identifier}")
-    async def change(request: Request, identifier: str) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters)
-        name = parameters.text("name")
-        given = parameters.objects("dictionaries", _MOST_DICTIONARIES)
-        if len(given) > 1:
-            raise invalid("At most one dictionary can be changed at once.")
-        name = None if name is None else _name(name)
-        found = await shelf.one(identifier, key)
-        changed = [await in_thread(_dictionary, premises, one, found) for one in given]
-        if changed:
-            direction, entries = changed[0]
-            found = await shelf.put(identifier, direction, entries, key, merge=True, name=name)
-        elif name is not None:
-            found = await shelf.rename(identifier, name, key)
-        return JSONResponse(_multilingual(found))
-
-    @router.delete("/v3/glossaries/{identifier}")
-    async def delete(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
-        await shelf.delete(identifier, key)
-        return Response(status_code=204)
-
-    _add_dictionaries(router, premises, shelf)
-
-
-def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> None:
-    @router.get("/v3/glossaries/{identifier}/entries")
-    async def entries(request: Request, identifier: str) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters)
-        glossary = await shelf.one(identifier, key)
-        direction = _asked_direction(premises, parameters, glossary)
-        found = await shelf.entries(identifier, direction, key)
-        source, target = direction
-        answer = {
-            "source_lang": source,
-            "target_lang": target,
-            "entries": tsv(found),
-            "entries_format": "tsv",
-        }
-        return JSONResponse({"dictionaries": [answer]})
-
-    @router.put("/v3/glossaries/{identifier}/dictionaries")
-    async def replace(request: Request, identifier: str) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters)
-        glossary = await shelf.one(identifier, key)
-        direction, entries = await in_thread(_dictionary, premises, parameters, glossary)
-        changed = await shelf.put(identifier, direction, entries, key, merge=False)
-        dictionary = changed.dictionary(*direction)
-        if dictionary is None:  # deleted at the same moment
-            raise not_found()
-        return JSONResponse(_outline(dictionary))
-
-    @router.delete("/v3/glossaries/{identifier}/dictionaries")
-    async def delete_one(request: Request, identifier: str) -> Response:
-        parameters = await DeepLParameters.of(premises, request)
-        key = await admitted(premises, request, parameters)
-        glossary = await shelf.one(identifier, key)
-        direction = _asked_direction(premises, parameters, glossary)
-        await shelf.delete_dictionary(identifier, direction, key)
-        return Response(status_code=204)
-
-
-class _Shelf:
-    """The glossaries of the store; what is not there is refused as such."""
-
-    def __init__(self, premises: Premises) -> None:
-        self._store = premises.store
+    def __init__(self, server: Dependencies, owner: int | None) -> None:
+        self._store, self._owner = server.store, owner
 
     async def create(
-        self, name: str, entries: Mapping[Direction, tuple[Entry, ...]], key: int | None
+        self, name: str, entries: Mapping[Direction, tuple[Entry, ...]]
     ) -> KeptGlossary:
-        return await in_thread(self._store.create_glossary, name, entries, key)
+        return await in_thread(self._store.create_glossary, name, entries, self._owner)
 
-    async def all(self, key: int | None) -> list[KeptGlossary]:
-        return await in_thread(self._store.glossaries, key)
+    async def all(self) -> list[KeptGlossary]:
+        return await in_thread(self._store.glossaries, self._owner)
 
-    async def one(self, identifier: str, key: int | None) -> KeptGlossary:
-        return _found(await in_thread(self._store.glossary, identifier, key))
+    async def get(self, identifier: str) -> KeptGlossary:
+        return _found(await in_thread(self._store.glossary, identifier, self._owner))
 
-    async def single(self, identifier: str, key: int | None) -> KeptGlossary:
-        """One of one direction."""
-        found = await self.one(identifier, key)
-        if len(found.dictionaries) != 1:
+    async def single(self, identifier: str) -> KeptGlossary:
+        """A glossary of one direction."""
+        glossary = await self.get(identifier)
+        if len(glossary.dictionaries) != 1:
             raise invalid(
                 "The glossary has several dictionaries, or none; /v3/glossaries serves it."
             )
-        return found
+        return glossary
 
-    async def entries(
-        self, identifier: str, direction: Direction, key: int | None
-    ) -> tuple[Entry, ...]:
-        await self.one(identifier, key)
-        found = await in_thread(self._store.glossary_entries, identifier, *direction, key)
-        if found is None:
+    async def entries(self, identifier: str, direction: Direction) -> tuple[Entry, ...]:
+        await self.get(identifier)
+        read = self._store.glossary_entries
+        entries = await in_thread(read, identifier, *direction, self._owner)
+        if entries is None:
             raise _no_dictionary(direction)
-        return found
+        return entries
 
-    async def rename(self, identifier: str, name: str, key: int | None) -> KeptGlossary:
-        return _found(await in_thread(self._store.rename_glossary, identifier, name, key))
+    async def rename(self, identifier: str, name: str) -> KeptGlossary:
+        return _found(await in_thread(self._store.rename_glossary, identifier, name, self._owner))
 
     async def put(
         self,
         identifier: str,
         direction: Direction,
         entries: tuple[Entry, ...],
-        key: int | None,
         *,
         merge: bool,
         name: str | None = None,
     ) -> KeptGlossary:
         put = partial(self._store.put_dictionary, merge=merge, name=name)
-        return _found(await in_thread(put, identifier, *direction, entries, key))
+        return _found(await in_thread(put, identifier, *direction, entries, self._owner))
 
-    async def delete(self, identifier: str, key: int | None) -> None:
-        if not await in_thread(self._store.delete_glossary, identifier, key):
-            raise not_found()
+    async def delete(self, identifier: str) -> None:
+        if not await in_thread(self._store.delete_glossary, identifier, self._owner):
+            raise _not_found()
 
-    async def delete_dictionary(
-        self, identifier: str, direction: Direction, key: int | None
-    ) -> None:
-        if not await in_thread(self._store.delete_dictionary, identifier, *direction, key):
+    async def delete_dictionary(self, identifier: str, direction: Direction) -> None:
+        delete = self._store.delete_dictionary
+        if not await in_thread(delete, identifier, *direction, self._owner):
             raise _no_dictionary(direction)
+
+
+async def _glossaries(server: Server, owner: Owner) -> _Glossaries:
+    return _Glossaries(server, owner)
+
+
+Glossaries = Annotated[_Glossaries, Depends(_glossaries)]
+
+
+@router.get("/v2/glossary-language-pairs")
+async def language_pairs(server: Server, key: Key) -> Response:
+    """Directions that glossaries can have."""
+    return JSONResponse({"supported_languages": glossary_pairs(server.service)})
+
+
+# Version 2: glossaries of one direction, which cannot be changed.
+
+
+@router.post("/v2/glossaries")
+async def create_single(server: Server, parameters: Parameters, kept: Glossaries) -> Response:
+    """Keep a glossary."""
+    name = _name(parameters.required("name"))
+    entries = await in_thread(_dictionary, server.service, parameters)
+    return JSONResponse(_single(await kept.create(name, dict([entries]))), 201)
+
+
+@router.get("/v2/glossaries")
+async def list_single(kept: Glossaries) -> Response:
+    """The glossaries of one direction."""
+    listed = [_single(one) for one in await kept.all() if len(one.dictionaries) == 1]
+    return JSONResponse({"glossaries": listed})
+
+
+@router.get("/v2/glossaries/{identifier}")
+async def get_single(identifier: str, kept: Glossaries) -> Response:
+    """A glossary without its entries."""
+    return JSONResponse(_single(await kept.single(identifier)))
+
+
+@router.get("/v2/glossaries/{identifier}/entries")
+async def single_entries(request: Request, identifier: str, kept: Glossaries) -> Response:
+    """The entries of a glossary, separated by tabs."""
+    if not _accepts_tsv(request):
+        return JSONResponse({"message": f"Entries are of the type {_TSV}: accept it."}, 415)
+    only = (await kept.single(identifier)).dictionaries[0]
+    entries = await kept.entries(identifier, _direction(only))
+    return PlainTextResponse(tsv(entries), media_type=_TSV)
+
+
+@router.delete("/v2/glossaries/{identifier}")
+async def delete_single(identifier: str, kept: Glossaries) -> Response:
+    """Delete a glossary of one direction."""
+    await kept.single(identifier)
+    await kept.delete(identifier)
+    return Response(status_code=204)
+
+
+# Version 3: glossaries of several directions, which can be changed.
+
+
+@router.post("/v3/glossaries")
+async def create(server: Server, parameters: Parameters, kept: Glossaries) -> Response:
+    """Keep a glossary."""
+    name = _name(parameters.required("name"))
+    entries: dict[Direction, tuple[Entry, ...]] = {}
+    for one in parameters.objects("dictionaries", _MOST_DICTIONARIES):
+        direction, given = await in_thread(_dictionary, server.service, one)
+        if direction in entries:
+            raise invalid(f"Two dictionaries are for {' to '.join(direction)}.")
+        entries[direction] = given
+    return JSONResponse(_multilingual(await kept.create(name, entries)), 201)
+
+
+@router.get("/v3/glossaries")
+async def list_all(kept: Glossaries) -> Response:
+    """All glossaries."""
+    return JSONResponse({"glossaries": [_multilingual(one) for one in await kept.all()]})
+
+
+@router.get("/v3/glossaries/{identifier}")
+async def get(identifier: str, kept: Glossaries) -> Response:
+    """A glossary without its entries."""
+    return JSONResponse(_multilingual(await kept.get(identifier)))
+
+
+@router.patch("/v3/glossaries/{identifier}")
+async def change(
+    identifier: str, server: Server, parameters: Parameters, kept: Glossaries
+) -> Response:
+    """Change the name of a glossary, or add entries to a dictionary."""
+    name = parameters.text("name")
+    given = parameters.objects("dictionaries", _MOST_DICTIONARIES)
+    if len(given) > 1:
+        raise invalid("At most one dictionary can be changed at once.")
+    name = None if name is None else _name(name)
+    glossary = await kept.get(identifier)
+    if given:
+        direction, entries = await in_thread(_dictionary, server.service, given[0], glossary)
+        glossary = await kept.put(identifier, direction, entries, merge=True, name=name)
+    elif name is not None:
+        glossary = await kept.rename(identifier, name)
+    return JSONResponse(_multilingual(glossary))
+
+
+@router.delete("/v3/glossaries/{identifier}")
+async def delete(identifier: str, kept: Glossaries) -> Response:
+    """Delete a glossary."""
+    await kept.delete(identifier)
+    return Response(status_code=204)
+
+
+@router.get("/v3/glossaries/{identifier}/entries")
+async def entries_of_dictionary(
+    identifier: str, server: Server, parameters: Parameters, kept: Glossaries
+) -> Response:
+    """The entries of a dictionary."""
+    direction = _direction_of(server.service, parameters, await kept.get(identifier))
+    source, target = direction
+    answer = {
+        "source_lang": source,
+        "target_lang": target,
+        "entries": tsv(await kept.entries(identifier, direction)),
+        "entries_format": "tsv",
+    }
+    return JSONResponse({"dictionaries": [answer]})
+
+
+@router.put("/v3/glossaries/{identifier}/dictionaries")
+async def replace_dictionary(
+    identifier: str, server: Server, parameters: Parameters, kept: Glossaries
+) -> Response:
+    """Replace a dictionary, or add it."""
+    glossary = await kept.get(identifier)
+    direction, entries = await in_thread(_dictionary, server.service, parameters, glossary)
+    changed = await kept.put(identifier, direction, entries, merge=False)
+    dictionary = changed.dictionary(*direction)
+    if dictionary is None:  # deleted at the same moment
+        raise _not_found()
+    return JSONResponse(_outline(dictionary))
+
+
+@router.delete("/v3/glossaries/{identifier}/dictionaries")
+async def delete_dictionary(
+    identifier: str, server: Server, parameters: Parameters, kept: Glossaries
+) -> Response:
+    """Delete a dictionary."""
+    direction = _direction_of(server.service, parameters, await kept.get(identifier))
+    await kept.delete_dictionary(identifier, direction)
+    return Response(status_code=204)
+
+
+def _not_found() -> RefusedError:
+    return RefusedError("not_found", "Glossary not found.")
 
 
 def _found(glossary: KeptGlossary | None) -> KeptGlossary:
     if glossary is None:
-        raise not_found()
+        raise _not_found()
     return glossary
 
 
@@ -266,14 +265,14 @@ def _name(name: str) -> str:
 
 
 def _dictionary(
-    premises: Premises, parameters: DeepLParameters, glossary: KeptGlossary | None = None
+    service: TranslationService, parameters: DeepLParameters, glossary: KeptGlossary | None = None
 ) -> tuple[Direction, tuple[Entry, ...]]:
     """What a request says of one direction, which a glossary that exists may have already."""
-    direction = _asked_direction(premises, parameters, glossary)
+    direction = _direction_of(service, parameters, glossary)
     source, target = direction
     is_kept = glossary is not None and glossary.dictionary(source, target) is not None
     if not is_kept and {"source_lang": source, "target_lang": target} not in glossary_pairs(
-        premises.service
+        service
     ):
         raise invalid(
             f"Unsupported glossary source and target language pair: {source} to {target}. "
@@ -283,21 +282,21 @@ def _dictionary(
     return direction, read_entries(parameters.required("entries"), kind, source, target)
 
 
-def _asked_direction(
-    premises: Premises, parameters: DeepLParameters, glossary: KeptGlossary | None = None
+def _direction_of(
+    service: TranslationService, parameters: DeepLParameters, glossary: KeptGlossary | None = None
 ) -> Direction:
     """The direction that a request names.
 
     Args:
-        premises: whose service has the languages.
+        service: has the languages.
         parameters: with the codes.
         glossary: one that exists.  A dictionary of just these codes goes first: kept through our
-            own door, it may be of a region, and is listed as such.
+            own API, it may be of a region, and is listed as such.
     """
     source, target = parameters.required("source_lang"), parameters.required("target_lang")
     if glossary is not None and (kept := glossary.dictionary(source, target)) is not None:
         return _direction(kept)
-    return glossary_direction(premises.service, source, target)
+    return glossary_direction(service, source, target)
 
 
 def _direction(dictionary: KeptDictionary) -> Direction:

@@ -6,30 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starlette.requests import Request
+from typing_extensions import override
 
-from dragoman.server.dependencies import Premises
-from dragoman.server.parameters import (
-    Upload,
-    address_of,
-    check_number,
-    half_character,
-    read_parameters,
-)
+from dragoman.server.parameters import RequestParameters, Upload, check_number
 from dragoman.translation.service.interface import RefusedError
 
-_SCHEME = "deepl-auth-key"
 _TRUE = (True, 1, "1", "true", "True")
 _MOST_NAMES = 1000
 _FALSE = (False, 0, "0", "false", "False")
 _MEMBER = re.compile(r"\[(?P<index>[0-9]{1,9})\](?:\.(?P<name>\w+)|\[(?P<other>\w+)\])")
 """Behind the name of a list of objects, in a form: ``[0].name``, or ``[0][name]`` as PHP writes."""
-
-
-def header_secret(request: Request) -> str | None:
-    """The key in the header of a request; None if there is none."""
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    return secret.strip() or None if scheme.lower() == _SCHEME else None
 
 
 def invalid(message: str) -> RefusedError:
@@ -44,59 +30,21 @@ def unsupported_value(name: str, explanation: str = "") -> RefusedError:
     )
 
 
-class DeepLParameters:
-    """What a request asks for, by name.
-
-    Args:
-        values: what came; a list if a parameter came several times.
-    """
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    @classmethod
-    async def of(cls, premises: Premises, request: Request) -> DeepLParameters:
-        """Those of the body and the address, whether JSON or a form.
-
-        Raises:
-            RefusedError: ``invalid``, if the body cannot be read; as the guard does, if whoever
-                sends such a body is not admitted.
-        """
-        bound = premises.config.limits.body_bytes
-        try:
-            return cls((await read_parameters(request, part_bytes=bound)).values)
-        except RefusedError:
-            # So that a wrong key is named first, and requests without sense count too.
-            secret = header_secret(request) or request.query_params.get("auth_key")
-            await premises.guard.admit(secret, address_of(request))
-            raise
+class DeepLParameters(RequestParameters):
+    """The parameters of a request, worded as DeepL does."""
 
     def has(self, name: str) -> bool:
         """Whether a parameter has a value other than null and nothing."""
-        return self._values.get(name) not in (None, "", [])
-
-    def text(self, name: str) -> str | None:
-        """A string; None if it did not come, or is empty."""
-        value = self._last(name)
-        if value is None or value == "":
-            return None
-        return _checked(name, value)
-
-    def required(self, name: str) -> str:
-        """A string that must come, and not empty."""
-        value = self.text(name)
-        if value is None:
-            raise _missing(name)
-        return value
+        return self.values.get(name) not in (None, "", [])
 
     def texts(self, name: str) -> list[str]:
         """A list of strings that must come; a single string is a list of one."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         if value is None or value == []:
-            raise _missing(name)
+            raise self.missing(name)
         check_number(value)
         values = value if isinstance(value, list) else [value]
-        return [_checked(name, one) for one in values]
+        return [self.checked(name, one) for one in values]
 
     def objects(self, name: str, most: int) -> list[DeepLParameters]:
         """A list of objects, in the order of their numbers if it comes as a form.
@@ -105,7 +53,7 @@ class DeepLParameters:
             name: of the list; fields of forms are ``name[0].member``.
             most: how many there may be.
         """
-        given = self._values.get(name)
+        given = self.values.get(name)
         found = self._numbered(name) if given is None or given == "" else given
         if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
             raise unsupported_value(name, "It is a list of objects.")
@@ -115,7 +63,7 @@ class DeepLParameters:
 
     def _numbered(self, name: str) -> list[dict[str, Any]]:
         objects: dict[int, dict[str, Any]] = {}
-        for key, value in self._values.items():
+        for key, value in self.values.items():
             if not key.startswith(f"{name}["):
                 continue
             if (member := _MEMBER.fullmatch(key, len(name))) is None:
@@ -126,14 +74,14 @@ class DeepLParameters:
 
     def upload(self, name: str) -> Upload:
         """A file that must come."""
-        value = self._last(name)
+        value = self.single(name)
         if not isinstance(value, Upload):
             raise invalid(f"Invalid file data: send a file as '{name}' of multipart/form-data.")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
         """A truth value: true, false, "1" or "0"."""
-        value = self._last(name)
+        value = self.single(name)
         if value is None or value == "":
             return default
         if isinstance(value, (bool, int, str)):
@@ -145,7 +93,7 @@ class DeepLParameters:
 
     def choice(self, name: str, choices: Sequence[str]) -> str | None:
         """One of several values; None if none came."""
-        value = self._last(name)
+        value = self.single(name)
         if value is None or value == "":
             return None
         if isinstance(value, int) and not isinstance(value, bool):
@@ -156,40 +104,33 @@ class DeepLParameters:
 
     def names(self, name: str) -> tuple[str, ...]:
         """A list of names, or one string in which they are separated by commas."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         if value is None:
             return ()
         check_number(value)
-        values = [_checked(name, one) for one in (value if isinstance(value, list) else [value])]
+        values = [
+            self.checked(name, one) for one in (value if isinstance(value, list) else [value])
+        ]
         if sum(one.count(",") + 1 for one in values) > _MOST_NAMES:
             raise unsupported_value(name, f"Send at most {_MOST_NAMES} names.")
         parts = [part.strip() for one in values for part in one.split(",")]
         return tuple(dict.fromkeys(part for part in parts if part))
 
-    def _last(self, name: str) -> Any:
-        """The value of a parameter that has only one; the last, if it came several times."""
-        value = self._values.get(name)
+    def single(self, name: str) -> Any:
+        """The value of a parameter; the last, if it came several times."""
+        value = self.values.get(name)
         return value[-1] if isinstance(value, list) and value else value
 
+    @override
+    def missing(self, name: str) -> RefusedError:
+        return invalid(f"Parameter '{name}' not specified.")
 
-def check_text(name: str, value: str) -> str:
-    """A string that can be written as UTF-8.
+    @override
+    def no_string(self, name: str, value: object) -> RefusedError:
+        return unsupported_value(name, "It is a string.")
 
-    Raises:
-        RefusedError: ``invalid``, if it has half of a surrogate pair, as JSON may have.
-    """
-    if (place := half_character(value)) is not None:
-        raise unsupported_value(
+    @override
+    def half(self, name: str, place: int) -> RefusedError:
+        return unsupported_value(
             name, f"Character {place} is half of a surrogate pair, not a character."
         )
-    return value
-
-
-def _checked(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise unsupported_value(name, "It is a string.")
-    return check_text(name, value)
-
-
-def _missing(name: str) -> RefusedError:
-    return invalid(f"Parameter '{name}' not specified.")

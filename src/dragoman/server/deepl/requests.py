@@ -14,12 +14,8 @@ from dragoman.server.deepl.languages import (
     sources,
     targets,
 )
-from dragoman.server.deepl.parameters import (
-    DeepLParameters,
-    invalid,
-    unsupported_value,
-)
-from dragoman.server.dependencies import Premises
+from dragoman.server.deepl.parameters import DeepLParameters, invalid, unsupported_value
+from dragoman.server.dependencies import Dependencies
 from dragoman.server.language_names import known_direction
 from dragoman.server.threads import in_thread
 from dragoman.text.terms.glossary import Glossary
@@ -42,14 +38,14 @@ _UNSUPPORTED = {
 
 
 async def common_request(
-    premises: Premises, parameters: DeepLParameters, key: int | None
+    server: Dependencies, parameters: DeepLParameters, key: int | None
 ) -> TextRequest:
     """A request without text: languages, tags and glossary as the parameters say.
 
     Raises:
         RefusedError: ``invalid``, or ``not_found`` if there is no such glossary.
     """
-    service = premises.service
+    service = server.service
     target, source = parameters.required("target_lang"), parameters.text("source_lang")
     known = {*sources(service), *targets(service)}
     # A text that is in its target language already is left as it is, as long as it is known here.
@@ -62,7 +58,7 @@ async def common_request(
         if parameters.has(name):
             raise invalid(f"'{name}' is not supported: this server has no {what}.")
     tags = _formality_tags(service, parameters, source, target)
-    glossary = await _glossary(premises, parameters, source, target, key)
+    glossary = await _glossary(server, parameters, source, target, key)
     return TextRequest("", target=target, source=source, tags=tags, glossary=glossary)
 
 
@@ -91,7 +87,7 @@ def _formality_tags(
 
 
 async def _glossary(
-    premises: Premises,
+    server: Dependencies,
     parameters: DeepLParameters,
     source: str | None,
     target: str,
@@ -108,12 +104,12 @@ async def _glossary(
         raise invalid("Use of a glossary requires the source_lang parameter to be specified.")
     if len(identifiers) > _MOST_GLOSSARIES:
         raise unsupported_value("glossary_ids", f"It has at most {_MOST_GLOSSARIES} glossaries.")
-    found = [await _dictionary(premises, one, source, target, key) for one in identifiers]
+    found = [await _dictionary(server, one, source, target, key) for one in identifiers]
 
     def entries() -> list[tuple[str, str]]:
         terms: list[tuple[str, str]] = []
         for identifier, dictionary in zip(identifiers, found, strict=True):
-            kept = premises.store.glossary_entries(
+            kept = server.store.glossary_entries(
                 identifier, dictionary.source_language, dictionary.target_language, key
             )
             terms += kept or ()
@@ -121,18 +117,18 @@ async def _glossary(
         return one_of_each(reversed(terms))
 
     revisions = tuple(one.revision for one in found)
-    return await in_thread(premises.glossaries.get, revisions, entries)
+    return await in_thread(server.glossaries.get, revisions, entries)
 
 
 async def _dictionary(
-    premises: Premises, identifier: str, source: str, target: str, key: int | None
+    server: Dependencies, identifier: str, source: str, target: str, key: int | None
 ) -> KeptDictionary:
-    glossary = await in_thread(premises.store.glossary, identifier, key)
+    glossary = await in_thread(server.store.glossary, identifier, key)
     if glossary is None:
         raise RefusedError("not_found", f"Glossary not found: {shown(identifier)}.")
-    dictionary = glossary.dictionary(*glossary_direction(premises.service, source, target))
-    # One that was kept through our own door is of a region where the service is.
-    if dictionary is None and (of_region := _known(premises.service, source, target)) is not None:
+    dictionary = glossary.dictionary(*glossary_direction(server.service, source, target))
+    # One that was kept through our own API is of a region where the service is.
+    if dictionary is None and (of_region := _known(server.service, source, target)) is not None:
         dictionary = glossary.dictionary(*of_region)
     if dictionary is None:
         raise invalid(

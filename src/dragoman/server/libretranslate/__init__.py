@@ -5,6 +5,4 @@ entities, that no path is ever built from what a client says, and that letters, 
 of translations stay as the model wrote them.
 """
 
-from dragoman.server.libretranslate.routes import libretranslate_door
-
-__all__ = ["libretranslate_door"]
+from dragoman.server.libretranslate.routes import LIBRETRANSLATE as LIBRETRANSLATE

@@ -1,11 +1,19 @@
-"""What clients of LibreTranslate ask for."""
+"""Requests of LibreTranslate's clients, and how its API describes them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.server.parameters import RequestParameters, Upload
+from typing_extensions import override
+
+from dragoman.server.parameters import (
+    RequestParameters,
+    Upload,
+    check_number,
+    invalid,
+)
 from dragoman.server.server_config import LimitsConfig
 from dragoman.text.language_codes import spelling
 from dragoman.translation.service.interface import RefusedError
@@ -15,13 +23,71 @@ _CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 
 
 def source_language(code: str) -> str | None:
-    """A source language, as a service is asked for it; None if it shall be detected."""
+    """A source language as services take it; None if it shall be detected."""
     return None if spelling(code) == "auto" else language_code(code)
 
 
 def language_code(code: str) -> str:
-    """A language, as a service is asked for it."""
+    """A language as services take it."""
     return _CODES.get(spelling(code), code)
+
+
+class LibreParameters(RequestParameters):
+    """The parameters of a request, worded as LibreTranslate does."""
+
+    def texts(self, name: str) -> str | list[str]:
+        """A string that is not empty, or a list of strings, which may be.
+
+        Raises:
+            RefusedError: also ``too_large``, if there are more than any server takes.
+        """
+        value = self.values.get(name)
+        if value is None or value in ("", []):
+            raise self.missing(name)
+        if isinstance(value, str):
+            return self.checked(name, value)
+        check_number(value)
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise invalid(f"{name} parameter is not a string or a list of strings")
+        return [self.checked(name, one) for one in value]
+
+    def count(self, name: str, maximum: int) -> int:
+        """A number of things; 0 if there is none, or it is negative."""
+        value = self.values.get(name)
+        if value is None:
+            return 0
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, str) and re.fullmatch(r"[ ]*[+-]?[0-9]{1,18}[ ]*", value):
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise invalid(f"{name} parameter is not a number")
+        if value > maximum:
+            raise invalid(f"{name} parameter must be <= {maximum}")
+        return max(0, value)
+
+    def upload(self, name: str) -> Upload:
+        """A file."""
+        value = self.values.get(name)
+        if value is None or value == "":
+            raise self.missing(name)
+        if not isinstance(value, Upload):
+            raise invalid(f"{name} parameter is not a file")
+        return value
+
+    @override
+    def missing(self, name: str) -> RefusedError:
+        return invalid(f"missing {name} parameter")
+
+    @override
+    def no_string(self, name: str, value: object) -> RefusedError:
+        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+            return invalid(f"{name} parameter is several strings; one is expected")
+        return invalid(f"{name} parameter is not a string")
+
+    @override
+    def half(self, name: str, place: int) -> RefusedError:
+        return invalid(f"{name} parameter has half of a surrogate pair at character {place}")
 
 
 @dataclass(frozen=True)
@@ -36,7 +102,7 @@ class LibreTask:
     alternatives: int
 
     @classmethod
-    def read(cls, given: RequestParameters, limits: LimitsConfig) -> LibreTask:
+    def read(cls, given: LibreParameters, limits: LimitsConfig) -> LibreTask:
         """From the parameters of a request.
 
         Raises:
@@ -67,7 +133,7 @@ class LibreFileTask:
     target: str
 
     @classmethod
-    def read(cls, given: RequestParameters, suffixes: tuple[str, ...]) -> LibreFileTask:
+    def read(cls, given: LibreParameters, suffixes: tuple[str, ...]) -> LibreFileTask:
         """From the parameters of a request.
 
         Raises:
@@ -76,12 +142,9 @@ class LibreFileTask:
         file = given.upload("file")
         source, target = given.required("source"), given.required("target")
         if not file.name or not file.content:
-            raise RefusedError("invalid", "Invalid request: empty file")
+            raise invalid("empty file")
         if not file.name.lower().endswith(suffixes):
-            raise RefusedError(
-                "invalid",
-                "Invalid request: file format not supported; supported are " + ", ".join(suffixes),
-            )
+            raise invalid("file format not supported; supported are " + ", ".join(suffixes))
         return cls(file, source_language(source), language_code(target))
 
 
@@ -95,7 +158,7 @@ class LibreSuggestion:
     target: str
 
     @classmethod
-    def read(cls, given: RequestParameters) -> LibreSuggestion:
+    def read(cls, given: LibreParameters) -> LibreSuggestion:
         """From the parameters of a request; the store bounds how long they are.
 
         Raises:
@@ -107,7 +170,7 @@ class LibreSuggestion:
 
 
 def _described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """What OpenAPI says of a request whose parameters are a form or JSON.
+    """The description, after OpenAPI, of a request whose parameters are a form or JSON.
 
     A file can be sent in a multipart form alone.
     """
@@ -158,4 +221,4 @@ DESCRIBED = {
     "/translate_file": _described("file", *_PAIR, file=_FILE, **_PAIR),
     "/suggest": _described("q", "s", *_PAIR, q=_TEXT, s=_TEXT, **_PAIR),
 }
-"""What OpenAPI says of the body of each path that has one."""
+"""The description, after OpenAPI, of the body of each path that has one."""

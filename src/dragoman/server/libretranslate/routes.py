@@ -1,20 +1,56 @@
-"""LibreTranslate's paths, how they are described, and how errors are worded on them."""
+"""LibreTranslate's API: its routes, their description, and how errors are worded."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from functools import cache, partial
 from importlib.metadata import version
+from pathlib import PurePosixPath
+from typing import Any
 
-from fastapi import APIRouter
+from babel import negotiate_locale
+from fastapi import APIRouter, Request
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
-from dragoman.server.dependencies import Door, Premises
-from dragoman.server.libretranslate.answers import ERRORS
-from dragoman.server.libretranslate.paths import LibrePaths
-from dragoman.server.libretranslate.requests import DESCRIBED
-from dragoman.translation.service.interface import RefusedError
+from dragoman.documents.content import translate_contents
+from dragoman.documents.filetypes import file_suffixes
+from dragoman.server.access import key_id, network_of
+from dragoman.server.database.records import DocumentJob
+from dragoman.server.dependencies import Api, Dependencies, Server, time_left
+from dragoman.server.jobs import download, failure
+from dragoman.server.language_names import known_direction, language_name
+from dragoman.server.libretranslate.access import admit, known_language, unsupported_language
+from dragoman.server.libretranslate.requests import (
+    DESCRIBED,
+    LibreFileTask,
+    LibreParameters,
+    LibreSuggestion,
+    LibreTask,
+)
+from dragoman.server.libretranslate.responses import (
+    ERRORS,
+    LibreChoice,
+    LibreChoices,
+    LibreDetection,
+    LibreFile,
+    LibreHealth,
+    LibreLanguage,
+    LibreSettings,
+    LibreSuccess,
+    LibreTranslation,
+)
+from dragoman.server.parameters import address_of
+from dragoman.server.threads import in_thread
+from dragoman.translation.service.interface import (
+    Detection,
+    Pairing,
+    RefusedError,
+    TextRequest,
+    TranslatedText,
+)
 
 _PREFIXES = (
     "/translate",
@@ -27,47 +63,224 @@ _PREFIXES = (
     "/health",
     "/spec",
 )
+_TYPING_MILLISECONDS = 500
+_UNKNOWN = Detection("en", 0.0)  # as LibreTranslate calls a text in which nothing can be detected
+_KEPT = timedelta(minutes=30)
+"""How long a translated file can be fetched, as from LibreTranslate."""
+_PATIENCE = 0.5
+"""The part of the time of a request for which it waits for a file."""
+
+router = APIRouter(tags=["LibreTranslate"])
 
 
-def libretranslate_door(premises: Premises) -> Door:
-    """The door for clients of LibreTranslate."""
-    paths = LibrePaths(premises)
-    router = APIRouter(tags=["LibreTranslate"], lifespan=premises.jobs.running)
-    for path, posted in (
-        ("/translate", paths.translate),
-        ("/detect", paths.detect),
-        ("/translate_file", paths.translate_file),
-        ("/suggest", paths.suggest),
-    ):
-        router.add_api_route(
-            path,
-            posted,
-            methods=["POST"],
-            response_model_exclude_none=True,
-            responses=ERRORS,
-            openapi_extra=DESCRIBED[path],
+def _posted(path: str) -> dict[str, Any]:
+    """How a route with a body is described, and answers."""
+    described = {"responses": ERRORS, "openapi_extra": DESCRIBED[path]}
+    return {"path": path, "response_model_exclude_none": True, **described}
+
+
+def _got(path: str) -> dict[str, Any]:
+    """The same for a route without a body, which has the name of its path."""
+    name = f"libretranslate{path}".partition("/{")[0]
+    return {"path": path, "responses": ERRORS, "name": name}
+
+
+@router.post(**_posted("/translate"))
+async def translate(request: Request, server: Server) -> LibreTranslation:
+    """Translate text from a language to another."""
+    limits = server.config.limits
+    task, _ = await admit(
+        server, request, partial(LibreTask.read, limits=limits), lambda one: one.texts
+    )
+    texts = [
+        TextRequest(text, task.target, task.source, nbest=task.alternatives + 1)
+        for text in task.texts
+    ]
+    with unsupported_language(server.service, task.source, task.target):
+        translated = await translate_contents(
+            server.service,
+            texts,
+            "html" if task.is_html else "text",
+            seconds=limits.seconds,
         )
-    for path, got in (
-        ("/download_file/{file}", paths.download_file),
-        ("/languages", paths.languages),
-        ("/frontend/settings", paths.settings),
-        ("/health", paths.health),
-    ):
-        name = f"libretranslate{path}".partition("/{")[0]
-        router.add_api_route(path, got, methods=["GET"], responses=ERRORS, name=name)
+    return _answer(task, translated)
 
-    @cache  # made when it is first asked for: all routes are known then
-    def written() -> bytes:
-        title = "Dragoman: LibreTranslate's API"
-        found = get_openapi(title=title, version=version("dragoman"), routes=router.routes)
-        return json.dumps(found, ensure_ascii=False).encode()
 
-    async def spec() -> Response:
-        """This API, as OpenAPI describes such."""
-        return Response(written(), media_type="application/json")
+@router.post(**_posted("/detect"))
+async def detect(request: Request, server: Server) -> list[LibreDetection]:
+    """Detect the language of a text, or of several together."""
+    text, _ = await admit(server, request, _text_to_detect, lambda one: [one])
+    [found] = await server.service.detect([text])
+    return [_detection(one) for one in found or [_UNKNOWN]]
 
-    router.add_api_route("/spec", spec, methods=["GET"], include_in_schema=False)
-    return Door("libretranslate", _PREFIXES, router, _refuse)
+
+@router.post(**_posted("/translate_file"), name="translate")
+async def translate_file(request: Request, server: Server) -> LibreFile:
+    """Translate file from a language to another.
+
+    The address of a file that takes long is given before it is done; who fetches it then waits
+    for it.
+    """
+    read = partial(LibreFileTask.read, suffixes=file_suffixes())
+    task, key = await admit(server, request, read, files=True)
+    target = known_language(server.service, task.target)
+    source = None if task.source is None else known_language(server.service, task.source)
+    job = await server.jobs.submit(
+        task.file.name,
+        task.file.content,
+        TextRequest("", target=target, source=source),
+        key_id(key),
+    )
+    settled = await _done(server, job)
+    if settled is not None and settled.state == "error":
+        raise failure(settled)
+    name = f"{job.id}{PurePosixPath(job.file_name).suffix.lower()}"
+    address = request.url_for("libretranslate/download_file", file=name)
+    # Not in the path, which logs have.
+    return LibreFile(translated_file_url=str(address.include_query_params(secret=job.secret)))
+
+
+@router.post(**_posted("/suggest"))
+async def suggest(request: Request, server: Server) -> LibreSuccess:
+    """Submit a suggestion to improve a translation."""
+    suggestion, key = await admit(server, request, LibreSuggestion.read)
+    source, target = suggestion.source, suggestion.target
+    with unsupported_language(server.service, source, target):
+        if source is None:
+            detections = await server.service.detect_sources([suggestion.text], target)
+            source = detections[0].language
+        pair = known_direction(server.service, source, target)
+    await in_thread(
+        server.store.add_correction,
+        suggestion.text,
+        suggestion.translation,
+        *pair,
+        key_id(key),
+        address=network_of(address_of(request)),
+    )
+    return LibreSuccess(success=True)
+
+
+@router.get(**_got("/download_file/{file}"))
+async def download_file(server: Server, file: str, secret: str = "") -> Response:
+    """Download a translated file."""
+    identifier = file.partition(".")[0]
+    job = await in_thread(server.store.job, identifier, secret) if secret else None
+    if job is None or _is_over(job):
+        raise _not_found()
+    job = await _done(server, job)
+    if job is None:
+        raise RefusedError("busy", "the file is not translated yet; try again later", 5)
+    content = None
+    if job.state == "done":
+        content = await in_thread(server.store.take_result, job.id, delete=False)
+    if content is None:
+        raise failure(job)
+    return download(job, content)
+
+
+@router.get(**_got("/languages"))
+async def languages(server: Server) -> list[LibreLanguage]:
+    """Retrieve list of supported languages."""
+    targets: dict[str, set[str]] = {}
+    for source, target in server.service.directions():
+        targets.setdefault(source, {source}).add(target)
+        targets.setdefault(target, {target})  # a text that is in it already is left as it is
+    listed = [
+        LibreLanguage(code=code, name=language_name(code), targets=sorted(into))
+        for code, into in targets.items()
+    ]
+    return sorted(listed, key=lambda one: (one.code != "en", one.name, one.code))
+
+
+@router.get(**_got("/frontend/settings"))
+async def settings(request: Request, server: Server) -> LibreSettings:
+    """Retrieve frontend specific settings."""
+    config = server.config
+    has_keys = await in_thread(server.store.has_keys)
+    target = _first_target(request, server.service.directions())
+    return LibreSettings(
+        char_limit=config.limits.characters,
+        frontend_timeout=_TYPING_MILLISECONDS,
+        api_keys=has_keys or config.require_key,
+        key_required=config.require_key,
+        suggestions=True,
+        files_translation=True,
+        supported_files_format=list(file_suffixes()),
+        language=LibreChoices(
+            source=LibreChoice(code="auto", name="Auto Detect"),
+            target=LibreChoice(code=target, name=language_name(target)),
+        ),
+    )
+
+
+@router.get(**_got("/health"))
+async def health() -> LibreHealth:
+    """Whether the server is up."""
+    return LibreHealth(status="ok")
+
+
+@cache  # made with the first request for it: all routes are known then
+def _spec() -> bytes:
+    title = "Dragoman: LibreTranslate's API"
+    described = get_openapi(title=title, version=version("dragoman"), routes=router.routes)
+    return json.dumps(described, ensure_ascii=False).encode()
+
+
+@router.get("/spec", include_in_schema=False)
+async def spec() -> Response:
+    """The description of this API, after OpenAPI."""
+    return Response(_spec(), media_type="application/json")
+
+
+def _text_to_detect(given: LibreParameters) -> str:
+    texts = given.texts("q")
+    return texts if isinstance(texts, str) else "\n".join(texts)
+
+
+def _answer(task: LibreTask, found: Sequence[TranslatedText]) -> LibreTranslation:
+    texts = [one.text for one in found]
+    detected = [_detection(one.detection or Detection(one.source, 0.0)) for one in found]
+    others = [one.alternatives for one in found]
+    return LibreTranslation(
+        translated_text=texts if task.is_list else texts[0],
+        detected_language=None if task.source else detected if task.is_list else detected[0],
+        alternatives=None if not task.alternatives else others if task.is_list else others[0],
+    )
+
+
+def _detection(found: Detection) -> LibreDetection:
+    return LibreDetection(confidence=round(100 * found.probability), language=found.language)
+
+
+def _first_target(request: Request, directions: Sequence[Pairing]) -> str:
+    """A target language that the reader's browser prefers, or any."""
+    targets = sorted({one.target for one in directions})
+    accepted = request.headers.get("accept-language", "").split(",")
+    preferred = [one.partition(";")[0].strip() for one in accepted]
+    found = negotiate_locale(preferred, targets, sep="-")
+    others = [one for one in targets if one != "en"]
+    return str(found) if found else [*others, *targets, "en"][0]
+
+
+async def _done(server: Dependencies, job: DocumentJob) -> DocumentJob | None:
+    """A job that is done or has failed; None if it is neither in due time."""
+    patience = min(_PATIENCE * server.config.limits.seconds, time_left())
+    settled = await server.jobs.settled(job, patience)
+    if settled is None:
+        raise _not_found()
+    return settled if settled.state in {"done", "error"} else None
+
+
+def _not_found() -> RefusedError:
+    return RefusedError("not_found", "there is no such file, or it was deleted since")
+
+
+def _is_over(job: DocumentJob) -> bool:
+    """Whether the time in which a file can be fetched has passed."""
+    if job.state not in {"done", "error"} or job.changed is None:
+        return False
+    return datetime.now(timezone.utc) - job.changed > _KEPT
 
 
 def _refuse(error: RefusedError, status: int) -> Response:
@@ -76,3 +289,6 @@ def _refuse(error: RefusedError, status: int) -> Response:
     message = f"Slowdown: {error}" if status == 429 else str(error)
     found = status if status >= 500 else known.get(status, 400)
     return JSONResponse({"error": message}, status_code=found)
+
+
+LIBRETRANSLATE = Api("libretranslate", _PREFIXES, router, _refuse)

@@ -7,13 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Header, Request
 from starlette.responses import Response
 
+from dragoman.server.access import key_id
 from dragoman.server.database.records import DocumentJob
-from dragoman.server.dependencies import Premises
-from dragoman.server.jobs import UNEXPECTED, attachment_headers
+from dragoman.server.dependencies import Dependencies, Server
+from dragoman.server.jobs import download, failure
 from dragoman.server.threads import in_thread
-from dragoman.server.v1.caller import admitted, key_id, wanted_glossary
+from dragoman.server.v1.access import admit, glossary_of_request
 from dragoman.server.v1.requests import DocumentForm
 from dragoman.server.v1.responses import DocumentAnswer
+from dragoman.server.v1.strict_route import StrictRoute
 from dragoman.translation.service.interface import RefusedError
 
 _LOOK_AGAIN = 2.0  # seconds
@@ -23,62 +25,57 @@ Secret = Annotated[
 ]
 
 
-class DocumentRoutes:
-    """What answers requests about files."""
+router = APIRouter(route_class=StrictRoute)
 
-    def __init__(self, premises: Premises) -> None:
-        self._premises = premises
 
-    def add_to(self, router: APIRouter) -> None:
-        """Add the routes."""
-        router.post("/documents", response_model=DocumentAnswer, status_code=202)(self.send)
-        router.get("/documents/{identifier}", response_model=DocumentAnswer)(self.state)
-        router.get(
-            "/documents/{identifier}/result",
-            response_class=Response,
-            responses={200: {"content": {"application/octet-stream": {}}}},
-        )(self.result)
+@router.post("/documents", response_model=DocumentAnswer, status_code=202)
+async def send(
+    request: Request,
+    form: Annotated[DocumentForm, Form(media_type="multipart/form-data")],
+    server: Server,
+) -> DocumentAnswer:
+    """Send a file to translate; ask for its state until that is `done` or `error`."""
+    key = await admit(server, request, files=True)
+    glossary = await glossary_of_request(server, form, key)
+    job = await server.jobs.submit(
+        form.file.filename or "",
+        await form.file.read(),
+        form.request("", glossary),
+        key_id(key),
+    )
+    return DocumentAnswer.of(job, with_secret=True)
 
-    async def send(
-        self,
-        request: Request,
-        form: Annotated[DocumentForm, Form(media_type="multipart/form-data")],
-    ) -> DocumentAnswer:
-        """Send a file to translate; ask for its state until that is `done` or `error`."""
-        key = await admitted(self._premises, request, files=True)
-        glossary = await wanted_glossary(self._premises, form, key)
-        job = await self._premises.jobs.submit(
-            form.file.filename or "",
-            await form.file.read(),
-            form.request("", glossary),
-            key_id(key),
+
+@router.get("/documents/{identifier}", response_model=DocumentAnswer)
+async def state(
+    request: Request, identifier: str, secret: Secret, server: Server
+) -> DocumentAnswer:
+    """Say how far a file is."""
+    await admit(server, request)
+    return DocumentAnswer.of(await _job(server, identifier, secret))
+
+
+@router.get(
+    "/documents/{identifier}/result",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}}},
+)
+async def result(request: Request, identifier: str, secret: Secret, server: Server) -> Response:
+    """Get the translated file."""
+    await admit(server, request)
+    job = await _job(server, identifier, secret)
+    if job.state == "error":
+        raise failure(job)
+    content = await in_thread(server.store.take_result, job.id, delete=False)
+    if content is None:
+        raise RefusedError("busy", "the file is not translated yet", _LOOK_AGAIN)
+    return download(job, content)
+
+
+async def _job(server: Dependencies, identifier: str, secret: str) -> DocumentJob:
+    job = await in_thread(server.store.job, identifier, secret)
+    if job is None:
+        raise RefusedError(
+            "not_found", "there is no such file with this secret, or it was deleted since"
         )
-        return DocumentAnswer.of(job, with_secret=True)
-
-    async def state(self, request: Request, identifier: str, secret: Secret) -> DocumentAnswer:
-        """Say how far a file is."""
-        await admitted(self._premises, request)
-        return DocumentAnswer.of(await self._job(identifier, secret))
-
-    async def result(self, request: Request, identifier: str, secret: Secret) -> Response:
-        """Get the translated file."""
-        await admitted(self._premises, request)
-        job = await self._job(identifier, secret)
-        if job.state == "error":
-            message = job.message or UNEXPECTED
-            raise RefusedError("internal" if message == UNEXPECTED else "invalid", message)
-        store = self._premises.store
-        content = await in_thread(store.take_result, job.id, delete=False)
-        if content is None:
-            raise RefusedError("busy", "the file is not translated yet", _LOOK_AGAIN)
-        return Response(
-            content, media_type="application/octet-stream", headers=attachment_headers(job)
-        )
-
-    async def _job(self, identifier: str, secret: str) -> DocumentJob:
-        found = await in_thread(self._premises.store.job, identifier, secret)
-        if found is None:
-            raise RefusedError(
-                "not_found", "there is no such file with this secret, or it was deleted since"
-            )
-        return found
+    return job

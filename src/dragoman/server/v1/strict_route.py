@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, get_origin
 
 from fastapi import Request
@@ -13,9 +13,11 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from typing_extensions import override
 
 from dragoman.core.problems import explain
 from dragoman.core.wording import shown
+from dragoman.server.v1.access import admit
 from dragoman.translation.service.interface import RefusedError
 
 MANUAL = "/v1/docs"
@@ -25,37 +27,33 @@ _NO_BOUNDARY = (
     "library write this header"
 )
 
-Admit = Callable[[Request], Awaitable[object]]
-"""Counts a request, and refuses those without the key that is demanded."""
 
-
-def strict_route(admit: Admit) -> type[APIRoute]:
-    """A kind of route that words what is wrong with a body with all problems and "did you mean".
+class StrictRoute(APIRoute):
+    """A route that words what is wrong with a body with all problems and "did you mean".
 
     Requests are admitted before they learn it.
     """
 
-    class StrictRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            """The handler, in whose errors FastAPI's are replaced."""
-            handle = super().get_route_handler()
+    @override
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
 
-            async def checked(request: Request) -> Response:
-                try:
-                    return await handle(request)
-                except HTTPException as error:  # no JSON, no form; handlers raise none
-                    await admit(request)
-                    raise RefusedError("invalid", _unreadable(request, error)) from error
-                except RequestValidationError as error:
-                    # So that a wrong key is named first, and requests without sense count too.
-                    await admit(request)
-                    field = self.body_field
-                    kind = None if field is None else field.field_info.annotation
-                    raise RefusedError("invalid", _worded(error, kind)) from error
+        async def checked(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except HTTPException as error:  # no JSON, no form; handlers raise none
+                problem = _unreadable(request, error)
+                cause: Exception = error
+            except RequestValidationError as error:
+                field = self.body_field
+                kind = None if field is None else field.field_info.annotation
+                problem = _worded(error, kind)
+                cause = error
+            # So that a wrong key is named first, and requests without sense count too.
+            await admit(request.app.state.dependencies, request)
+            raise RefusedError("invalid", problem) from cause
 
-            return checked
-
-    return StrictRoute
+        return checked
 
 
 def _unreadable(request: Request, error: HTTPException) -> str:

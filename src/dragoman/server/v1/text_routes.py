@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from dragoman.core.config import Config
 from dragoman.documents.content import translate_contents
-from dragoman.server.dependencies import Premises
+from dragoman.server.dependencies import Server, time_left
 from dragoman.server.language_names import language_name
-from dragoman.server.request_time import time_left
-from dragoman.server.v1.caller import admitted, requests_of
+from dragoman.server.v1.access import admit, requests_of
 from dragoman.server.v1.requests import DetectBody, StreamBody, TranslateBody
 from dragoman.server.v1.responses import (
     DetectAnswer,
@@ -28,119 +28,146 @@ from dragoman.server.v1.responses import (
     TextAnswer,
     TranslateAnswer,
 )
-from dragoman.server.v1.stream_forms import STREAM_FORMS, StreamForm, wanted_form
+from dragoman.server.v1.strict_route import StrictRoute
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
     RefusedError,
     TextRequest,
     TranslatedSentence,
+    TranslationService,
 )
 
 _UNBUFFERED = {"X-Accel-Buffering": "no"}  # by nginx, which would hold events back
 
 
-class TextRoutes:
-    """What answers requests about texts."""
+class StreamForm(NamedTuple):
+    """A way to write a stream."""
 
-    def __init__(self, premises: Premises) -> None:
-        self._premises = premises
+    media_type: str
+    write: Callable[[StreamEvent], str]
 
-    def add_to(self, router: APIRouter) -> None:
-        """Add the routes."""
-        router.post("/translate", response_model=TranslateAnswer)(self.translate)
-        router.post(
-            "/stream",
-            response_class=StreamingResponse,
-            responses={
-                200: {"model": StreamEvent, "content": {one.media_type: {} for one in STREAM_FORMS}}
-            },
-        )(self.stream)
-        router.post("/detect", response_model=DetectAnswer)(self.detect)
-        router.get("/languages", response_model=LanguagesAnswer)(self.languages)
 
-    async def translate(self, request: Request, body: TranslateBody) -> Response:
-        """Translate a text, or a list of texts.
+def _line(event: StreamEvent) -> str:
+    return event.model_dump_json(exclude_unset=True) + "\n"
 
-        A list is translated together, which is much faster than one text after another.
-        """
-        key = await admitted(self._premises, request, body.text)
-        wanted = await requests_of(self._premises, body, body.text, key)
-        found = await translate_contents(
-            self._premises.service,
-            wanted,
-            body.format,
-            seconds=self._premises.config.limits.seconds,
+
+def _server_sent(event: StreamEvent) -> str:
+    """An event as browsers and many libraries read it (HTML Living Standard, 9.2).
+
+    It has no ``event:`` line, so that ``onmessage`` gets it; JSON has no line breaks of its own.
+    """
+    return f"data: {event.model_dump_json(exclude_unset=True)}\n\n"
+
+
+STREAM_FORMS = (
+    StreamForm("application/x-ndjson", _line),
+    StreamForm("text/event-stream", _server_sent),
+)
+"""The first one is what a client gets that does not say what it takes."""
+
+
+router = APIRouter(route_class=StrictRoute)
+
+
+@router.post("/translate", response_model=TranslateAnswer)
+async def translate(request: Request, body: TranslateBody, server: Server) -> Response:
+    """Translate a text, or a list of texts.
+
+    A list is translated together, which is much faster than one text after another.
+    """
+    key = await admit(server, request, body.text)
+    requests = await requests_of(server, body, body.text, key)
+    translated = await translate_contents(
+        server.service, requests, body.format, seconds=server.config.limits.seconds
+    )
+    answers = tuple(map(TextAnswer.of, translated))
+    return as_json(TranslateAnswer.model_construct(translations=answers))
+
+
+@router.post(
+    "/stream",
+    response_class=StreamingResponse,
+    responses={
+        200: {"model": StreamEvent, "content": {one.media_type: {} for one in STREAM_FORMS}}
+    },
+)
+async def stream(request: Request, body: StreamBody, server: Server) -> Response:
+    """Translate a text, and get each sentence as soon as it is translated.
+
+    The answer is JSON objects: first `start`, then a `sentence` for each, then `end`; or an
+    `error` in place of what is missing. They are lines (NDJSON), or, for a request with
+    `Accept: text/event-stream`, the data of server-sent events.
+    """
+    key = await admit(server, request, [body.text])
+    (text_request,) = await requests_of(server, body, [body.text], key)
+    events = _events(server.service, text_request)
+    first = await anext(events)  # what is refused at once has a status of its own
+    form = preferred_form(request.headers.get("Accept", ""))
+    return StreamingResponse(
+        _written(first, events, form), media_type=form.media_type, headers=_UNBUFFERED
+    )
+
+
+@router.post("/detect", response_model=DetectAnswer)
+async def detect(request: Request, body: DetectBody, server: Server) -> Response:
+    """Say which languages a text may be in."""
+    await admit(server, request, body.text)
+    return as_json(DetectAnswer.of(await server.service.detect(list(body.text))))
+
+
+@router.get("/languages", response_model=LanguagesAnswer)
+async def languages(request: Request, server: Server) -> Response:
+    """List the languages, and what each is translated into."""
+    await admit(server, request)
+    service = server.service
+    by_source: dict[str, list[Pairing]] = defaultdict(list)
+    for pair in service.directions():
+        by_source[pair.source].append(pair)
+    listed = [
+        LanguageAnswer(
+            code=code,
+            name=language_name(code),
+            targets=tuple(pair.target for pair in pairs),
+            tags={pair.target: tags for pair in pairs if (tags := service.tags(pair))},
         )
-        answers = tuple(map(TextAnswer.of, found))
-        return as_json(TranslateAnswer.model_construct(translations=answers))
+        for code, pairs in sorted(by_source.items())
+    ]
+    return as_json(LanguagesAnswer(languages=tuple(listed)))
 
-    async def stream(self, request: Request, body: StreamBody) -> Response:
-        """Translate a text, and get each sentence as soon as it is translated.
 
-        The answer is JSON objects: first `start`, then a `sentence` for each, then `end`; or an
-        `error` in place of what is missing. They are lines (NDJSON), or, for a request with
-        `Accept: text/event-stream`, the data of server-sent events.
-        """
-        key = await admitted(self._premises, request, [body.text])
-        (wanted,) = await requests_of(self._premises, body, [body.text], key)
-        events = self._events(wanted)
-        first = await anext(events)  # what is refused at once has a status of its own
-        form = wanted_form(request.headers.get("Accept", ""))
-        return StreamingResponse(
-            _written(first, events, form), media_type=form.media_type, headers=_UNBUFFERED
+async def _events(
+    service: TranslationService, request: TextRequest
+) -> AsyncGenerator[StreamEvent, None]:
+    """The events of a stream; the first step raises the error that refuses the whole text."""
+    request, detection = await _with_source(service, request)
+    sentences = service.stream(request, seconds=time_left())
+    try:
+        first = await anext(sentences, None)
+        yield StreamEvent(
+            kind="start",
+            source=request.source,
+            target=request.target,
+            detection=DetectedLanguage.of(detection),
         )
+        if first is not None:
+            yield _of(first)
+        async for sentence in sentences:
+            yield _of(sentence)
+        yield StreamEvent(kind="end")
+    finally:
+        if isinstance(sentences, AsyncGenerator):
+            await sentences.aclose()  # so that sentences nobody reads leave the queue
 
-    async def detect(self, request: Request, body: DetectBody) -> Response:
-        """Say which languages a text may be in."""
-        await admitted(self._premises, request, body.text)
-        return as_json(DetectAnswer.of(await self._premises.service.detect(list(body.text))))
 
-    async def languages(self, request: Request) -> Response:
-        """List the languages, and what each is translated into."""
-        await admitted(self._premises, request)
-        service = self._premises.service
-        by_source: dict[str, list[Pairing]] = defaultdict(list)
-        for pair in service.directions():
-            by_source[pair.source].append(pair)
-        found = [
-            LanguageAnswer(
-                code=code,
-                name=language_name(code),
-                targets=tuple(pair.target for pair in pairs),
-                tags={pair.target: tags for pair in pairs if (tags := service.tags(pair))},
-            )
-            for code, pairs in sorted(by_source.items())
-        ]
-        return as_json(LanguagesAnswer(languages=tuple(found)))
-
-    async def _events(self, wanted: TextRequest) -> AsyncGenerator[StreamEvent, None]:
-        """What a stream tells; the first one raises what refuses the whole text."""
-        wanted, detection = await self._with_source(wanted)
-        sentences = self._premises.service.stream(wanted, seconds=time_left())
-        try:
-            first = await anext(sentences, None)
-            yield StreamEvent(
-                kind="start",
-                source=wanted.source,
-                target=wanted.target,
-                detection=DetectedLanguage.of(detection),
-            )
-            if first is not None:
-                yield _of(first)
-            async for sentence in sentences:
-                yield _of(sentence)
-            yield StreamEvent(kind="end")
-        finally:
-            if isinstance(sentences, AsyncGenerator):
-                await sentences.aclose()  # so that what nobody reads leaves the queue
-
-    async def _with_source(self, wanted: TextRequest) -> tuple[TextRequest, Detection | None]:
-        """The request with its source language, which is detected if none is given."""
-        if wanted.source is not None:
-            return wanted, None
-        (found,) = await self._premises.service.detect_sources([wanted.text], wanted.target)
-        return replace(wanted, source=found.language), found
+async def _with_source(
+    service: TranslationService, request: TextRequest
+) -> tuple[TextRequest, Detection | None]:
+    """The request with its source language, which is detected if none is given."""
+    if request.source is not None:
+        return request, None
+    (detection,) = await service.detect_sources([request.text], request.target)
+    return replace(request, source=detection.language), detection
 
 
 def as_json(answer: Config) -> Response:
@@ -155,7 +182,7 @@ def _of(sentence: TranslatedSentence) -> StreamEvent:
 async def _written(
     first: StreamEvent, events: AsyncGenerator[StreamEvent, None], form: StreamForm
 ) -> AsyncGenerator[str, None]:
-    """The events of a stream; what goes wrong in the middle is the last of them."""
+    """The events of a stream; an error in the middle is the last of them."""
     async with aclosing(events):
         yield form.write(first)
         try:
@@ -163,3 +190,27 @@ async def _written(
                 yield form.write(event)
         except RefusedError as error:
             yield form.write(StreamEvent(kind="error", error=Problem.of(error)))
+
+
+def preferred_form(accept: str) -> StreamForm:
+    """The form that the header ``Accept`` of a request prefers (RFC 9110, 12.5.1).
+
+    A client that takes neither gets lines of JSON: refusing it would help nobody.
+    """
+    qualities = {}
+    for part in accept.split(","):
+        media_type, *parameters = (one.strip().lower() for one in part.split(";"))
+        qualities[media_type] = _quality(parameters)
+    return max(STREAM_FORMS, key=lambda form: qualities.get(form.media_type, 0))
+
+
+def _quality(parameters: list[str]) -> float:
+    """From 0 to 1; what cannot be read counts as absent."""
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name == "q":
+            try:
+                return min(1.0, max(0.0, float(value)))
+            except ValueError:
+                break
+    return 1.0

@@ -1,4 +1,4 @@
-"""The door to the web page, whose files come with the package.
+"""The web page, whose files come with the package.
 
 The page speaks :mod:`the server's own API <dragoman.server.v1>` and needs nothing from
 elsewhere, so that its policy forbids everything else: no inline script, no foreign request, and no
@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
 from dragoman.documents.filetypes import document_formats, file_suffixes
-from dragoman.server.dependencies import Door, Premises
+from dragoman.server.dependencies import Api, Dependencies
 from dragoman.translation.service.interface import RefusedError
 
 _MEDIA_TYPES = {
@@ -53,7 +53,7 @@ _HEADERS = {
 _PAGE = "index.html"
 
 
-def web_door(premises: Premises) -> Door:
+def web_api(dependencies: Dependencies) -> Api:
     """The page at ``/``, and its files at ``/web/DIGEST/``.
 
     The digest is that of all files together.  Browsers may therefore keep a file for ever and ask
@@ -61,7 +61,7 @@ def web_door(premises: Premises) -> Door:
     """
     files = _read_files()
     digest = _digest(files)
-    page = _filled(files.pop(_PAGE), digest, premises).encode("utf-8")
+    page = _filled(files.pop(_PAGE), digest, dependencies).encode("utf-8")
     packed = {name: _Packed(content, name) for name, content in files.items()}
     packed_page = _Packed(page, _PAGE)
     tag = f'"{hashlib.sha256(page).hexdigest()[:16]}"'
@@ -81,7 +81,7 @@ def web_door(premises: Premises) -> Door:
         headers = {**_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
         return packed[name].answer(request, headers)
 
-    return Door("web", ("/web/",), router, _refuse)
+    return Api("web", ("/web/",), router, _refuse)
 
 
 class _Packed:
@@ -128,12 +128,12 @@ def _digest(files: dict[str, bytes]) -> str:
     return found.hexdigest()[:16]
 
 
-def _filled(page: bytes, digest: str, premises: Premises) -> str:
+def _filled(page: bytes, digest: str, dependencies: Dependencies) -> str:
     """The page, with the place of its files and the bounds that it shows.
 
     Addresses are relative, for servers behind a proxy that adds a prefix to their paths.
     """
-    limits = premises.config.limits
+    limits = dependencies.config.limits
     values = {
         "assets": f"web/{digest}",
         "characters": limits.characters,
@@ -143,7 +143,7 @@ def _filled(page: bytes, digest: str, premises: Premises) -> str:
         "formats": _named_formats(),
         "hours": f"{limits.document_hours:g}",
         "seconds": f"{limits.seconds:g}",
-        "key": "required" if premises.config.require_key else "optional",
+        "key": "required" if dependencies.config.require_key else "optional",
     }
     escaped = {name: html.escape(str(value)) for name, value in values.items()}
     return Template(page.decode("utf-8")).substitute(escaped)

@@ -1,4 +1,4 @@
-"""A door for tests of the application: it says what reached it."""
+"""An API for tests of the application: it says what reached it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from dragoman.server.database.failures import DamagedError, UnansweredError
-from dragoman.server.dependencies import Door
+from dragoman.server.dependencies import Api
 from dragoman.translation.service.interface import RefusedError
 
 
 @dataclass
-class PlainDoor:
+class PlainApi:
     """Its routes begin with a prefix; its errors are ``{NAME: message, "kind": kind}``."""
 
     prefix: str = "/plain"
@@ -25,13 +25,13 @@ class PlainDoor:
     """Until it is set, ``/held`` is not answered."""
 
     @property
-    def door(self) -> Door:
+    def api(self) -> Api:
         name = self.prefix.strip("/")
 
         def refuse(error: RefusedError, status: int) -> Response:
             return JSONResponse({name: str(error), "kind": error.kind}, status)
 
-        return Door(name, (self.prefix,), self._router(), refuse)
+        return Api(name, (self.prefix,), self._router(), refuse)
 
     def _router(self) -> APIRouter:
         router = APIRouter(prefix=self.prefix)

@@ -16,7 +16,7 @@ import pytest
 from tiny_model import save_tiny_model
 
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.ending import BoundedEnd
+from dragoman.server.serving import BoundedEnd
 
 SERVER = """
 import sys, time

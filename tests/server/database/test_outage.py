@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.server.database.failures import DamagedError, UnansweredError, UnwritableError
+from dragoman.server.database.failures import DamagedError, Outage, UnansweredError, UnwritableError
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.outage import Outage
 
 AGAIN = "the database answers again"
 FULL = UnwritableError("/srv/x: the disk is full")

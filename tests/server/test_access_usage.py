@@ -7,8 +7,8 @@ from datetime import datetime
 
 import pytest
 
-from dragoman.server import ledger
-from dragoman.server.ledger import UsageLedger
+from dragoman.server import access
+from dragoman.server.access import UsageLedger
 from dragoman.server.request_log import request_number
 
 
@@ -47,7 +47,7 @@ def test_the_first_request_is_written_immediately_and_more_together() -> None:
     store = UsedCharacters()
 
     async def charge() -> None:
-        book = UsageLedger(store)
+        book = UsageLedger(store.charge)
         for number in range(50):
             book.charge(1, 2)
             book.charge(None, 1)
@@ -62,11 +62,11 @@ def test_the_first_request_is_written_immediately_and_more_together() -> None:
 
 
 def test_usage_is_written_though_nobody_closes_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "WRITE_SECONDS", 0.01)
+    monkeypatch.setattr(access, "WRITE_SECONDS", 0.01)
     store = UsedCharacters()
 
     async def charge() -> None:
-        book = UsageLedger(store)
+        book = UsageLedger(store.charge)
         for _ in range(3):
             book.charge(1, 1)
             await asyncio.sleep(0.005)
@@ -78,11 +78,11 @@ def test_usage_is_written_though_nobody_closes_the_ledger(monkeypatch: pytest.Mo
 def test_what_the_database_refuses_is_written_once_it_can_be(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ledger, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(access, "RETRY_SECONDS", 0.01)
     store = UsedCharacters()
 
     async def charge() -> None:
-        book = UsageLedger(store)
+        book = UsageLedger(store.charge)
         store.refuses = {2}
         book.charge(1, 5)
         book.charge(2, 7)
@@ -101,7 +101,7 @@ def test_what_the_database_refuses_is_written_once_it_can_be(
 def test_a_database_that_is_away_is_reported_once_and_for_no_request(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ledger, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(access, "RETRY_SECONDS", 0.01)
     store = UsedCharacters()
     store.refuses = {1}
     numbers: list[str] = []
@@ -111,7 +111,7 @@ def test_a_database_that_is_away_is_reported_once_and_for_no_request(
             numbers.append(request_number.get())
 
     async def charge() -> None:
-        book = UsageLedger(store)
+        book = UsageLedger(store.charge)
         token = request_number.set("of a request")
         book.charge(1, 5)
         request_number.reset(token)
@@ -122,11 +122,11 @@ def test_a_database_that_is_away_is_reported_once_and_for_no_request(
         await book.close()
 
     handler = Noted()
-    ledger.log.addHandler(handler)
+    access.log.addHandler(handler)
     try:
         asyncio.run(charge())
     finally:
-        ledger.log.removeHandler(handler)
+        access.log.removeHandler(handler)
     assert caplog.text.count("usage cannot be written, and will be tried again") == 1
     assert numbers and set(numbers) == {""}
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_written_at_the_end_is_reported(caplog: pytest.LogCapture
     store.refuses = {1}
 
     async def charge() -> None:
-        book = UsageLedger(store)
+        book = UsageLedger(store.charge)
         book.charge(2, 5)
         book.charge(1, 5)
         await book.close()

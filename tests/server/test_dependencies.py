@@ -5,7 +5,7 @@ import math
 import anyio
 import pytest
 
-from dragoman.server.request_time import time_left
+from dragoman.server.dependencies import time_left
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(None, math.inf), (60.0, 59.0), (2.0, 1.8)])

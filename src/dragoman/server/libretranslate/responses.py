@@ -1,4 +1,4 @@
-"""What clients of LibreTranslate get, as its API describes it."""
+"""Responses to LibreTranslate's clients, as its API describes them."""
 
 from __future__ import annotations
 
@@ -100,4 +100,4 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     503: {"model": LibreError, "description": "Too busy, or not ready"},
     "default": {"model": LibreError, "description": "Any other error"},
 }
-"""Of every path that does work."""
+"""The errors of every path."""
