@@ -66,11 +66,11 @@ async def translate_contents(
     )
     languages = await detections(service, requests, [one.texts for one in documents])
     parts = [texts_or_none(one.texts) for one in documents]
-    asked: list[TextRequest] = []
+    sentences: list[TextRequest] = []
     for request, texts, detection in zip(requests, parts, languages, strict=True):
-        asked += questions(request, texts, detection)
-    asked = await with_kept(asked, [text for texts in parts for text in texts])
-    answers = iter(await service.translate(asked, seconds=seconds))
+        sentences += questions(request, texts, detection)
+    sentences = await with_kept(sentences, [text for texts in parts for text in texts])
+    answers = iter(await service.translate(sentences, seconds=seconds))
     work = [
         (one, [next(answers) for _ in texts]) for one, texts in zip(documents, parts, strict=True)
     ]

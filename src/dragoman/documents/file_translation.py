@@ -134,7 +134,7 @@ async def translate_file(
     document = await _opened(read, content)
     source = request.source or document.source_language or likely_source
     request = replace(request, source=source)
-    asked, source = await _asked(service, request, document)
+    requests, source = await _requests_of(service, request, document)
     end = time.monotonic() + (_LONGEST if seconds is None else seconds)
     answers: list[_Answer] = []
     left: list[Untranslated] = []
@@ -144,12 +144,12 @@ async def translate_file(
         if untranslatable is not None:
             untranslatable(text, reason)
 
-    for chunk in _chunks(asked):
+    for chunk in _chunks(requests):
         if progress is not None:
-            progress(len(answers), len(asked))
+            progress(len(answers), len(requests))
         answers += await _translated(service, chunk, end, leaves=untranslatable is not None)
     if progress is not None:
-        progress(len(answers), len(asked))
+        progress(len(answers), len(requests))
     path = PurePosixPath(name.replace("\\", "/"))
     answers = await aside(len(content), lambda: _without_empty(document.texts, answers))
     again = partial(_read_again, form, request)
@@ -165,8 +165,8 @@ async def translate_file(
         content=written.content,
         media_type=form.media_type,
         source=best.source if best else source,
-        characters=sum(len(one.text) for one in asked),
-        texts=len(asked),
+        characters=sum(len(one.text) for one in requests),
+        texts=len(requests),
         flaws=tuple(_flaws(document.texts, answers)) if answers else (),
         untranslated=tuple(left),
     )
@@ -194,13 +194,13 @@ async def _opened(read: Callable[[bytes], OpenDocument], content: bytes) -> Open
         raise RefusedError("invalid", str(error)) from error
 
 
-async def _asked(
+async def _requests_of(
     service: TranslationService, request: TextRequest, document: OpenDocument
 ) -> tuple[list[TextRequest], str]:
     """The texts of a document as requests, and its language."""
     (detection,) = await detections(service, [request], [document.texts])
-    asked = await with_kept(questions(request, document.texts, detection), document.texts)
-    return asked, asked[0].source or "" if asked else request.source or ""
+    requests = await with_kept(questions(request, document.texts, detection), document.texts)
+    return requests, requests[0].source or "" if requests else request.source or ""
 
 
 def _written(

@@ -86,31 +86,31 @@ class CTranslate2Exporter(Exporter):
 
     @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        asked = probes(saved)
+        drawn = probes(saved)
         whole = directory / "model"
         self._convert(saved, whole, None)
-        gap, texts = _compare(whole, saved, asked)
+        gap, texts = _compare(whole, saved, drawn)
         _check(gap, _TOLERANCE)
         equal = None
         if self._quantisation is not None:
             for file in whole.iterdir():
                 file.unlink()
             self._convert(saved, whole, self._quantisation)
-            gap, found = _compare(whole, saved, asked)
+            gap, found = _compare(whole, saved, drawn)
             _check(gap, math.inf)
             pairs = list(zip(texts, found, strict=True))
             equal = (sum(ours == theirs for ours, theirs in pairs), len(pairs))
-        told = write_vocabularies(saved, directory, _spm_names(saved), with_ids=False)
+        notes = write_vocabularies(saved, directory, _spm_names(saved), with_ids=False)
         _write_metadata(saved, directory)
         with_float = " of float32" if equal is not None else ""
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
-            compared=f"log-probabilities of {len(asked)} sentences of random pieces, through "
+            compared=f"log-probabilities of {len(drawn)} sentences of random pieces, through "
             f"CTranslate2 {ctranslate2.__version__} in {self._quantisation or 'float32'}"
             + (f", and its translations compared with those{with_float}" if equal else ""),
             difference=gap,
             equal_texts=equal,
-            differences=(*_differences(saved), *told),
+            differences=(*_differences(saved), *notes),
         )
 
     @override
@@ -229,17 +229,17 @@ def _differences(saved: SavedModel) -> tuple[str, ...]:
 
 
 def _compare(
-    directory: Path, saved: SavedModel, asked: list[Probe]
+    directory: Path, saved: SavedModel, drawn: list[Probe]
 ) -> tuple[float, list[list[str]]]:
     """The largest difference of a log-probability, and CTranslate2's translations."""
     translator = ctranslate2.Translator(str(directory), device="cpu", intra_threads=1)
     sides = saved.vocabularies
-    sources = [sides.source.pieces(one.source[:-1]) for one in asked]
-    targets = [sides.target.pieces(one.target[:-1]) for one in asked]
+    sources = [sides.source.pieces(one.source[:-1]) for one in drawn]
+    targets = [sides.target.pieces(one.target[:-1]) for one in drawn]
     scores: Any = translator.score_batch(sources, targets)
     gaps = [
-        float(np.abs(np.array(found.log_probs) - one.told).max())
-        for found, one in zip(scores, asked, strict=True)
+        float(np.abs(np.array(found.log_probs) - one.of_target).max())
+        for found, one in zip(scores, drawn, strict=True)
     ]
     longest = min(_longest(saved) or _COMPARED, _COMPARED)
     results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=longest)

@@ -119,8 +119,8 @@ def _own_files(output: Path) -> set[str]:
     if not note.is_file():
         return set()
     try:
-        told = read_json(note)
-        own, inside = {NOTE_FILE, *map(str, told["files"])}, {*map(str, told["inside"])}
+        read = read_json(note)
+        own, inside = {NOTE_FILE, *map(str, read["files"])}, {*map(str, read["inside"])}
         strangers = sorted({*_inside(output, own)} - inside)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StorageError(
@@ -187,8 +187,8 @@ def _tags(saved: SavedModel, exporter: Exporter) -> str:
             continue
         if tags:
             pieces = pieces or not all(tag in written for tag in tags)
-            told = " ".join(written.get(tag, tag) for tag in tags)
-            rows.append([f"{source} to {target}", f"`{told}`"])
+            in_front = " ".join(written.get(tag, tag) for tag in tags)
+            rows.append([f"{source} to {target}", f"`{in_front}`"])
     if not rows:
         return ""
     how = "In front of each text, followed by a space, write:"

@@ -122,19 +122,19 @@ class HuggingfaceExporter(Exporter):
                 path.chmod((directory / SOURCE_SPM).stat().st_mode)
             found = MarianMTModel.from_pretrained(directory).eval()
             read = MarianTokenizer.from_pretrained(directory)
-        asked = probes(saved)
-        gap = largest(_difference(found, batch) for batch in batches(asked, _BATCH))
+        drawn = probes(saved)
+        gap = largest(_difference(found, batch) for batch in batches(drawn, _BATCH))
         if not gap <= _TOLERANCE:
             raise ExportError(
                 f"MarianMTModel gives log-probabilities that differ by up to {gap:.1e} from the "
                 f"model's ({_TOLERANCE:.0e} is allowed); please report this"
             )
-        alike = _split_alike(saved, read, asked)
+        alike = _split_alike(saved, read, drawn)
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
-            compared=f"log-probabilities of {len(asked)} sentences of random pieces, through "
+            compared=f"log-probabilities of {len(drawn)} sentences of random pieces, through "
             f"MarianMTModel of transformers {transformers.__version__}, whose tokenizer splits "
-            f"{alike} of their {len(asked)} texts alike",
+            f"{alike} of their {len(drawn)} texts alike",
             difference=gap,
             differences=_differences(saved),
         )
@@ -325,10 +325,10 @@ def _padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
     return ids, ids != PAD
 
 
-def _split_alike(saved: SavedModel, tokenizer: MarianTokenizer, asked: list[Probe]) -> int:
+def _split_alike(saved: SavedModel, tokenizer: MarianTokenizer, drawn: list[Probe]) -> int:
     """How many texts get the same ids from the tokenizer as here."""
     vocabulary = saved.vocabularies.source
-    texts = [vocabulary.decode(one.source) for one in asked]
+    texts = [vocabulary.decode(one.source) for one in drawn]
     return sum(tokenizer(text).input_ids == [*vocabulary.encode(text), EOS] for text in texts)
 
 

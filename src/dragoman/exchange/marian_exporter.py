@@ -79,7 +79,7 @@ class MarianExporter(Exporter):
 
     @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        asked = probes(saved)
+        drawn = probes(saved)
         model = saved.model
         assert isinstance(model, Transformer), "see check"
         names = _spm_names(saved)
@@ -96,7 +96,7 @@ class MarianExporter(Exporter):
         read = MarianTransformer(*read_npz(directory / MODEL_FILE))
         gap = largest(
             np.abs(read.log_probabilities(one.source, one.target) - one.log_probabilities).max()
-            for one in asked
+            for one in drawn
         )
         if not gap <= _TOLERANCE:
             raise ExportError(
@@ -105,7 +105,7 @@ class MarianExporter(Exporter):
             )
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
-            compared=f"log-probabilities of {len(asked)} sentences of random pieces, through "
+            compared=f"log-probabilities of {len(drawn)} sentences of random pieces, through "
             "Marian's formulas in NumPy (Marian itself was not run)",
             difference=gap,
             differences=(

@@ -142,24 +142,24 @@ class OnnxExporter(Exporter):
 
     @override
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:
-        asked = probes(saved)
+        drawn = probes(saved)
         model = saved.model
         assert isinstance(model, Transformer), "see check"
         write_graphs(model, directory)
         encode, step = (_session(directory / name) for name in (ENCODER_FILE, DECODER_FILE))
-        gap = max(_gap(encode, step, list(batch)) for batch in batches(asked, COUNT // 2))
-        told = write_vocabularies(saved, directory, _spm_names(saved), with_ids=True)
+        gap = max(_gap(encode, step, list(batch)) for batch in batches(drawn, COUNT // 2))
+        notes = write_vocabularies(saved, directory, _spm_names(saved), with_ids=True)
         longest = saved.model.position_limit or POSITIONS
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
-            compared=f"log-probabilities of {len(asked)} sentences of random pieces, step by step "
+            compared=f"log-probabilities of {len(drawn)} sentences of random pieces, step by step "
             f"in padded batches, through ONNX Runtime {onnxruntime.__version__}",
             difference=gap,
             differences=(
                 f"Sources and targets have up to {longest} pieces, the end symbol included.",
                 "The search is the caller's, with what it forbids, such as unknown pieces.",
                 NOT_NORMALISED,
-                *told,
+                *notes,
             ),
         )
 
@@ -257,15 +257,15 @@ def _spm_names(saved: SavedModel) -> tuple[str, str]:
     return "source.spm", "target.spm"
 
 
-def _gap(encode: Graph, step: Graph, asked: list[Probe]) -> float:
+def _gap(encode: Graph, step: Graph, drawn: list[Probe]) -> float:
     """The largest difference, see :data:`TOLERANCE`, in a batch of sentences of unlike length.
 
     Raises:
         ExportError: it is too large.
     """
-    found = _stepwise(encode, step, asked)
+    found = _stepwise(encode, step, drawn)
     largest = 0.0
-    for row, one in zip(found, asked, strict=True):
+    for row, one in zip(found, drawn, strict=True):
         scores = one.log_probabilities
         gap = np.abs(row[: len(one.target)] - scores) / np.maximum(1, np.abs(scores))
         if not (gap <= TOLERANCE).all():  # also if it is NaN
@@ -286,20 +286,20 @@ def _session(path: Path) -> Graph:
     return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def _stepwise(encode: Graph, step: Graph, asked: list[Probe]) -> Floats:
+def _stepwise(encode: Graph, step: Graph, drawn: list[Probe]) -> Floats:
     """Log-probabilities by feeding the targets piece by piece, ``(rows, target, vocabulary)``."""
-    source = np.full((len(asked), max(len(one.source) for one in asked)), PAD)
-    target = np.full((len(asked), max(len(one.target) for one in asked)), PAD)
-    for row, one in enumerate(asked):
+    source = np.full((len(drawn), max(len(one.source) for one in drawn)), PAD)
+    target = np.full((len(drawn), max(len(one.target) for one in drawn)), PAD)
+    for row, one in enumerate(drawn):
         source[row, : len(one.source)] = one.source
         target[row, : len(one.target)] = one.target
     mask = source != PAD
     memory = encode({"source": source, "source_mask": mask})
     past = {
-        name.replace("memory", "past"): np.zeros((len(asked), kept.shape[1], 0, kept.shape[3]), "f")
+        name.replace("memory", "past"): np.zeros((len(drawn), kept.shape[1], 0, kept.shape[3]), "f")
         for name, kept in memory.items()
     }
-    read = np.concatenate([np.full((len(asked), 1), BOS), target[:, :-1]], axis=1)
+    read = np.concatenate([np.full((len(drawn), 1), BOS), target[:, :-1]], axis=1)
     found = []
     for position in range(read.shape[1]):
         piece = {"target": read[:, position : position + 1], "source_mask": mask}

@@ -31,7 +31,7 @@ class Probe:
     """Of every piece at every target position, ``(target, target_vocabulary)``."""
 
     @property
-    def told(self) -> Floats:
+    def of_target(self) -> Floats:
         """Log-probability of each target piece after those before it, ``(target,)``."""
         return self.log_probabilities[range(len(self.target)), self.target]
 

@@ -52,13 +52,13 @@ def write_vocabularies(
     Returns:
         Differences, a sentence each.
     """
-    told = []
+    notes = []
     if lowers_case(saved.vocabularies.source):
-        told.append("Sources are not put in lower case there: do it before they are split.")
+        notes.append("Sources are not put in lower case there: do it before they are split.")
     for name, vocabulary in zip(names, saved.vocabularies, strict=True):
         model = sentencepiece_model(vocabulary)
         if model is None:
-            told.append(
+            notes.append(
                 f"There is no {name}: this vocabulary is of subword-nmt, and text is split by that "
                 "program, with the codes in the model's own directory."
             )
@@ -68,5 +68,5 @@ def write_vocabularies(
             pieces = vocabulary.pieces(range(len(vocabulary)))
             table = json.dumps({piece: i for i, piece in enumerate(pieces)}, ensure_ascii=False)
             (directory / f"{name}.json").write_text(table + "\n", encoding="utf-8")
-            told.append(f"Ids are those of {name}.json, by piece, not those of {name}.")
-    return tuple(dict.fromkeys(told))
+            notes.append(f"Ids are those of {name}.json, by piece, not those of {name}.")
+    return tuple(dict.fromkeys(notes))
