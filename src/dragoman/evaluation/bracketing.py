@@ -27,7 +27,7 @@ Status = Literal["valid", "malformed", "missing"]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What EVALB's parameter files say."""
+    """The contents of a parameter file of EVALB."""
 
     name: str
     deleted: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class Parameters:
     """Labels that are the same: the second, and what it counts as."""
 
     def label(self, label: str) -> str:
-        """What a label counts as."""
+        """The label that stands for all labels equal to this one."""
         return next((one for other, one in self.equal if other == label), label)
 
 
@@ -60,7 +60,7 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeComparison:
-    """What EVALB counts in one sentence, or in several together."""
+    """EVALB's counts for one sentence, or for several together."""
 
     length: int
     """Words of the reference, with punctuation."""

@@ -1,6 +1,6 @@
-"""Which of several translations is most similar to a reference.
+"""Choosing the translation that is most similar to a reference.
 
-Training a student on that one is Kim & Rush's sequence-level interpolation (2016,
+Training a student on it is Kim & Rush's sequence-level interpolation (2016,
 arXiv:1606.07947, section 4.3).
 """
 
@@ -13,7 +13,7 @@ from dragoman.evaluation.similarity import PairwiseSimilarity, Similarity
 
 
 class Closest:
-    """Chooses by sentence BLEU or chrF; see :class:`PairwiseSimilarity`.
+    """Chooses by sentence BLEU or chrF.
 
     Args:
         metric: the measure of similarity.

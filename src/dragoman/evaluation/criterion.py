@@ -1,4 +1,4 @@
-"""When a translation counts as right: what its confidence is the probability of."""
+"""When a translation counts as right; its confidence is the probability of this."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.evaluation.metrics import check_parallel, sentence_chrf
 
 
 class Criterion(Config):
-    """What makes a translation right, line by line."""
+    """The criterion by which each translation is right or wrong."""
 
     kind: Literal["chrf", "exact"] = "chrf"
     """`chrf`, that its chrF with the reference is above a bound; `exact`, that it equals the

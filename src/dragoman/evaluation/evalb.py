@@ -126,7 +126,7 @@ def table(found: Sequence[TreeComparison]) -> str:
 
 
 def to_json(found: Sequence[TreeComparison]) -> dict[str, Any]:
-    """The same as plain values."""
+    """The table as plain values."""
     return {
         "sentences": [{**one.__dict__, "complete": one.complete} for one in found],
         "summaries": {name: dict(one.__dict__) for name, one in summaries(found).items()},

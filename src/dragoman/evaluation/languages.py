@@ -1,4 +1,4 @@
-"""Which language a line is in: translations in the wrong one, and text in another than declared.
+"""Identification of languages: translations in the wrong one, and text in another than declared.
 
 A model of many languages may answer in the wrong one, above all where a direction was never trained
 (Zhang et al. 2020, arXiv:2004.11867, call it off-target translation), and text of one language from
@@ -158,9 +158,7 @@ def _names(among: tuple[str, ...]) -> dict[str, str]:
 def wrong_language_share(
     lines: Iterable[str], language: str, among: Sequence[str] = ()
 ) -> float | None:
-    """The share of a text's lines, 0 to 1, that are clearly in another language than declared.
-
-    See :func:`foreign_lines`.
+    """The share of the lines that :func:`foreign_lines` reports, 0 to 1.
 
     Args:
         lines: the text; a line is a sentence or so.
@@ -181,7 +179,7 @@ class ForeignLines(NamedTuple):
     share: float
     """Of the lines that were judged, 0 to 1."""
     found: tuple[tuple[str, str], ...]
-    """Where each is, and its text."""
+    """The place and the text of each."""
 
     @property
     def examples(self) -> str:

@@ -1,4 +1,4 @@
-"""Whether references can be scored against, asked before there are translations."""
+"""Checks that references can be scored against, before there are translations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_references(
     config: EvaluationConfig,
     source: SourceSide | None = None,
 ) -> None:
-    """Check that translations can be scored against these references, whatever they are.
+    """Check that any translations can be scored against these references.
 
     Args:
         references: one for each sentence.

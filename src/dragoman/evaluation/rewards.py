@@ -1,4 +1,4 @@
-"""How good outputs are as translations of one sentence, from 0 to 1: what expected risk rewards.
+"""Rewards of outputs in the training objective of expected risk, from 0 to 1.
 
 GLEU is the reward of Wu et al. 2016, "Google's Neural Machine Translation System"
 (arXiv:1609.08144), section 5: of all n-grams of one to four words, the lesser of precision and

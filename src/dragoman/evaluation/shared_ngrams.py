@@ -96,6 +96,6 @@ def _occurrences(ngrams: Integers, owner: Integers, texts: int) -> Iterator[NDAr
 
 
 def _runs(values: Integers) -> tuple[Integers, Integers]:
-    """Where each run of equal values begins, and how long it is."""
+    """Beginning and length of each run of equal values."""
     starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
     return starts, np.diff(np.append(starts, len(values)))

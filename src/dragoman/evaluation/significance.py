@@ -1,4 +1,4 @@
-"""Whether one system is better than another, or just lucky with the test set.
+"""Tests whether one system is better than another by more than chance.
 
 Paired bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation
 Evaluation", 2004) and paired approximate randomisation (Riezler and Maxwell, "On Some Pitfalls in

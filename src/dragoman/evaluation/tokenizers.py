@@ -1,4 +1,4 @@
-"""Which of sacrebleu's tokenizers suits a language, and whether it is installed."""
+"""The choice among sacrebleu's tokenizers for a language."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What minimum Bayes risk decoding chooses from, and by what.
+"""Settings of minimum Bayes risk decoding.
 
-Candidates are texts, so that :mod:`dragoman.translation.bayes_risk` compares them.
+It compares texts, so :mod:`dragoman.translation.bayes_risk` carries it out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What may be generated: one list that greedy, beam and sampling share.
+"""Constraints on outputs: one list that greedy search, beam search and sampling share.
 
 A :class:`Constraint` forbids pieces, a :class:`Requirement` dictates the next one.  Neither
 changes the score of what remains: a hypothesis keeps the probability that the model gives it,
@@ -28,7 +28,7 @@ _LEAST = math.log(torch.finfo(torch.float32).tiny)
 
 @dataclass(frozen=True)
 class PartialOutputs:
-    """What each row has generated so far."""
+    """The unfinished output of each row."""
 
     history: Tensor  # (rows, length): generated so far, without the begin symbol
     sentences: Tensor  # (rows,): the row's sentence, numbered as when search began

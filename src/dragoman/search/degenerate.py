@@ -26,7 +26,7 @@ _FORBIDDEN = float("-inf")
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an output may be without being degenerate."""
+    """The most repetition and length that an output may have without being degenerate."""
 
     repeats: int
     """How often a part of it may follow itself; below the least loop, it may not loop at all."""
@@ -51,7 +51,7 @@ class Bounds:
         return cls(max(loop(source), loop(prefix)), longest)
 
     def faults(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What is wrong with an output: names of faults, none for nearly every output."""
+        """The faults of an output; nearly every output has none."""
         found = []
         if loop(ids) > self.repeats:
             found.append(REPETITION)

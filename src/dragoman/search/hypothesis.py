@@ -1,4 +1,4 @@
-"""What every search returns."""
+"""Hypotheses, which every search returns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Hypothesis:
     """Target ids without begin and end symbols."""
 
     score: float
-    """What hypotheses are ranked by: log-probability over length penalty, plus coverage
-    penalty."""
+    """The log-probability divided by the length penalty, plus the coverage penalty; hypotheses are
+    ranked by it."""
 
     log_probability: float
     """Natural logarithm of the model's probability of ``ids`` and the end symbol; a required piece
@@ -33,7 +33,7 @@ class Hypothesis:
     confidence: float | None = None
     """Calibrated probability that it is right; None where no calibration is in use."""
     faults: tuple[str, ...] = ()
-    """What makes it degenerate: ``REPETITION``, ``TOO_LONG``; none of nearly every hypothesis."""
+    """Reasons why it is degenerate: ``REPETITION``, ``TOO_LONG``; nearly always none."""
     token_scores: list[float] | None = None
     """Natural logarithm of the model's probability of each of ``ids``, then of the end symbol.
     Their sum is ``log_probability``.  None if the engine does not give them."""

@@ -1,4 +1,4 @@
-"""Following one path per row: what greedy search and sampling have in common."""
+"""Following one path per row, in greedy search and sampling."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def follow_paths(
 
 @dataclass(frozen=True)
 class _Paths:
-    """What every path of the sentences in the batch has reached."""
+    """The paths of all sentences in the batch, as far as they have been followed."""
 
     sentences: Tensor  # (sentences,): numbered as when search began
     history: Tensor  # (rows, length), including the end symbol, which is repeated

@@ -142,7 +142,7 @@ class PhraseTable:
         return self._pieces_of_met(progress) + begun.amax(1)
 
     def furthers(self, before: PhraseProgress, after: PhraseProgress) -> Tensor:
-        """Whether what ``after`` added began, continued or ended a phrase, ``(rows,)``."""
+        """Whether the last piece of ``after`` began, continued or ended a phrase, ``(rows,)``."""
         return self.pieces_met(after) > self._pieces_of_met(before)
 
     def advance(self, progress: PhraseProgress, pieces: Tensor) -> PhraseProgress:

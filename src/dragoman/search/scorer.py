@@ -1,4 +1,4 @@
-"""What search sees of a model: log-probabilities of the next piece.
+"""Scorers give search log-probabilities of the next piece.
 
 A :class:`Scorer` may be one model or combine other scorers; search cannot tell.  Its memory and
 state follow the axis-0 rule of :mod:`dragoman.models.interface`, so ``select`` reorders and drops
@@ -53,7 +53,7 @@ class Scorer(Protocol):
         """
 
     def attention(self, target: Tensor, memory: Any) -> Tensor:
-        """Where whole outputs look in the source; needed only for the coverage penalty.
+        """Attention of whole outputs to the source; needed only for the coverage penalty.
 
         Args:
             target: ids ``(rows, target)``: begin symbol and ids, then any padding.
@@ -225,7 +225,7 @@ class FusedScorer:
         return scores + self.weight * opinion, [translation, language_model]
 
     def attention(self, target: Tensor, memory: list[Any]) -> Tensor:
-        """Where the translation scorer looks; see :meth:`Scorer.attention`."""
+        """Attention of the translation scorer."""
         return self.translation.attention(target, memory[0])
 
 

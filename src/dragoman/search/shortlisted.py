@@ -39,7 +39,7 @@ class Choices:
         return cls(pieces, bias.masked_fill_(~allowed[:, pieces], float("-inf")))
 
     def places(self, ids: Sequence[int]) -> list[int]:
-        """Where pieces stand, leaving out those that are no choice."""
+        """Places of pieces among the choices; pieces that are not choices have none."""
         wanted = torch.tensor(list(ids), dtype=torch.int64, device=self.pieces.device)
         places = torch.searchsorted(self.pieces, wanted).clamp(max=len(self.pieces) - 1)
         found: list[int] = places[self.pieces[places] == wanted].tolist()

@@ -354,7 +354,7 @@ def _with_room(
 def _trees(
     source: Tensor, config: SearchConfig, symbols: TreeSymbols | None
 ) -> SentenceTrees | None:
-    """What outputs are made of, if they must be trees."""
+    """The words and brackets that outputs consist of, if they must be trees."""
     if config.grammar == "any":
         return None
     if symbols is None:

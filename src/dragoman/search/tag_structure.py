@@ -62,7 +62,7 @@ class TagSymbols:
         return cls(len(pairs), names, ids[0], slots[0], slots[1])
 
     def to(self, device: torch.device) -> TagSymbols:
-        """The same on another device."""
+        """A copy on another device."""
         if self.ids.device == device:
             return self
         tensors = (one.to(device) for one in (self.ids, self.slots, self.sources))

@@ -84,7 +84,7 @@ class TreeSymbols:
         return cls(torch.tensor(list(openings)), torch.tensor(leaves), kinds, closing, begins)
 
     def to(self, device: torch.device) -> TreeSymbols:
-        """The same on another device."""
+        """A copy on another device."""
         return TreeSymbols(*(tensor.to(device) for tensor in self.__dict__.values()))
 
     def count_words(self, source: Tensor) -> Tensor:
