@@ -180,6 +180,7 @@ class ClassifierModel(TranslationModel):
     """
 
     Config = ClassifierConfig
+    config: ClassifierConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "pooling": "decoder",
@@ -189,9 +190,7 @@ class ClassifierModel(TranslationModel):
     def __init__(
         self, config: ClassifierConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        self.config = config
-        self.position_limit = config.position_limit
+        super().__init__(config, source_vocabulary, target_vocabulary)
         inner = config.backbone
         # It never sees a target, so that one embedding matrix may serve its two sides.
         whole = FAMILIES[inner.family](inner, source_vocabulary, source_vocabulary)

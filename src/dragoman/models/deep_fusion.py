@@ -170,13 +170,12 @@ class DeepFusion(TranslationModel):
     """
 
     Config = DeepFusionConfig
+    config: DeepFusionConfig
 
     def __init__(
         self, config: DeepFusionConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        self.config = config
-        self.position_limit = config.position_limit
+        super().__init__(config, source_vocabulary, target_vocabulary)
         own, other = config.translation, config.language_model
         self.translation = FAMILIES[own.family](own, source_vocabulary, target_vocabulary)
         self.language_model = FAMILIES[other.family](other, target_vocabulary, target_vocabulary)

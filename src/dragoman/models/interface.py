@@ -239,6 +239,8 @@ class TranslationModel(nn.Module, ABC):
     Config: ClassVar[type[FamilyConfig]]
     """The configuration of this family."""
 
+    config: FamilyConfig
+
     position_limit: int | None = None
     """Maximum number of positions in a source or target, including its end or begin symbol; None:
     unlimited."""
@@ -257,6 +259,22 @@ class TranslationModel(nn.Module, ABC):
         "decoder": "decoder",
     }
     """The part that the weights of each attribute belong to; a family adds its own."""
+
+    def __init__(self, config: FamilyConfig | None = None, *vocabularies: int) -> None:
+        """Take over the properties that follow from the configuration.
+
+        Args:
+            config: of the model; a family of another package may do without, and set ``config``.
+            vocabularies: sizes of the source and target vocabulary.
+
+        Raises:
+            ConfigError: one embedding matrix is to serve both sides, but their sizes differ.
+        """
+        super().__init__()
+        if config is not None:
+            config.check_vocabularies(*vocabularies)
+            self.config = config
+            self.position_limit, self.reads_source = config.position_limit, config.reads_source
 
     @abstractmethod
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:

@@ -81,8 +81,8 @@ class Watched:
             found.kept_step = None
         return found
 
-    def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> bool:
-        """Note the figures of a validation; whether they are within all bounds."""
+    def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> None:
+        """Note the figures of a validation."""
         self.newest = _scores(bounds, figures)
         passed = self.passed(bounds)
         self.outside = {name: self.outside.get(name, 0) + 1 for name in passed}
@@ -90,7 +90,6 @@ class Watched:
             self.neared.setdefault(name, step)
         if not passed:
             self.kept_step = step
-        return not passed
 
     def is_lost(self, bounds: Bounds) -> bool:
         """Whether a dev set has been outside of its bound for longer than its patience."""
@@ -122,6 +121,41 @@ class Watched:
             f"{self.newest[name]:.2f}, may lose {bounds[name].may_lose:g}"
             for name in names
         )
+
+
+def watch(
+    watched: Watched | None,
+    bounds: Bounds,
+    figures: Mapping[str, float],
+    step: int,
+    best: int | None,
+) -> tuple[Watched, list[str]]:
+    """Note a validation, and warn of sets that came near their bounds, and of those outside.
+
+    Args:
+        watched: the scores so far; None before the first validation.
+        bounds: by name.
+        figures: of the validation.
+        step: of the validation.
+        best: the step whose weights become the model, if that is the best one so far.
+    """
+    if watched is None:
+        watched = Watched.begin(bounds, figures)
+        story = watched.story(bounds, watched.passed(bounds))
+        return watched, [f"training.bounds: outside before the first step: {story}"] * bool(story)
+    watched.see(bounds, figures, step)
+    warnings = []
+    if near := watched.came_near(bounds, step):
+        warnings.append(f"training.bounds: near at step {step}: {watched.story(bounds, near)}")
+    if passed := watched.passed(bounds):
+        kept = watched.kept_step if best is None else best
+        ends = watched.is_lost(bounds)
+        within = "no step was within" if kept is None else f"the best within is step {kept}"
+        warnings.append(
+            f"training.bounds: {'stopped' if ends else 'outside'} at step {step}: "
+            f"{watched.story(bounds, passed)}; {within if ends else 'training goes on for now'}"
+        )
+    return watched, warnings
 
 
 def _scores(bounds: Bounds, figures: Mapping[str, float]) -> dict[str, float]:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_directory, remove_directory
+from dragoman.evaluation.metrics import is_better
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONVERTED_DIRECTORY
 from dragoman.saved.tensor_file import read_tensors, write_tensors
 from dragoman.saved.weights import WEIGHTS_FILE
@@ -117,6 +118,27 @@ class Progress:
     """What the log has yet to tell, if anything: it is the same wherever a run was stopped."""
     unplanned: bool = False
     """Whether a signal brought this checkpoint about; a run that nobody stops has none of these."""
+
+    def see(self, metric: str, value: float, measured: str) -> None:
+        """Note a validation: the best so far, or another without improvement.
+
+        Args:
+            metric: that selects the best.
+            value: of the metric.
+            measured: digest of the settings that it was measured with.
+        """
+        if self.best is None or is_better(metric, value, self.best.value):
+            self.best, self.stale_validations = Best(metric, value, self.step, measured), 0
+        else:
+            self.stale_validations += 1
+
+    def forget_incomparable(self, metric: str, measured: str) -> None:
+        """Forget the best validation if today's settings would have given it another value."""
+        if self.best is None:
+            return
+        same = self.best.metric == "loss" or self.best.measured in {"", measured}
+        if self.best.metric != metric or not same:
+            self.best, self.stale_validations = None, 0
 
     @property
     def epoch(self) -> int:

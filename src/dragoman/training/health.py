@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 EARLY_STEPS = 50
 """How many of the first steps have their loss remembered."""
 _JUDGED_FROM = 500
 _CHECKED_EVERY = 500
+
+
+def likelihood(figures: Mapping[str, float]) -> float:
+    """The negative log-likelihood if the objective reports one, otherwise its loss."""
+    return figures.get("nll", figures["loss"])
 
 
 def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | None:

@@ -11,7 +11,7 @@ training.  The trainer knows nothing else about what is learned.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -169,6 +169,52 @@ class Reader:
         if self._steps is not None:
             self._steps.close()
         self._steps = None
+
+
+class TaskReaders:
+    """A :class:`Reader` of each task's stream.
+
+    Args:
+        tasks: whose epochs are those of the first.
+        places: how far the streams were read before, by task name; missing ones start anew.
+    """
+
+    def __init__(self, tasks: Sequence[Task], places: Mapping[str, Place]) -> None:
+        self._tasks = tasks
+        self._readers = self._at(places)
+
+    def _at(self, places: Mapping[str, Place]) -> dict[str, Reader]:
+        return {
+            task.name: Reader(task.stream, places.get(task.name, Place())) for task in self._tasks
+        }
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """How far each stream has been read, by task name."""
+        return {name: reader.place for name, reader in self._readers.items()}
+
+    def go_to(self, places: Mapping[str, Place]) -> None:
+        """Continue from these places; steps prepared so far are dropped."""
+        self.close()
+        self._readers = self._at(places)
+
+    def take(self) -> list[list[Batch]] | None:
+        """The batches of each task's next step; None where an epoch of the first task ends."""
+        taken = []
+        for number, reader in enumerate(self._readers.values()):
+            batches = reader.take()
+            if batches is None and number == 0:
+                return None
+            if batches is None:
+                batches = reader.take()  # another task continues with its next epoch
+                assert batches is not None, "an epoch has at least one step"
+            taken.append(batches)
+        return taken
+
+    def close(self) -> None:
+        """Stop preparing steps."""
+        for reader in self._readers.values():
+            reader.close()
 
 
 def _steps(stream: Stream, place: Place) -> Iterator[tuple[list[Batch] | None, Place]]:

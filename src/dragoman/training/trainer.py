@@ -22,13 +22,11 @@ from dragoman.core.files import sweep
 from dragoman.core.wording import in_shell
 from dragoman.data.batches import Batch
 from dragoman.data.device_tokens import DeviceTokens
-from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.tally import restore_tallies, tallies
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY
-from dragoman.training.bounds import Watched
+from dragoman.training.bounds import watch
 from dragoman.training.checkpoint import (
-    Best,
     Place,
     Progress,
     checkpoint_to_return_to,
@@ -43,7 +41,7 @@ from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.consolidation import Penalty
 from dragoman.training.distributed import World
 from dragoman.training.fitting_passes import FittingPasses
-from dragoman.training.health import EARLY_STEPS, learns_nothing
+from dragoman.training.health import EARLY_STEPS, learns_nothing, likelihood
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.observers import Averages, Observer, Record
@@ -53,10 +51,9 @@ from dragoman.training.settings import TrainingConfig
 from dragoman.training.sharding.interface import Sharding
 from dragoman.training.steady_products import gains_from_steady_products, make_products_steady
 from dragoman.training.step_gradients import StepGradients
-from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
+from dragoman.training.tasks import LOSS, TOKENS, Task, TaskReaders
 
 MAX_ROLLBACKS = 3
-
 
 Validate = Callable[[TranslationModel], dict[str, float]]
 """From a model to figures on the dev set: at least ``loss``.  Called in every process, with the
@@ -110,18 +107,16 @@ class Trainer:
         self._penalty = None if make_penalty is None else make_penalty(self.sharding)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
-        self._run, self._seed, self._d_model = run, seed, d_model
-        self._measured = measured
+        self._run, self._seed, self._d_model, self._measured = run, seed, d_model, measured
         self._world, self.observers = world, observers
         self._gradients = StepGradients(self.model, tasks, self.sharding, world.device)
         self._memory = FittingPasses(device_tokens, self.sharding, self._warn)
         self._interruption = Interruption()
         self._averages = Averages(tasks)
-        self._readers = self._at(self.progress.places)
+        self._readers = TaskReaders(tasks, self.progress.places)
         self._saved_step: int | None = None
         self._saved_places: dict[str, Place] = {}
-        self._step_seconds = 0.0
-        self._stopping = False
+        self._step_seconds, self._stopping = 0.0, False
 
     def resume(self) -> bool:
         """Resume from the newest checkpoint of the run; False if there is none.
@@ -143,27 +138,9 @@ class Trainer:
         self._averages = Averages(self._tasks, progress.unlogged)
         restore_tallies(self.model, progress.unlogged.tallies if progress.unlogged else {})
         self._memory.resume(progress.device_tokens, progress.asked_tokens)
-        self._close_readers()
-        self._readers = self._at(progress.places)
-        if progress.best is not None and not self._is_comparable(progress.best):
-            progress.best, progress.stale_validations = None, 0
+        self._readers.go_to(progress.places)
+        progress.forget_incomparable(self._config.best_metric, self._measured)
         return True
-
-    def _is_comparable(self, best: Best) -> bool:
-        """Whether a validation had the value that it would have with today's settings."""
-        if best.metric != self._config.best_metric:
-            return False
-        return best.metric == "loss" or best.measured in {"", self._measured}
-
-    def _at(self, places: Mapping[str, Place]) -> dict[str, Reader]:
-        """A reader of each task's stream from its place on."""
-        return {
-            task.name: Reader(task.stream, places.get(task.name, Place())) for task in self._tasks
-        }
-
-    def _close_readers(self) -> None:
-        for reader in self._readers.values():
-            reader.close()
 
     def _found_step(self, found: Callable[[Path], Path | None]) -> int | None:
         """The step of this checkpoint, if there is one."""
@@ -185,16 +162,16 @@ class Trainer:
                     self._validate_and_save(validate=True)  # what the bounds count from
                 elif step > validated and step % self._config.validation_steps == 0:
                     self._validate_and_save(validate=True)  # it failed before
-                while self._limit_reached() is None:
+                while limit_reached(self.progress, self._config) is None:
                     self._one_step()
                 if self.progress.step != self.progress.validated_step:
                     self._validate_and_save(validate=True)
                 elif self.progress.places != self._saved_places:  # the last epoch has ended since
                     self._validate_and_save(validate=False)
-                if self._is_asked_to_stop():
+                if self._is_interrupted():
                     raise self._stopped()
         finally:
-            self._close_readers()
+            self._readers.close()
             for observer in self.observers:
                 observer.close()
         return self.progress
@@ -202,32 +179,20 @@ class Trainer:
     def _one_step(self) -> None:
         """Take a step of every task, or end an epoch of the first."""
         started = time.perf_counter()  # a step's time includes waiting for data
-        places = {name: reader.place for name, reader in self._readers.items()}
-        taken = self._take()
+        places = self._readers.places
+        taken = self._readers.take()
         if taken is None:
+            first = self._tasks[0].name
+            self.progress.places[first] = self._readers.places[first]  # for max_epochs
             return
         finite = self._step(taken, places)
-        self.progress.places = {name: reader.place for name, reader in self._readers.items()}
+        self.progress.places = self._readers.places
         self._step_seconds = time.perf_counter() - started
         self._averages.wait(self._step_seconds)
         if not finite and self.progress.non_finite >= self._config.non_finite_steps:
             self._roll_back()
         else:
             self._after_step()
-
-    def _take(self) -> list[list[Batch]] | None:
-        """The batches of each task's next step; None where an epoch of the first task ends."""
-        taken = []
-        for number, reader in enumerate(self._readers.values()):
-            batches = reader.take()
-            if batches is None and number == 0:
-                self.progress.places[self._tasks[0].name] = reader.place  # for max_epochs
-                return None
-            if batches is None:
-                batches = reader.take()  # another task continues with its next epoch
-                assert batches is not None, "an epoch has at least one step"
-            taken.append(batches)
-        return taken
 
     def _step(self, taken: list[list[Batch]], places: Mapping[str, Place]) -> bool:
         """One optimizer step; False if it was skipped because the loss is not finite.
@@ -266,19 +231,18 @@ class Trainer:
             progress.target_tokens += int(sum(one[TOKENS] for one in totals))
             self._averages.add(totals, norm, rate)
             if len(progress.early_losses) < EARLY_STEPS and totals[0][TOKENS]:
-                progress.early_losses.append(_likelihood(totals[0]) / totals[0][TOKENS])
+                progress.early_losses.append(likelihood(totals[0]) / totals[0][TOKENS])
         else:
             self.sharding.clear()
             progress.non_finite += 1
-            told = ", ".join(map(str, (*losses, norm)))
-            self._warn(f"loss or gradient is not finite ({told}); step skipped")
+            values = ", ".join(map(str, (*losses, norm)))
+            self._warn(f"loss or gradient is not finite ({values}); step skipped")
         return finite
 
     def _take_again(self, places: Mapping[str, Place]) -> list[list[Batch]]:
         """The batches that were taken at ``places``, divided as ``device_tokens`` now says."""
-        self._close_readers()
-        self._readers = self._at(places)
-        taken = self._take()
+        self._readers.go_to(places)
+        taken = self._readers.take()
         assert taken is not None, "the same step is there again"
         return taken
 
@@ -302,9 +266,7 @@ class Trainer:
     def _agree(self, limits: Sequence[int]) -> None:
         """Make batches as small as the processes' smallest from the next step on."""
         if self._memory.agree(limits):
-            places = {name: reader.place for name, reader in self._readers.items()}
-            self._close_readers()
-            self._readers = self._at(places)
+            self._readers.go_to(self._readers.places)
         self.progress.device_tokens = self._memory.lowered
         self.progress.asked_tokens = self._memory.asked if self._memory.lowered else None
 
@@ -314,7 +276,8 @@ class Trainer:
         if step % config.log_steps == 0:
             self._log()
         # At a limit here and not after the loop, which would write the same checkpoint again.
-        validate = step % config.validation_steps == 0 or self._limit_reached() is not None
+        is_last = limit_reached(self.progress, config) is not None
+        validate = is_last or step % config.validation_steps == 0
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
         if self._stopping:
@@ -322,7 +285,7 @@ class Trainer:
                 self._validate_and_save(validate=False, unplanned=True)
             raise self._stopped()
 
-    def _is_asked_to_stop(self) -> bool:
+    def _is_interrupted(self) -> bool:
         """Whether a signal came to any process, also while the last step was validated."""
         here = torch.tensor(float(self._interruption.signal is not None), device=self._world.device)
         return bool(self._world.all_reduce(here))
@@ -336,26 +299,22 @@ class Trainer:
             received,
         )
 
-    def _limit_reached(self) -> str | None:
-        """The limit that ends the training, if one is reached."""
-        return limit_reached(self.progress, self._config)
-
     def _log(self) -> None:
         figures = self._averages.figures()
         penalty = None if self._penalty is None else self._penalty.value()
         if not figures or not self._world.is_leader:
             return
         progress = self.progress
-        record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
-        record |= self.model.figures()
+        record = {"kind": "training", "step": progress.step, "epoch": progress.epoch}
+        record |= figures | self.model.figures()
         if penalty is not None:
             record["penalty"] = penalty
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
         # What starts from a trained model has little left to gain, and risk may cost likelihood.
         if LOSS in figures and self._config.start_from is None:
-            loss = _likelihood(figures)
-            if message := learns_nothing(progress.early_losses, loss, progress.step):
+            early, loss = progress.early_losses, likelihood(figures)
+            if message := learns_nothing(early, loss, progress.step):
                 self._warn(message)
         self._tell(record)
 
@@ -391,51 +350,29 @@ class Trainer:
         self._tell({"kind": "validation", "step": progress.step, **figures})
         if not self._within_bounds(figures):
             return
-        value = figures[metric]
-        if progress.best is None or is_better(metric, value, progress.best.value):
-            progress.best = Best(metric, value, progress.step, self._measured)
-            progress.stale_validations = 0
-        else:
-            progress.stale_validations += 1
+        progress.see(metric, figures[metric], self._measured)
 
     def _within_bounds(self, figures: Mapping[str, float]) -> bool:
-        """Whether no dev set has lost more than it may; if one has, says what becomes of it."""
+        """Whether no dev set has lost more than it may; warns of those that do or are near."""
         progress, bounds = self.progress, self._config.bounds
         if not bounds:
             return True
-        if progress.watched is None:
-            progress.watched = Watched.begin(bounds, figures)
-            if passed := progress.watched.passed(bounds):
-                story = progress.watched.story(bounds, passed)
-                self._warn(f"training.bounds: outside before the first step: {story}")
-            return not passed
-        is_within = progress.watched.see(bounds, figures, progress.step)
-        if near := progress.watched.came_near(bounds, progress.step):
-            story = progress.watched.story(bounds, near)
-            self._warn(f"training.bounds: near at step {progress.step}: {story}")
-        if is_within:
-            return True
-        best = progress.best
-        kept = progress.watched.kept_step
-        if not self._config.average_checkpoints and best is not None:
-            kept = best.step
-        ends = progress.watched.is_lost(bounds)
-        within = "no step was within" if kept is None else f"the best within is step {kept}"
-        self._warn(
-            f"training.bounds: {'stopped' if ends else 'outside'} at step {progress.step}: "
-            f"{progress.watched.story(bounds, progress.watched.passed(bounds))}; "
-            + (within if ends else "training goes on for now")
+        best = None if self._config.average_checkpoints else progress.best
+        best_step = None if best is None else best.step
+        progress.watched, warnings = watch(
+            progress.watched, bounds, figures, progress.step, best_step
         )
-        return False
+        for warning in warnings:
+            self._warn(warning)
+        return not progress.watched.passed(bounds)
 
     def _roll_back(self) -> None:
         """Return to the last checkpoint before the steps that fail, with half the learning rate.
 
         To one that a run which nobody stops has too, so that a run that was stopped ends as that.
         """
-        step, rollbacks = self.progress.step, self.progress.rollbacks + 1
-        factor = self.progress.learning_rate_factor / 2
         now = self.progress
+        step, rollbacks, factor = now.step, now.rollbacks + 1, now.learning_rate_factor / 2
         if rollbacks > MAX_ROLLBACKS or not self._go_back(
             lambda run: checkpoint_to_return_to(run, now)
         ):
@@ -461,8 +398,3 @@ class Trainer:
         if self._world.is_leader:
             for observer in self.observers:
                 observer.record(record)
-
-
-def _likelihood(figures: Mapping[str, float]) -> float:
-    """The negative log-likelihood if the objective reports one, otherwise its loss."""
-    return figures.get("nll", figures[LOSS])

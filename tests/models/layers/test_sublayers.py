@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from dragoman.models.layers.dropout import keep_mask, seed_dropout
 from dragoman.models.layers.sublayers import (
+    GATES,
     FeedForwardConfig,
+    GatedFeedForward,
     Residual,
     ResidualConfig,
     build_feed_forward,
@@ -159,3 +162,16 @@ def test_rms_of_small_rows_in_bfloat16_is_one() -> None:
     small = torch.full((1, 8), 0.05, dtype=torch.bfloat16)
     found = normalization(8, ResidualConfig(normalization="rms")).bfloat16()(small)
     torch.testing.assert_close(found, torch.ones_like(found), rtol=0, atol=0.01)
+
+
+def test_a_gate_is_added_by_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GEGLU (Shazeer 2020, equation 6), as somebody who adds it would."""
+    monkeypatch.setitem(GATES, "geglu", functional.gelu)
+    config = FeedForwardConfig().model_copy(update={"d_ff": 7, "activation": "geglu"})
+    layer = build_feed_forward(5, config)
+    assert isinstance(layer, GatedFeedForward)
+    x = torch.randn(3, 5, generator=torch.Generator().manual_seed(1))
+    expected = (functional.gelu(x @ layer.gate.weight.T) * (x @ layer.inner.weight.T)) @ (
+        layer.outer.weight.T
+    )
+    torch.testing.assert_close(layer(x), expected)

@@ -158,13 +158,13 @@ class ByteNet(TranslationModel):
     """
 
     Config = ByteNetConfig
+    config: ByteNetConfig
     parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "last": "decoder"}
 
     def __init__(
         self, config: ByteNetConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.encoder = nn.ModuleList(

@@ -256,6 +256,7 @@ class ConvS2S(TranslationModel):
     """
 
     Config = ConvS2SConfig
+    config: ConvS2SConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "into_decoder": "decoder",
@@ -265,10 +266,7 @@ class ConvS2S(TranslationModel):
     def __init__(
         self, config: ConvS2SConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        config.check_vocabularies(source_vocabulary, target_vocabulary)
-        self.config = config
-        self.position_limit = config.position_limit
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         self.encoder = (

@@ -259,15 +259,13 @@ class Recurrent(TranslationModel):
     """
 
     Config = RecurrentConfig
+    config: RecurrentConfig
     parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "first_state": "decoder"}
 
     def __init__(
         self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        config.check_vocabularies(source_vocabulary, target_vocabulary)
-        self.config = config
-        self.position_limit = config.position_limit
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)

@@ -107,6 +107,7 @@ class RecurrentLM(TranslationModel):
     """
 
     Config = RecurrentLMConfig
+    config: RecurrentLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "source_stack": "encoder",
@@ -116,10 +117,7 @@ class RecurrentLM(TranslationModel):
     def __init__(
         self, config: RecurrentLMConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        config.check_vocabularies(source_vocabulary, target_vocabulary)
-        self.config = config
-        self.reads_source = config.reads_source
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary)
         self.source_embedding = (

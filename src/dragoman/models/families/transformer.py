@@ -233,6 +233,7 @@ class Transformer(TranslationModel):
     """
 
     Config = TransformerConfig
+    config: TransformerConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "encoder_norm": "encoder",
@@ -242,10 +243,7 @@ class Transformer(TranslationModel):
     def __init__(
         self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        config.check_vocabularies(source_vocabulary, target_vocabulary)
-        self.config = config
-        self.position_limit = config.position_limit
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.source_embedding, self.target_embedding = (
             Embedding(
                 pieces,

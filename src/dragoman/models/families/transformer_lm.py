@@ -275,6 +275,7 @@ class TransformerLM(TranslationModel):
     """
 
     Config = TransformerLMConfig
+    config: TransformerLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "source_side": "embeddings",
@@ -285,11 +286,7 @@ class TransformerLM(TranslationModel):
     def __init__(
         self, config: TransformerLMConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
-        super().__init__()
-        config.check_vocabularies(source_vocabulary, target_vocabulary)
-        self.config = config
-        self.position_limit = config.position_limit
-        self.reads_source = config.reads_source
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.neighbourhood = build_neighbourhood(config.multi_head, config.positional_encoding)
         self.target_embedding = _embedding(config, target_vocabulary)
         self.output = output_layer(

@@ -17,7 +17,6 @@ from dragoman.models.layers.mixture import Mixture, MixtureConfig
 
 Norm = Literal["post", "pre"]
 Normalization = Literal["layer", "rms"]
-Pointwise = Literal["relu", "gelu", "gelu_tanh", "swish"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu"]
 
 _POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
@@ -26,6 +25,10 @@ _POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_tanh": partial(functional.gelu, approximate="tanh"),
     "swish": functional.silu,
 }
+
+
+GATES: dict[str, Callable[[Tensor], Tensor]] = {"swiglu": functional.silu}
+"""The function of the gate by :data:`Activation`, in the variants of :class:`GatedFeedForward`."""
 
 
 class FeedForwardConfig(Config):
@@ -75,10 +78,14 @@ class FeedForward(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, d_ff: int, dropout: float, activation: Pointwise = "relu"
+        self,
+        d_model: int,
+        d_ff: int,
+        dropout: float,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
     ) -> None:
         super().__init__()
-        self.activation = _POINTWISE[activation]
+        self.activation = activation
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
         self.dropout = Dropout(dropout)
@@ -92,14 +99,21 @@ class FeedForward(nn.Module):
 
 
 class GatedFeedForward(nn.Module):
-    """``(SiLU(x W) * x V) W_2``, no bias: SwiGLU (Shazeer 2020, equation 6).
+    """``(f(x W) * x V) W_2``, no bias (Shazeer 2020): SwiGLU if ``f`` is SiLU (equation 6).
 
     All three matrices have the configured width d_ff, which makes half as many weights again as
     :class:`FeedForward` of that width has; the paper compares at equal size by taking 2/3 of d_ff.
     """
 
-    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        dropout: float,
+        activation: Callable[[Tensor], Tensor] = functional.silu,
+    ) -> None:
         super().__init__()
+        self.activation = activation
         self.gate = nn.Linear(d_model, d_ff, bias=False)
         self.inner = nn.Linear(d_model, d_ff, bias=False)
         self.outer = nn.Linear(d_ff, d_model, bias=False)
@@ -109,15 +123,15 @@ class GatedFeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(..., d_model)`` to the same shape."""
-        return self.outer(self.dropout(functional.silu(self.gate(x)) * self.inner(x)))
+        return self.outer(self.dropout(self.activation(self.gate(x)) * self.inner(x)))
 
 
 def build_one_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
     """One feed-forward sublayer, whether or not the configuration asks for a mixture."""
     d_ff, dropout = config.d_ff, config.feed_forward_dropout
-    if config.activation == "swiglu":
-        return GatedFeedForward(d_model, d_ff, dropout)
-    return FeedForward(d_model, d_ff, dropout, config.activation)
+    if config.activation in GATES:
+        return GatedFeedForward(d_model, d_ff, dropout, GATES[config.activation])
+    return FeedForward(d_model, d_ff, dropout, _POINTWISE[config.activation])
 
 
 def build_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
