@@ -14,14 +14,14 @@ from virtual_time import now
 
 from dragoman.documents.file_translation import translate_file
 from dragoman.server.fair_turns import FairTurns, TurnTakingService
-from dragoman.translation.service import aside
+from dragoman.translation.service import offloading
 from dragoman.translation.service.interface import TextRequest, TranslatedText
 
 
 @pytest.fixture(autouse=True)
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads have no virtual time."""
-    monkeypatch.setattr(aside, "_AT_ONCE", 10**9)
+    monkeypatch.setattr(offloading, "_AT_ONCE", 10**9)
 
 
 SPEED = 1000.0  # characters a second

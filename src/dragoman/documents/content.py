@@ -15,7 +15,6 @@ from dragoman.documents.marks.marked_requests import detections, questions, text
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
 from dragoman.documents.xml import read_xml
-from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (
     RefusedError,
     Rendering,
@@ -24,6 +23,7 @@ from dragoman.translation.service.interface import (
     TranslatedText,
     TranslationService,
 )
+from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import PLACEHOLDER
 
 __all__ = [

@@ -24,13 +24,13 @@ from dragoman.documents.marks.mark_placement import place_marks, unchanged
 from dragoman.documents.marks.marked_requests import detections, questions, with_kept
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.written_check import CHANGED, CheckedFile, checked
-from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import (
     RefusedError,
     TextRequest,
     TranslatedText,
     TranslationService,
 )
+from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import strays
 
 _CHUNK, _CHUNK_CHARACTERS = 64, 8192

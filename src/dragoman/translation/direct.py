@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.context import ContextConfig, behind_context
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
+from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.engines.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.lines import Constraints, Line, TranslatedLine
 from dragoman.translation.outputs import Translation
+from dragoman.translation.pivot import Leg, PivotStream
 from dragoman.translation.preparation import (
     LanguageReminder,
     Preparation,
@@ -48,6 +51,8 @@ class DirectTranslation:
     """Which of the lines before it the models read a line with."""
     inline_tags: InlineTags | None = None
     """How many inline tags a line may have; None: the models know none."""
+    warns_of_unused: bool = True
+    """Whether to warn at the end if no term to be annotated was in the lines."""
 
     @property
     def reads_source(self) -> bool:
@@ -59,21 +64,44 @@ class DirectTranslation:
         """Maximum positions of a source or target, end symbol included; None: unlimited."""
         return self.local.scorer.position_limit
 
+    def search(
+        self,
+        lines: Iterator[Line],
+        progress: Callable[[int], object],
+        config: SearchConfig,
+        first: Leg | None,
+    ) -> Iterator[TranslatedLine]:
+        """Each line with its translations by any kind of search.
+
+        Args:
+            lines: as in :meth:`stream`.
+            progress: as in :meth:`stream`.
+            config: settings of the search.
+            first: translates into the pivot language, which these models then translate from.
+
+        Raises:
+            ConfigError: the search does not fit the models.
+        """
+        if config.mbr is not None:
+            check_compared(self.vocabularies, self.reads_source)
+            return BayesRiskStream(self.stream, config, progress).run(lines)
+        if first is None:
+            return self.stream(lines, progress, config)
+        onward = partial(self.stream, config=config)
+        return PivotStream(first, onward, config.nbest, progress).run(lines)
+
     def stream(
         self,
         lines: Iterator[Line],
         progress: Callable[[int], object],
         config: SearchConfig,
-        *,
-        warn_of_unused: bool = True,
     ) -> Iterator[TranslatedLine]:
         """Each line with its translations, in order and in bounded memory.
 
         Args:
             lines: a document, or several between which there are empty lines.
             progress: called with the number of lines translated so far.
-            config: settings of the search.
-            warn_of_unused: whether to warn at the end if no term to be annotated was in the lines.
+            config: settings of the search, without ``mbr``.
         """
         annotate = None if self.annotate is None else CountedAnnotation(self.annotate)
         prepare = Preparation(
@@ -95,7 +123,7 @@ class DirectTranslation:
             return translations if copier is None else copier.of_line(line, translations)
 
         stream = LineStream(self.engine, config, prepare, finish, progress)
-        if annotate is not None and warn_of_unused:
+        if annotate is not None and self.warns_of_unused:
             stream.at_end = annotate.conclude
         return stream.run(lines)
 

@@ -111,6 +111,16 @@ def open_legs(system: TranslationSystem, where: str = "search options") -> list[
         DragomanError: the errors of :func:`open_system`; also, with a pivot, a model that does not
             translate into the pivot language or from it.
     """
+    if system.chooses_route:
+        raise ConfigError(
+            "source_language: auto: lines of several languages are for 'dragoman translate' "
+            "and dragoman.Router; name one language here"
+        )
+    if system.chooses_adapter:
+        raise ConfigError(
+            "adapters: lines of several domains are for 'dragoman translate' and "
+            "dragoman.DomainRouter; name one adapter here"
+        )
     if system.pivot is None:
         return [open_system(system, where)]
     opened: list[OpenSystem] = []

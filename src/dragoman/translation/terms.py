@@ -12,12 +12,13 @@ from pathlib import Path
 from dragoman.core.arguments import check_list, check_text
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.wording import shown
-from dragoman.search import Scorer, SearchConfig
+from dragoman.search import SearchConfig
 from dragoman.text.inline_tags import without_tags
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabularies.vocabulary import Vocabulary
+from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.lines import Constraints, Line, TranslatedLine
 
@@ -204,7 +205,7 @@ def lacking(
 
 
 def check_terms(
-    terms: Terminology, speller: PhraseSpeller, config: SearchConfig, scorer: Scorer
+    terms: Terminology, speller: PhraseSpeller, config: SearchConfig, engine: TorchEngine
 ) -> None:
     """Check that terms can be searched for.
 
@@ -212,12 +213,14 @@ def check_terms(
         terms: of the translations.
         speller: of the translations.
         config: of the search.
-        scorer: of the model that writes the translations.
+        engine: the models that write the translations.
 
     Raises:
-        ConfigError: outputs are drawn, or are trees.
+        ConfigError: it is a language model, or outputs are drawn, or are trees.
         DataError: a term does not fit into an output.
     """
+    if not engine.models[0].reads_source:
+        raise ConfigError("glossary: a language model has no source to find terms in")
     if config.sampling is not None or config.mbr is not None:
         raise ConfigError(
             "glossary: terms are searched for, not drawn; leave out the sampling (of mbr, too) or "
@@ -228,7 +231,7 @@ def check_terms(
             f"glossary: with search.grammar {config.grammar}, outputs have no text that terms or "
             "what is copied could be in; leave out the terms"
         )
-    positions = scorer.position_limit
+    positions = engine.scorer.position_limit
     # The begin symbol takes one of the positions.
     limits = [config.maximum_length, None if positions is None else positions - 1]
     limit = min((one for one in limits if one is not None), default=None)

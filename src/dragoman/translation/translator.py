@@ -28,7 +28,6 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.term_annotation import TermAnnotator
 from dragoman.text.terms.terminology import Terminology
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
 from dragoman.translation.combining import build_scorer
 from dragoman.translation.confidence import ConfidentEngine
@@ -36,7 +35,7 @@ from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engines.engine import Engine, MayBeAway, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.forced import ForcedDecoder
-from dragoman.translation.lines import Line, TranslatedLine, numbered
+from dragoman.translation.lines import TranslatedLine, numbered
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,
@@ -45,7 +44,7 @@ from dragoman.translation.opening import (
     open_terms,
     system_of,
 )
-from dragoman.translation.pivot import PivotStream, check_ranks
+from dragoman.translation.pivot import check_ranks
 from dragoman.translation.preparation import (
     LanguageReminder,
     check_prefix,
@@ -83,8 +82,6 @@ class Translator(ScoringTranslator):
         languages: source and target language, if they have names, for files of terms.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
-
-    A ``with`` block closes the translator at its end; see :meth:`close`.
     """
 
     def __init__(
@@ -166,16 +163,6 @@ class Translator(ScoringTranslator):
                 something that the engine cannot do.
             MissingExtraError: a package that the engine needs is not installed.
         """
-        if system.chooses_route:
-            raise ConfigError(
-                "source_language: auto: lines of several languages are for 'dragoman translate' "
-                "and dragoman.Router; name one language here"
-            )
-        if system.chooses_adapter:
-            raise ConfigError(
-                "adapters: lines of several domains are for 'dragoman translate' and "
-                "dragoman.DomainRouter; name one adapter here"
-            )
         legs = open_legs(system, where)
         terms, languages = open_terms(system, legs), languages_of(system, legs)
         engines = build_engines(legs)
@@ -198,10 +185,7 @@ class Translator(ScoringTranslator):
         terms: Terminology | None = None,
         languages: tuple[str, str] | None = None,
     ) -> Translator:
-        """The translator of an open system without a pivot of its own.
-
-        Other arguments are those of the constructor.
-        """
+        """The translator of an open system; other arguments are those of the constructor."""
         return cls(
             opened.models,
             opened.vocabularies,
@@ -257,11 +241,7 @@ class Translator(ScoringTranslator):
         return self._direct.tags
 
     def tagged(self, tags: Sequence[str]) -> Translator:
-        """This with other tags in front of each source; either shares all else with the other.
-
-        Args:
-            tags: that the models know.
-        """
+        """This with other tags, known to the models; either shares all else with the other."""
         other = copy(self)
         other._direct = replace(self._direct, tags=tuple(tags))
         other._languages = None  # tags may ask for another language
@@ -335,47 +315,24 @@ class Translator(ScoringTranslator):
         terms = self._terms
         if glossary is not None:
             terms = terms.also(read_glossary(glossary, self._languages))
-        demands = self._demands(terms, config) if terms else None
-        if demands is not None:
+        demands = None
+        if terms:
+            check_terms(terms, self._speller, config, self._direct.local)
+            reader, context = self._pivot or self, self._direct.context
+            demands = TermDemands(
+                *(terms, reader.vocabularies.source, self._speller),
+                has_inline_tags=self._direct.inline_tags is not None,
+                separator=None if context is None else context.separator,
+            )
             given = map(demands.demand, given)
-        return self._checked(self._searched(given, progress or _nobody, config), demands)
-
-    def _demands(self, terms: Terminology, config: SearchConfig) -> TermDemands:
-        """What translations must contain.
-
-        Raises:
-            ConfigError: there is no source to find terms in, or outputs are not searched for.
-            DataError: a term does not fit into an output.
-        """
-        if not self.reads_source:
-            raise ConfigError("glossary: a language model has no source to find terms in")
-        check_terms(terms, self._speller, config, self._direct.local.scorer)
-        reader, context = self._pivot or self, self._direct.context
-        return TermDemands(
-            *(terms, reader.vocabularies.source, self._speller),
-            has_inline_tags=self._direct.inline_tags is not None,
-            separator=None if context is None else context.separator,
-        )
-
-    def _searched(
-        self, given: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
-    ) -> Iterator[TranslatedLine]:
-        """Lines translated by the models or, with a pivot, by both legs."""
         # TermDemands has its own warning of a glossary whose terms occur in no line.
-        onward = partial(self._direct.stream, warn_of_unused=not self._terms.glossaries)
-        if config.mbr is not None:
-            check_compared(self.vocabularies, self.reads_source)
-            return BayesRiskStream(onward, config, progress).run(given)
-        if self._pivot is None:
-            return onward(given, progress, config)
-        shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
-        stream = PivotStream(
-            partial(self._pivot._direct.stream, config=self._pivot.configure(**shared)),
-            partial(onward, config=config),
-            config.nbest,
-            progress,
-        )
-        return stream.run(given)
+        direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
+        first = None
+        if self._pivot is not None:
+            shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
+            first = partial(self._pivot._direct.stream, config=self._pivot.configure(**shared))
+        translated = direct.search(given, progress or (lambda _: None), config, first)
+        return self._checked(translated, demands)
 
     def _checked(
         self, translated: Iterator[TranslatedLine], demands: TermDemands | None
@@ -437,7 +394,3 @@ class Translator(ScoringTranslator):
                 f"{wanted}: there is one for each of the two legs, not through a pivot; load the "
                 "models of a leg without pivot"
             )
-
-
-def _nobody(_: int) -> None:
-    """Ignore progress."""

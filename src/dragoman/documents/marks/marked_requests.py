@@ -11,8 +11,8 @@ from dragoman.documents.marks.learned_places import tag_spans
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
-from dragoman.translation.service.aside import aside
 from dragoman.translation.service.interface import Detection, TextRequest, TranslationService
+from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import is_protected
 
 _JUDGED = 2000

@@ -6,7 +6,8 @@ among processes, another runs a converted model in another program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -15,6 +16,8 @@ import torch
 from torch import Tensor
 
 from dragoman.core.device import keep_freed_memory
+from dragoman.core.errors import NotEnoughMemoryError
+from dragoman.core.memory import is_out_of_memory, memory_words
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
@@ -26,9 +29,10 @@ from dragoman.text.context import ContextConfig
 from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terms.terminology import LexicalConstraint
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.translation.engines.fitting import FittingSearch
 from dragoman.translation.engines.shortlisting import ShortlistedSearch
 from dragoman.translation.engines.term_search import ConstrainedSearch
+
+log = logging.getLogger(__name__)
 
 
 class SourceBatch(NamedTuple):
@@ -263,6 +267,57 @@ class TorchEngine:
 
     def close(self) -> None:
         """Do nothing: the models belong to the caller."""
+
+
+class FittingSearch:
+    """Searches in batches that fit into memory, and remembers which did not.
+
+    A batch that does not fit is searched in halves.  Translations do not depend on the batch, so
+    memory changes only the speed.
+    """
+
+    def __init__(self) -> None:
+        self._limit: int | None = None
+
+    def __call__(
+        self, batch: SourceBatch, search: Callable[[SourceBatch], list[list[Hypothesis]]]
+    ) -> list[list[Hypothesis]]:
+        """What ``search`` finds for each sentence of a batch.
+
+        Raises:
+            NotEnoughMemoryError: a sentence does not fit even alone.
+        """
+        size = _tokens(batch)
+        if len(batch.sources) == 1 or self._limit is None or size <= self._limit:
+            try:
+                return search(batch)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                said = memory_words(error)
+            # Here, as the error's traceback held the tensors of the failed search.
+            self._lower(batch, size, said)
+        middle = len(batch.sources) // 2
+        halves = batch.part(slice(middle)), batch.part(slice(middle, None))
+        return [found for half in halves for found in self(half, search)]
+
+    def _lower(self, batch: SourceBatch, size: int, said: str) -> None:
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # what is free may be too fragmented to use
+        if len(batch.sources) == 1:
+            raise NotEnoughMemoryError(
+                f"line {batch.numbers[0] + 1}: out of memory ({said}), though its "
+                f"{len(batch.sources[0])} pieces are translated alone; use a narrower beam, or "
+                "divide the line"
+            )
+        if self._limit is None:
+            log.warning("out of memory (%s); going on with smaller batches", said)
+        self._limit = size // 2
+
+
+def _tokens(batch: SourceBatch) -> int:
+    """Padded tokens."""
+    return len(batch.sources) * (1 + max(map(len, batch.sources)))
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineErro
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig
-from dragoman.translation.service.aside import aside
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.detecting import LanguageDetector
 from dragoman.translation.service.direction_table import DirectionTable
@@ -29,8 +28,7 @@ from dragoman.translation.service.interface import (
     TranslatedText,
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
-from dragoman.translation.service.own_thread import in_own_thread
-from dragoman.translation.service.recall import Recall, Remember
+from dragoman.translation.service.offloading import aside, in_own_thread
 from dragoman.translation.service.reloading import Reloader, identity, keep_looking
 from dragoman.translation.service.served_system import ServedSystem, translating_threads
 from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
@@ -42,7 +40,8 @@ from dragoman.translation.service.text_jobs import (
     last_sentences,
     sizes,
 )
-from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
+from dragoman.translation.service.translation_memory import Remember, TranslationMemory
+from dragoman.translation.service.unit_translation import UnitOptions, UnitTranslator
 from dragoman.translation.service.whole_terms import answer_terms
 
 Result = TypeVar("Result")
@@ -76,7 +75,7 @@ class ModelService:
         self._threads = translating_threads(self._batching)
         self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
         self._pivots = tuple(pivots)
-        self._recall = None if remember is None else Recall(remember, may_remember)
+        self._memory = None if remember is None else TranslationMemory(remember, may_remember)
         self._reloaders: list[Reloader] = []
         self._looking: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -150,8 +149,8 @@ class ModelService:
             await asyncio.gather(self._looking, return_exceptions=True)
         await asyncio.gather(*(system.close() for system in self._systems), *self._closing)
         await asyncio.to_thread(self._threads.shutdown)
-        if self._recall is not None:
-            self._recall.close()
+        if self._memory is not None:
+            self._memory.close()
 
     async def __aenter__(self) -> ModelService:
         return self
@@ -278,8 +277,8 @@ class ModelService:
             jobs.append(TextJob(request, pair, detection))
         size = sum(len(job.request.text) + len(job.request.context) for job in jobs)
         await aside(size, lambda: _plan(jobs, table))
-        if self._recall is not None:
-            await self._recall.answer(jobs)
+        if self._memory is not None:
+            await self._memory.answer(jobs)
         return jobs
 
     async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
@@ -297,10 +296,10 @@ class ModelService:
 
     async def _answer(self, given: Sequence[tuple[TextJob, Sequence[Unit]]]) -> None:
         """Translate sentences of some texts, all at once."""
-        groups: dict[tuple[Pairing, Wishes], list[tuple[str, Unit]]] = {}
+        groups: dict[tuple[Pairing, UnitOptions], list[tuple[str, Unit]]] = {}
         for job, units in given:
             request = job.request
-            wishes = Wishes(
+            options = UnitOptions(
                 request.nbest,
                 request.prefix,
                 request.tags,
@@ -310,15 +309,15 @@ class ModelService:
             )
             waiting = [(request.text, unit) for unit in units if not unit.renderings]
             if waiting:
-                groups.setdefault((job.pair, wishes), []).extend(waiting)
+                groups.setdefault((job.pair, options), []).extend(waiting)
         with ExitStack() as opened:
             works = []
-            for (pair, wishes), mine in groups.items():
+            for (pair, options), mine in groups.items():
                 if pair not in self._table.routes:
                     raise RefusedError(
                         "unsupported", f"nothing translates from {pair.source} to {pair.target} now"
                     )
-                translator = UnitTranslator(self._table.routes[pair], wishes)
+                translator = UnitTranslator(self._table.routes[pair], options)
                 works.append(opened.enter_context(translator).translate(mine))
             await _together(works)
 

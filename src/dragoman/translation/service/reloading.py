@@ -12,7 +12,7 @@ from dragoman.core.errors import SavedError
 from dragoman.saved.model import CONVERTED_DIRECTORY, MODEL_FILES, home_of, model_directory
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.service.loaded_system import LoadedSystem
-from dragoman.translation.service.own_thread import in_own_thread
+from dragoman.translation.service.offloading import in_own_thread
 
 log = logging.getLogger(__name__)
 

@@ -46,7 +46,7 @@ def translating_threads(batching: BatchingConfig) -> ThreadPoolExecutor:
     """The threads that all systems of a service translate in.
 
     They share them, since each thread has helpers of its own (see
-    :func:`~dragoman.translation.service.own_thread.in_own_thread`): a batch of one model waits for
+    :func:`~dragoman.translation.service.offloading.in_own_thread`): a batch of one model waits for
     that of another, and then has all cores.
     """
     return ThreadPoolExecutor(batching.batches_at_once, _THREADS)

@@ -15,7 +15,6 @@ from dragoman.text.sentences import TextSpan
 from dragoman.text.terms.glossary import Glossary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
-from dragoman.translation.service.aside import aside
 from dragoman.translation.service.carried_glossary import carried
 from dragoman.translation.service.direction_table import Leg
 from dragoman.translation.service.interface import (
@@ -26,6 +25,7 @@ from dragoman.translation.service.interface import (
     TokenScore,
 )
 from dragoman.translation.service.linking import through, word_links
+from dragoman.translation.service.offloading import aside
 from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
 
@@ -40,8 +40,8 @@ _END = "</s>"
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """How sentences are to be translated; those with the same wishes are submitted together."""
+class UnitOptions:
+    """How sentences are to be translated; those with the same options are submitted together."""
 
     nbest: int = 1
     prefix: str = ""
@@ -56,7 +56,7 @@ class UnitTranslator:
 
     Args:
         legs: one system, or two that translate one after the other.
-        wishes: how.
+        options: how.
 
     Raises:
         RefusedError: ``unsupported``, if scores of tokens are wanted of a system that has none.
@@ -64,14 +64,14 @@ class UnitTranslator:
     A ``with`` block keeps the systems open.
     """
 
-    def __init__(self, legs: Sequence[Leg], wishes: Wishes) -> None:
-        if wishes.token_scores and not legs[-1].system.loaded.translator.has_token_scores:
+    def __init__(self, legs: Sequence[Leg], options: UnitOptions) -> None:
+        if options.token_scores and not legs[-1].system.loaded.translator.has_token_scores:
             raise RefusedError(
                 "unsupported", "what translates here gives no scores of tokens; leave them out"
             )
-        self._legs, self._wishes = legs, wishes
+        self._legs, self._options = legs, options
         self._tags = [leg.system.loaded.tags(leg.pair) for leg in legs[:-1]]
-        self._tags.append(legs[-1].system.loaded.tags(legs[-1].pair, wishes.styles))
+        self._tags.append(legs[-1].system.loaded.tags(legs[-1].pair, options.styles))
         self._open = ExitStack()
 
     def __enter__(self) -> UnitTranslator:
@@ -103,7 +103,7 @@ class UnitTranslator:
                 if found[0].refused is None:
                     translated.append((unit, found))
                     continue
-                if self._wishes.prefix or len(unit.source) < 2:
+                if self._options.prefix or len(unit.source) < 2:
                     raise RefusedError("invalid", _PLACE.sub("", found[0].refused, count=1))
                 for part in unit.divide(text):
                     if part.is_copied:
@@ -114,7 +114,7 @@ class UnitTranslator:
         await self._check(translated)
         if broken := [unit for unit, _ in translated if not unit.renderings]:
             await self._mend(broken)
-        if self._wishes.links:
+        if self._options.links:
             mended = set(broken)
             # Marks whose places are known need no links; but a text is placed in one way.
             needy = {texts[id(unit)] for unit, _ in translated if _needs_links(unit)}
@@ -132,7 +132,7 @@ class UnitTranslator:
         More than one of the first gains next to nothing, and takes several times as long
         (docs/pivot.md).
         """
-        lines, glossary = self._lines(0, units), self._wishes.glossary
+        lines, glossary = self._lines(0, units), self._options.glossary
         if len(self._legs) == 1:
             marked = [
                 self._marked_line(unit) or line for unit, line in zip(units, lines, strict=True)
@@ -155,11 +155,11 @@ class UnitTranslator:
         self, lines: Sequence[str], glossary: Glossary | None
     ) -> list[list[Translation]]:
         """What the last system makes of lines."""
-        wishes = self._wishes
+        options = self._options
         return await self._legs[-1].system.translate(
             lines,
-            nbest=wishes.nbest,
-            prefixes=[wishes.prefix] * len(lines) if wishes.prefix else None,
+            nbest=options.nbest,
+            prefixes=[options.prefix] * len(lines) if options.prefix else None,
             glossary=glossary,
         )
 
@@ -170,7 +170,7 @@ class UnitTranslator:
 
     def _marked_line(self, unit: Unit) -> str | None:
         """A sentence with its marks, if the only system knows inline tags."""
-        if not unit.marks or unit.is_cut or len(self._legs) > 1 or self._wishes.prefix:
+        if not unit.marks or unit.is_cut or len(self._legs) > 1 or self._options.prefix:
             return None
         return self._legs[0].system.loaded.marked_line(
             unit.source, [one for _, one in _numbered(unit)], self._tags[0]
@@ -192,22 +192,22 @@ class UnitTranslator:
         renderings = tuple(
             _with_places(unit, one) if has_tags else _rendering(one, one.text) for one in found
         )
-        if self._wishes.token_scores:
+        if self._options.token_scores:
             renderings = tuple(
                 replace(rendering, token_scores=_token_scores(one))
                 for rendering, one in zip(renderings, found, strict=True)
             )
         intact = tuple(one for one in renderings if is_intact(unit.text, one.text))
         # What is around marks cannot be translated so that the whole begins with the prefix.
-        return intact or (renderings if self._wishes.prefix else ())
+        return intact or (renderings if self._options.prefix else ())
 
     async def _mend(self, units: Sequence[Unit]) -> None:
         """Translate what is around marks by itself, where no translation has all of them."""
         pieces, wanted = await asyncio.to_thread(_pieces, [unit.text for unit in units])
-        asked = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
-        wishes = replace(self._wishes, nbest=1, links=False, token_scores=False)
-        await UnitTranslator(self._legs, wishes).translate(asked)
-        found = {text: [one.renderings[0] for one in unit.undivided()] for text, unit in asked}
+        given = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
+        options = replace(self._options, nbest=1, links=False, token_scores=False)
+        await UnitTranslator(self._legs, options).translate(given)
+        found = {text: [one.renderings[0] for one in unit.undivided()] for text, unit in given}
         for unit, each in zip(units, pieces, strict=True):
             unit.renderings = (_mended(each, found),)
 

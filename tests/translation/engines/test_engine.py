@@ -12,8 +12,7 @@ from torch import Tensor
 
 from dragoman.core.errors import NotEnoughMemoryError
 from dragoman.search import Hypothesis
-from dragoman.translation.engines.engine import SourceBatch
-from dragoman.translation.engines.fitting import FittingSearch
+from dragoman.translation.engines.engine import FittingSearch, SourceBatch
 from dragoman.translation.translator import Translator
 
 LINES = ["a b c", "b a", "e d c b a", "c", "a a a b", "d e"]

@@ -1,4 +1,4 @@
-"""Translations that are known already, which are given instead of new ones."""
+"""Translation memory: known translations, which are given instead of new ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AT_ONCE = 8
 """Look-ups at the same time."""
 
 
-class Recall:
+class TranslationMemory:
     """Looks up known translations, in threads of its own.
 
     A database that hangs then keeps only those waiting who ask it, and none of the other work
@@ -49,9 +49,9 @@ class Recall:
     async def _answer(self, pair: Pairing, jobs: Sequence[TextJob]) -> None:
         wholes = [job.request.text.strip() for job in jobs]
         texts = [*wholes, *(unit.source for job in jobs for unit in job.units)]
-        asked = [text for text in dict.fromkeys(texts) if text]
+        wanted = [text for text in dict.fromkeys(texts) if text]
         loop = asyncio.get_running_loop()
-        known = await loop.run_in_executor(self._threads, self._remember, asked, *pair)
+        known = await loop.run_in_executor(self._threads, self._remember, wanted, *pair)
         for job, whole in zip(jobs, wholes, strict=True):
             if whole in known:
                 job.answer_whole(Rendering(known[whole], from_memory=True))

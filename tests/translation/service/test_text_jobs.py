@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from linear_time import takes_linear_time
 
 from dragoman.text.sentences import TextSpan
-from dragoman.translation.service.sentence_plan import LONGEST, divided, gap_between, planned
+from dragoman.translation.service.text_jobs import LONGEST, divided, gap_between, planned
 
 texts = st.text(st.sampled_from("ab, .;!\n你。，é"), min_size=2, max_size=60).filter(
     lambda text: text == text.strip() and len(text) > 1
