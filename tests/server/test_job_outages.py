@@ -20,6 +20,7 @@ from dragoman.server.database.failures import (
 )
 from dragoman.server.database.records import DocumentJob
 from dragoman.server.database.server_store import ServerStore
+from dragoman.server.job_results import UNEXPECTED
 from dragoman.translation.service.interface import TextRequest
 
 pytestmark = pytest.mark.usefixtures("short_waits")
@@ -68,7 +69,7 @@ def test_what_else_has_no_room_is_not_the_database(
         files = runner(store)
         async with files.running():
             found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
-        assert (found.state, found.message) == ("error", jobs.UNEXPECTED)
+        assert (found.state, found.message) == ("error", UNEXPECTED)
 
     asyncio.run(asyncio.wait_for(main(), 10))
 

@@ -25,7 +25,8 @@ from dragoman.core.errors import (
 from dragoman.server import jobs
 from dragoman.server.database.records import DocumentJob, JobState
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.jobs import JobRunner, seconds_remaining
+from dragoman.server.job_results import UNEXPECTED, seconds_remaining
+from dragoman.server.jobs import JobRunner
 from dragoman.server.server_config import LimitsConfig
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.glossary_files import Term
@@ -120,9 +121,9 @@ def test_all_that_is_asked_for_is_kept(
     [
         (RefusedError("invalid", "not UTF-8"), "not UTF-8"),
         (DataError("no text"), "no text"),
-        (ZeroDivisionError("secret"), jobs.UNEXPECTED),
-        (WorkerError("a worker was killed by signal 9; repeat with fewer"), jobs.UNEXPECTED),
-        (MissingExtraError("install /opt/dragoman with its extra"), jobs.UNEXPECTED),
+        (ZeroDivisionError("secret"), UNEXPECTED),
+        (WorkerError("a worker was killed by signal 9; repeat with fewer"), UNEXPECTED),
+        (MissingExtraError("install /opt/dragoman with its extra"), UNEXPECTED),
     ],
 )
 def test_what_went_wrong_is_said(
@@ -146,7 +147,7 @@ def test_what_went_wrong_is_said(
         assert (found.state, found.message) == ("error", said)
 
     asyncio.run(main())
-    assert (str(error) in caplog.text) == (said == jobs.UNEXPECTED)
+    assert (str(error) in caplog.text) == (said == UNEXPECTED)
 
 
 def test_terms_are_prepared_beside_the_event_loop(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -16,10 +15,8 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from anyio import to_thread
-from starlette.responses import Response
 
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.documents.file_translation import TranslatedFile, translate_file
@@ -28,6 +25,7 @@ from dragoman.server.database.failures import AWAY, Outage
 from dragoman.server.database.records import DocumentJob
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.fair_turns import FairTurns, TurnTakingService
+from dragoman.server.job_results import UNEXPECTED
 from dragoman.server.server_config import LimitsConfig
 from dragoman.server.threads import in_thread
 from dragoman.text.terms.glossary import Glossary
@@ -47,9 +45,6 @@ _FORGET_SECONDS = 600.0
 _LONGEST_NAME = 200  # characters
 _SMALL_BYTES = 100_000
 """Size up to which a file has more places."""
-
-UNEXPECTED = "the server could not translate the file; its log says why"
-"""The message of a job that failed for no fault of its client."""
 
 
 class JobRunner:
@@ -131,12 +126,7 @@ class JobRunner:
         return job
 
     async def settled(self, job: DocumentJob, seconds: float) -> DocumentJob | None:
-        """The job once it is done or has failed, or as it is after some time; None if forgotten.
-
-        Args:
-            job: as it was.
-            seconds: how long to wait at most.
-        """
+        """The job once it is done or has failed, or as it is after ``seconds``; None if deleted."""
         end, pause = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
         found: DocumentJob | None = job
         while found is not None and found.state in ("queued", "translating"):
@@ -336,37 +326,6 @@ class JobRunner:
             except Exception:
                 _log.exception("old files could not be deleted")
             await asyncio.sleep(_FORGET_SECONDS)
-
-
-def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | None:
-    """After how many seconds a job will be done, by its speed so far; None if it has none."""
-    if job.state != "translating" or job.started is None or not job.texts_done:
-        return None
-    elapsed = ((now or _now()) - job.started).total_seconds()
-    return max(0, round(elapsed * (job.texts - job.texts_done) / job.texts_done))
-
-
-def attachment_headers(job: DocumentJob) -> dict[str, str]:
-    """Headers of a translated file: to be saved under its name, and neither shown nor kept."""
-    name = job.result_name or job.file_name
-    exact = quote(name, safe="")
-    plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)  # for programs such as curl
-    return {
-        "Content-Disposition": f"attachment; filename={plain}; filename*=UTF-8''{exact}",
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "private, no-store",
-    }
-
-
-def download(job: DocumentJob, content: bytes) -> Response:
-    """A translated file, of a type that nothing opens by itself."""
-    return Response(content, media_type="application/octet-stream", headers=attachment_headers(job))
-
-
-def failure(job: DocumentJob) -> RefusedError:
-    """The error for the result of a job that failed."""
-    message = job.message or UNEXPECTED
-    return RefusedError("internal" if message == UNEXPECTED else "invalid", message)
 
 
 def _checked(job: DocumentJob, file: TranslatedFile) -> TranslatedFile:

@@ -23,7 +23,7 @@ from office_files import body_of, docx, run
 
 from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.database.records import DocumentJob, JobState
-from dragoman.server.jobs import UNEXPECTED
+from dragoman.server.job_results import UNEXPECTED
 from dragoman.server.libretranslate import routes
 from dragoman.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (

@@ -17,6 +17,7 @@ from office_files import body_of, docx, run
 from dragoman import Client
 from dragoman.core.errors import ServiceError
 from dragoman.server import jobs
+from dragoman.server.job_results import UNEXPECTED
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,7 @@ def test_a_fault_of_the_server_is_not_the_client_s(
     monkeypatch.setattr(jobs, "translate_file", broken)
     sent = send(http, "a.txt", b"Hello.", source="en").json()
     state = finished(http, sent)
-    assert (state["state"], state["message"]) == ("error", jobs.UNEXPECTED)
+    assert (state["state"], state["message"]) == ("error", UNEXPECTED)
     headers = {"Document-Secret": sent["secret"]}
     result = http.get(f"/v1/documents/{sent['id']}/result", headers=headers)
     assert (result.status_code, result.json()["error"]["kind"]) == (500, "internal")

@@ -22,7 +22,7 @@ from dragoman.server.deepl.languages import same_language
 from dragoman.server.deepl.parameters import DeepLParameters, invalid
 from dragoman.server.deepl.requests import common_request
 from dragoman.server.dependencies import Server
-from dragoman.server.jobs import attachment_headers, seconds_remaining
+from dragoman.server.job_results import attachment_headers, seconds_remaining
 from dragoman.server.request_log import HEAD
 from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError

@@ -20,7 +20,7 @@ from dragoman.documents.filetypes import file_suffixes
 from dragoman.server.access import key_id, network_of
 from dragoman.server.database.records import DocumentJob
 from dragoman.server.dependencies import Api, Dependencies, Server, time_left
-from dragoman.server.jobs import download, failure
+from dragoman.server.job_results import download, failure
 from dragoman.server.language_names import known_direction, language_name
 from dragoman.server.libretranslate.access import admit, known_language, unsupported_language
 from dragoman.server.libretranslate.requests import (

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dragoman.server.access import key_id
 from dragoman.server.database.records import DocumentJob
 from dragoman.server.dependencies import Dependencies, Server
-from dragoman.server.jobs import download, failure
+from dragoman.server.job_results import download, failure
 from dragoman.server.threads import in_thread
 from dragoman.server.v1.access import admit, glossary_of_request
 from dragoman.server.v1.requests import DocumentForm

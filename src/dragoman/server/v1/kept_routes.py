@@ -44,7 +44,7 @@ async def correct(request: Request, body: CorrectionBody, server: Server) -> Cor
         key_id(key),
         address=network_of(address_of(request)),
     )
-    return CorrectionAnswer.of(kept)
+    return CorrectionAnswer.model_validate(kept)
 
 
 @router.get("/glossaries", response_model=GlossariesAnswer)

@@ -1,15 +1,16 @@
-"""What ``/v1`` answers; the descriptions of fields are those of its page."""
+"""Responses of ``/v1``; the descriptions of fields are those of its page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import zip_longest
 from typing import Literal
 
+from pydantic import ConfigDict
+
 from dragoman.core.config import Config
 from dragoman.server.database.records import (
-    Correction,
     CorrectionState,
     DocumentJob,
     Entries,
@@ -17,16 +18,18 @@ from dragoman.server.database.records import (
     KeptGlossary,
 )
 from dragoman.translation.service.interface import (
-    Detection,
     RefusalKind,
     RefusedError,
-    Rendering,
-    TranslatedSentence,
-    TranslatedText,
 )
 
 
-class Problem(Config):
+class Answer(Config):
+    """Base of responses, which are made from objects with attributes of the same names."""
+
+    model_config = ConfigDict(from_attributes=True, allow_inf_nan=True)
+
+
+class Problem(Answer):
     """Why a request is refused."""
 
     kind: RefusalKind
@@ -42,26 +45,21 @@ class Problem(Config):
         return cls(kind=error.kind, message=str(error), retry_after=error.retry_after)
 
 
-class ErrorAnswer(Config):
+class ErrorAnswer(Answer):
     """The answer to a request that is refused."""
 
     error: Problem
 
 
-class DetectedLanguage(Config):
+class DetectedLanguage(Answer):
     """A language that a text may be in."""
 
     language: str
     probability: float
     """From 0 to 1, among the languages that the server knows."""
 
-    @classmethod
-    def of(cls, found: Detection | None) -> DetectedLanguage | None:
-        """None if the language was given."""
-        return found and cls(language=found.language, probability=found.probability)
 
-
-class RenderingAnswer(Config):
+class RenderingAnswer(Answer):
     """One translation of a sentence."""
 
     text: str
@@ -78,20 +76,8 @@ class RenderingAnswer(Config):
     """Its pieces, and at last the end symbol, each with the natural logarithm of its probability;
     empty unless asked for."""
 
-    @classmethod
-    def of(cls, one: Rendering) -> RenderingAnswer:
-        """The same for JSON."""
-        return cls.model_construct(
-            text=one.text,
-            score=one.score,
-            confidence=one.confidence,
-            links=one.links,
-            from_memory=one.from_memory,
-            token_scores=one.token_scores,
-        )
 
-
-class SentenceAnswer(Config):
+class SentenceAnswer(Answer):
     """A sentence and its translations."""
 
     source: str
@@ -103,18 +89,8 @@ class SentenceAnswer(Config):
     renderings: tuple[RenderingAnswer, ...]
     """Its translations, the best first."""
 
-    @classmethod
-    def of(cls, one: TranslatedSentence) -> SentenceAnswer:
-        """The same for JSON."""
-        return cls.model_construct(
-            source=one.source,
-            start=one.start,
-            target_start=one.target_start,
-            renderings=tuple(map(RenderingAnswer.of, one.renderings)),
-        )
 
-
-class TextAnswer(Config):
+class TextAnswer(Answer):
     """A translated text."""
 
     text: str
@@ -130,27 +106,15 @@ class TextAnswer(Config):
     sentences: tuple[SentenceAnswer, ...]
     """The sentences of the text; none with markup."""
 
-    @classmethod
-    def of(cls, one: TranslatedText) -> TextAnswer:
-        """The same for JSON."""
-        return cls.model_construct(
-            text=one.text,
-            source=one.source,
-            target=one.target,
-            detection=DetectedLanguage.of(one.detection),
-            alternatives=tuple(one.alternatives),
-            sentences=tuple(map(SentenceAnswer.of, one.sentences)),
-        )
 
-
-class TranslateAnswer(Config):
+class TranslateAnswer(Answer):
     """Translations of texts."""
 
     translations: tuple[TextAnswer, ...]
     """One for each text, in the same order."""
 
 
-class StreamEvent(Config):
+class StreamEvent(Answer):
     """A line of a stream."""
 
     kind: Literal["start", "sentence", "end", "error"]
@@ -167,20 +131,14 @@ class StreamEvent(Config):
     """Of `error`."""
 
 
-class DetectAnswer(Config):
+class DetectAnswer(Answer):
     """Languages of texts."""
 
     detections: tuple[tuple[DetectedLanguage, ...], ...]
     """For each text the languages that it may be in, the most probable first."""
 
-    @classmethod
-    def of(cls, found: Iterable[Iterable[Detection]]) -> DetectAnswer:
-        """The same for JSON."""
-        each = (tuple(filter(None, map(DetectedLanguage.of, one))) for one in found)
-        return cls(detections=tuple(each))
 
-
-class LanguageAnswer(Config):
+class LanguageAnswer(Answer):
     """A language that the server translates from."""
 
     code: str
@@ -192,26 +150,21 @@ class LanguageAnswer(Config):
     """By target language, the tags that requests may ask for; those without any are left out."""
 
 
-class LanguagesAnswer(Config):
+class LanguagesAnswer(Answer):
     """What translates into what."""
 
     languages: tuple[LanguageAnswer, ...]
     """Sorted by code."""
 
 
-class CorrectionAnswer(Config):
+class CorrectionAnswer(Answer):
     """A correction in the queue for review."""
 
     id: int
     state: CorrectionState
 
-    @classmethod
-    def of(cls, one: Correction) -> CorrectionAnswer:
-        """The same for JSON."""
-        return cls(id=one.id, state=one.state)
 
-
-class DictionaryAnswer(Config):
+class DictionaryAnswer(Answer):
     """Terms of one direction."""
 
     source: str
@@ -221,7 +174,7 @@ class DictionaryAnswer(Config):
     """Terms and their translations; left out where glossaries are listed."""
 
 
-class GlossaryAnswer(Config):
+class GlossaryAnswer(Answer):
     """A kept glossary."""
 
     id: str
@@ -251,13 +204,13 @@ class GlossaryAnswer(Config):
         return cls(id=one.id, name=one.name, created=one.created, dictionaries=tuple(found))
 
 
-class GlossariesAnswer(Config):
+class GlossariesAnswer(Answer):
     """Glossaries of a key, the oldest first."""
 
     glossaries: tuple[GlossaryAnswer, ...]
 
 
-class DocumentAnswer(Config):
+class DocumentAnswer(Answer):
     """A file that is being translated, or has been."""
 
     id: str
@@ -288,7 +241,7 @@ class DocumentAnswer(Config):
         )
 
 
-class UsageAnswer(Config):
+class UsageAnswer(Answer):
     """What the key has used in this calendar month (UTC)."""
 
     characters: int
@@ -296,7 +249,7 @@ class UsageAnswer(Config):
     """How many it may use; null: as many as it likes."""
 
 
-class HealthAnswer(Config):
+class HealthAnswer(Answer):
     """The state of the server."""
 
     status: Literal["ok"]

@@ -25,7 +25,6 @@ from dragoman.server.v1.responses import (
     Problem,
     SentenceAnswer,
     StreamEvent,
-    TextAnswer,
     TranslateAnswer,
 )
 from dragoman.server.v1.strict_route import StrictRoute
@@ -81,8 +80,7 @@ async def translate(request: Request, body: TranslateBody, server: Server) -> Re
     translated = await translate_contents(
         server.service, requests, body.format, seconds=server.config.limits.seconds
     )
-    answers = tuple(map(TextAnswer.of, translated))
-    return as_json(TranslateAnswer.model_construct(translations=answers))
+    return as_json(TranslateAnswer.model_validate({"translations": translated}))
 
 
 @router.post(
@@ -113,7 +111,8 @@ async def stream(request: Request, body: StreamBody, server: Server) -> Response
 async def detect(request: Request, body: DetectBody, server: Server) -> Response:
     """Say which languages a text may be in."""
     await admit(server, request, body.text)
-    return as_json(DetectAnswer.of(await server.service.detect(list(body.text))))
+    detections = await server.service.detect(list(body.text))
+    return as_json(DetectAnswer.model_validate({"detections": detections}))
 
 
 @router.get("/languages", response_model=LanguagesAnswer)
@@ -148,7 +147,7 @@ async def _events(
             kind="start",
             source=request.source,
             target=request.target,
-            detection=DetectedLanguage.of(detection),
+            detection=DetectedLanguage.model_validate(detection) if detection else None,
         )
         if first is not None:
             yield _of(first)
@@ -176,7 +175,7 @@ def as_json(answer: Config) -> Response:
 
 
 def _of(sentence: TranslatedSentence) -> StreamEvent:
-    return StreamEvent(kind="sentence", sentence=SentenceAnswer.of(sentence))
+    return StreamEvent(kind="sentence", sentence=SentenceAnswer.model_validate(sentence))
 
 
 async def _written(
