@@ -139,13 +139,12 @@ train wrong.yaml
 train broken.yaml
 doctor wrong.yaml
 resume nowhere
-resume runs/plain
 adapt runs/plain
 adapt runs/plain dev.tsv
 adapt runs/plain dev.en dev.de --method nothing
-average runs/plain --last 9 --output new
+average nowhere --last 9 --output new-average
 average runs/plain --last 2 --output runs/plain
-merge runs/plain --adapter runs/back --output new
+merge runs/plain --adapter runs/back --output new-merged
 convert dev.tsv new.nothing
 convert dev.tsv new.jsonl
 distill plain.yaml
@@ -164,8 +163,8 @@ recipes nothing
 corpora get nothing
 install nowhere
 pack nowhere x.tar
-export runs/plain --to nothing --output new
-import nowhere --output new
+export runs/plain --to nothing --output new-export
+import nowhere --output new-import
 init dev.tsv
 keys add
 keys revoke nobody --database keys.sqlite
@@ -175,9 +174,9 @@ serve nowhere
 serve runs/plain --port 99999
 serve runs/plain --set nothing=1
 serve --config wrong.yaml
-bulk prepare plain.yaml
+bulk prepare plain.yaml --run runs/plain
 embed train nowhere --output new.vec
-compare plain.yaml
+compare nowhere.yaml
 """
 
 

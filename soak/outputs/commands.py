@@ -84,6 +84,7 @@ def _become(
     sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
     sys.stderr = _stream(2, "w", "backslashreplace")
     sys.argv = ["dragoman", *arguments]
+    sys.modules.pop("dragoman.__main__", None)  # runpy warns of what it finds there
     runpy.run_module("dragoman", run_name="__main__", alter_sys=True)
 
 

@@ -13,7 +13,7 @@ _MEASURED = {
 }
 """Keys whose values a clock measured."""
 
-_NUMBER = r"(?:\d[\d,]*(?:\.\d+)?)"
+_NUMBER = r"(?:(?<![\w.])\d[\d,]*(?:\.\d+)?)"
 _PATTERNS = {
     r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?": "TIME",
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?: UTC)?": "TIME",
