@@ -25,7 +25,7 @@ from dragoman.training.checkpoint import checkpoints
 from dragoman.training.choose_sharding import chosen_sharding
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy, MaskedLM
-from dragoman.training.sharding.gradients import GradientSharding
+from dragoman.training.sharding.gradient_sharding import GradientSharding
 from dragoman.training.sharding.interface import Sharding
 from dragoman.training.tasks import Objective, Task
 from dragoman.training.trainer import Trainer

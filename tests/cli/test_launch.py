@@ -21,7 +21,7 @@ from worlds import ALONE, together
 
 from dragoman.cli import launch, worker
 from dragoman.cli.launch import Launch
-from dragoman.cli.launching.rendezvous import History, RendezvousOverError, Terms
+from dragoman.cli.launching.rendezvous import History, RendezvousOverError, RendezvousTerms
 from dragoman.cli.launching.supervision import FORWARDED, Supervision
 from dragoman.cli.launching.worker_failures import Failures
 from dragoman.core.config import read_yaml, to_yaml
@@ -159,7 +159,7 @@ def test_workers_get_the_command_line_without_the_launcher(
     dragoman("resume", *two, "--quiet", "--json", "--", "-odd")
     assert given == [
         (Launch(2), ["--debug", "train", *settings, "--tensorboard", "--", "c.yaml"]),
-        (Launch(1, Terms(2, 2, "a:1")), ["--quiet", "resume", "--json", "--", "-odd"]),
+        (Launch(1, RendezvousTerms(2, 2, "a:1")), ["--quiet", "resume", "--json", "--", "-odd"]),
     ]
 
 
@@ -302,7 +302,9 @@ def test_machines_that_do_not_meet_and_one_that_leaves(
 ) -> None:
     supervision: Any = SimpleNamespace(error=error, received=None)
     with pytest.raises(DragomanError) as caught:
-        Launch(1, Terms(2, 2, "a:1"))._conclude(supervision, Failures(errors), History(begun))
+        Launch(1, RendezvousTerms(2, 2, "a:1"))._conclude(
+            supervision, Failures(errors), History(begun)
+        )
     assert str(caught.value).startswith(said)
     assert caught.value.exit_code == code
 

@@ -25,7 +25,7 @@ from dragoman.text.terms.terminology import LexicalConstraint
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
-from dragoman.translation.lines import Line
+from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import distinct, joined
 from dragoman.translation.preparation import Preparation

@@ -26,7 +26,7 @@ from dragoman.text.vocabularies.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
-from dragoman.translation.lines import Line
+from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknowns import UnknownCopier, check_copies

@@ -11,8 +11,8 @@ from dragoman.cli.translated_lines import one_line
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from dragoman.translation.line_stream import TranslatedLine
     from dragoman.translation.line_translator import LineTranslator
-    from dragoman.translation.lines import TranslatedLine
     from dragoman.translation.translator import Translator
 
 _TOGETHER = 256  # lines

@@ -25,7 +25,12 @@ from torch.distributed.elastic.rendezvous import RendezvousError
 
 from dragoman import __version__
 from dragoman.cli.launching.addresses import interface_of, own_address, split_address
-from dragoman.cli.launching.rendezvous import History, Rendezvous, RendezvousOverError, Terms
+from dragoman.cli.launching.rendezvous import (
+    History,
+    Rendezvous,
+    RendezvousOverError,
+    RendezvousTerms,
+)
 from dragoman.cli.launching.supervision import RecordingAgent, Supervision
 from dragoman.cli.launching.worker_failures import RECOVERS, Failures, read_errors
 from dragoman.cli.streams import BROKEN_PIPE
@@ -47,7 +52,7 @@ class Launch:
 
     processes: int
     """Processes on this machine."""
-    terms: Terms = field(default_factory=Terms)
+    terms: RendezvousTerms = field(default_factory=RendezvousTerms)
 
     @classmethod
     def of(
@@ -56,7 +61,7 @@ class Launch:
         nodes: tuple[int, int] = (1, 1),
         rendezvous: str | None = None,
         restarts: int | None = None,
-        lost_after: float = Terms.lost_after,
+        lost_after: float = RendezvousTerms.lost_after,
     ) -> Launch:
         """Build from the options of a command; ``auto`` is one process per GPU.
 
@@ -75,7 +80,7 @@ class Launch:
         count = max(1, gpus) if processes == "auto" else int(processes)
         if restarts is None:
             restarts = MANY_RESTARTS if nodes[0] < nodes[1] else 0
-        launch = cls(count, Terms(*nodes, rendezvous, restarts, lost_after))
+        launch = cls(count, RendezvousTerms(*nodes, rendezvous, restarts, lost_after))
         if 0 < gpus < count:
             raise ConfigError(
                 f"--processes {count}: each needs its own GPU, and there are {gpus}; use "

@@ -13,7 +13,7 @@ from dragoman.core.errors import DataError
 from dragoman.workflows.results import to_json
 
 if TYPE_CHECKING:
-    from dragoman.translation.lines import TranslatedLine
+    from dragoman.translation.line_stream import TranslatedLine
     from dragoman.translation.outputs import Translation
 
 log = logging.getLogger(__name__)

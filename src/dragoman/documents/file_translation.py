@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.core.wording import shown
+from dragoman.documents.document_format import EMPTY
 from dragoman.documents.filetypes import (
     DocumentFormat,
     FileLanguages,
     OpenDocument,
     document_format,
 )
-from dragoman.documents.filetypes.document_format import EMPTY
 from dragoman.documents.marks.mark_placement import place_marks, unchanged
 from dragoman.documents.marks.marked_requests import detections, questions, with_kept
 from dragoman.documents.marks.marked_text import MarkedText

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.core.errors import DataError
-from dragoman.documents.filetypes.document_format import OpenDocument
-from dragoman.documents.outline import OutlineBlock
+from dragoman.documents.document_format import OpenDocument
+from dragoman.documents.marks.outline import OutlineBlock
 
 CHANGED = "its translation would change tags, placeholders or blocks of the document"
 """Why a text stays as it is."""

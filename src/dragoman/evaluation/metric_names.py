@@ -23,7 +23,7 @@ BUILT_IN = {
     "numbers": "kept_items:Numbers",
     "exact_match": "line_shares:ExactMatch",
     "degenerate": "line_shares:Degenerate",
-    "tag_structure": "tag_metrics:TagStructure",
+    "tag_structure": "tag_metrics:MatchingTags",
     "tag_placement": "tag_metrics:TagPlacement",
     "accuracy": "label_metrics:Accuracy",
     "macro_f1": "label_metrics:MacroF1",

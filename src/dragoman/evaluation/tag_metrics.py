@@ -29,7 +29,7 @@ class FoundTag(NamedTuple):
     """Words between the tags of a pair; beside a single one, the word in front and that behind."""
 
 
-class TagStructure(CountedItems):
+class MatchingTags(CountedItems):
     """The percentage of lines with the tags of their reference, in the same structure."""
 
     name, title, label = "tag_structure", "tag_structure", "tag structure, %"

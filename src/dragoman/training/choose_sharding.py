@@ -8,11 +8,11 @@ from dragoman.core.device import working_precision
 from dragoman.models.interface import TranslationModel
 from dragoman.training.distributed import World
 from dragoman.training.settings import TrainingConfig
-from dragoman.training.sharding.gradients import GradientSharding
+from dragoman.training.sharding.gradient_sharding import GradientSharding
 from dragoman.training.sharding.interface import Sharding
 from dragoman.training.sharding.overlap import OverlappingReplicas
 from dragoman.training.sharding.replicas import Replicas
-from dragoman.training.sharding.state import StateSharding
+from dragoman.training.sharding.state_sharding import StateSharding
 
 
 def chosen_sharding(config: TrainingConfig, world: World) -> Callable[[TranslationModel], Sharding]:
@@ -33,6 +33,6 @@ def chosen_sharding(config: TrainingConfig, world: World) -> Callable[[Translati
     if config.sharding == "gradients":
         return lambda model: GradientSharding(model, *settings, world=world)
     # Imported only now: it takes a second.
-    from dragoman.training.sharding.parameters import ParameterSharding
+    from dragoman.training.sharding.parameter_sharding import ParameterSharding
 
     return lambda model: ParameterSharding(model, *settings, world=world)

@@ -20,7 +20,7 @@ from dragoman.training.given_embeddings import EmbeddingsConfig
 from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.optimizers.adam import AdamConfig
-from dragoman.training.optimizers.choice import AnyOptimizer
+from dragoman.training.optimizers.optimizer_choice import AnyOptimizer
 from dragoman.training.schedule import ScheduleConfig
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.warm_start import OptionalStart

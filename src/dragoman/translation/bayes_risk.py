@@ -25,7 +25,7 @@ from dragoman.search import SamplingConfig, SearchConfig
 from dragoman.search.bayes_risk_config import BayesRiskConfig
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
-from dragoman.translation.lines import Line, TranslatedLine
+from dragoman.translation.line_stream import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 
 EPSILON = 0.02

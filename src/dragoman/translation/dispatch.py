@@ -16,8 +16,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
+from dragoman.translation.line_stream import Line, TranslatedLine, buffered, numbered
 from dragoman.translation.line_translator import LineTranslator
-from dragoman.translation.lines import Line, TranslatedLine, buffered, numbered
 from dragoman.translation.outputs import Translation
 from dragoman.translation.terms import UseOfTerms, read_glossary
 from dragoman.translation.translator import Translator

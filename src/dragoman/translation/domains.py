@@ -21,7 +21,7 @@ from dragoman.saved.weights import WEIGHTS_FILE, read_weights
 from dragoman.text.tags import TAG
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.translation.dispatch import Dispatcher, translator_apart
-from dragoman.translation.lines import Line
+from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
 from dragoman.translation.translator import Translator
 

@@ -12,7 +12,7 @@ from typing_extensions import Self
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.search import SearchConfig
 from dragoman.text.terms.glossary import Glossary
-from dragoman.translation.lines import TranslatedLine
+from dragoman.translation.line_stream import TranslatedLine
 from dragoman.translation.outputs import Translation
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from dragoman.core.errors import ConfigError
 from dragoman.core.wording import shown
 from dragoman.search import SearchConfig
-from dragoman.translation.lines import Constraints, Line, TranslatedLine
+from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 
 Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[TranslatedLine]]

@@ -16,7 +16,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.saved.system_parts import IdentifierConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
 from dragoman.translation.dispatch import Dispatcher, translator_apart
-from dragoman.translation.lines import Line
+from dragoman.translation.line_stream import Line
 from dragoman.translation.opening import system_of
 from dragoman.translation.translator import Translator
 

@@ -14,7 +14,7 @@ from itertools import islice
 
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engines.engine import Engine, SearchedBatch, SourceBatch
-from dragoman.translation.lines import Line, TranslatedLine
+from dragoman.translation.line_stream import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 
 Finish = Callable[[Line, list[Hypothesis]], list[Translation]]

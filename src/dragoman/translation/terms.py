@@ -20,7 +20,7 @@ from dragoman.text.terms.terminology import LexicalConstraint, Terminology, miss
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
-from dragoman.translation.lines import Constraints, Line, TranslatedLine
+from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
 
 log = logging.getLogger(__name__)
 

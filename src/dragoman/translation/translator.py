@@ -35,7 +35,7 @@ from dragoman.translation.direct import DirectTranslation
 from dragoman.translation.engines.engine import Engine, MayBeAway, TorchEngine
 from dragoman.translation.engines.term_search import PhraseSpeller
 from dragoman.translation.forced import ForcedDecoder
-from dragoman.translation.lines import TranslatedLine, numbered
+from dragoman.translation.line_stream import TranslatedLine, numbered
 from dragoman.translation.opening import (
     OpenSystem,
     changed_search,

@@ -22,7 +22,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import UNK
 from dragoman.translation.engines.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
-from dragoman.translation.lines import Line
+from dragoman.translation.line_stream import Line
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import with_tags
 from dragoman.translation.terms import lacking

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli.launching.rendezvous import History, Rendezvous, RendezvousOverError, Terms
+from dragoman.cli.launching.rendezvous import (
+    History,
+    Rendezvous,
+    RendezvousOverError,
+    RendezvousTerms,
+)
 from dragoman.cli.launching.worker_failures import Failures
 
 KILLED = Failures((), {0: -9})
@@ -17,7 +22,9 @@ STOPPED = Failures([{"message": "stopped", "exit_code": 143, "echo": False}], {0
 def met(restarts: int) -> tuple[Rendezvous, History, list[str]]:
     said: list[str] = []
     history = History(begun=True)
-    rendezvous = Rendezvous(Terms(restarts=restarts), "train", history, said.append, lambda: None)
+    rendezvous = Rendezvous(
+        RendezvousTerms(restarts=restarts), "train", history, said.append, lambda: None
+    )
     inner: Any = type("Inner", (), {"set_closed": lambda self: None})()
     rendezvous._inner = inner
     return rendezvous, history, said

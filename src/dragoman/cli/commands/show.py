@@ -136,11 +136,11 @@ def training_curves(runs: tuple[Path, ...], axis: Axis, output: Path | None, as_
       dragoman show training runs/a runs/b runs/c --output curves.svg
       dragoman show training runs/a runs/b --by minutes --output curves.png
     """
-    from dragoman.workflows.reports.training_curves import curves_table, draw_curves, read_curves
+    from dragoman.workflows.reports.training_curves import curves_table, read_curves
 
     if output is not None:
         _check_suffix(output, ".svg", ".png")
-        import dragoman.workflows.reports.plots  # noqa: F401 - reports at once if missing
+        from dragoman.workflows.reports.plots import draw_curves  # reports at once if missing
     curves = read_curves(runs)
     if output is not None:
         draw_curves(curves, output, axis)

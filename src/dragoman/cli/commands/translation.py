@@ -53,7 +53,7 @@ from dragoman.workflows.progress import counting
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
-    from dragoman.translation.lines import TranslatedLine
+    from dragoman.translation.line_stream import TranslatedLine
 
 log = logging.getLogger(__name__)
 

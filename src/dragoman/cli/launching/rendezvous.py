@@ -53,8 +53,8 @@ _BEGUN, _COMMAND = "dragoman/begun", "dragoman/command"
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Who meets where, and what they put up with; the same on all machines."""
+class RendezvousTerms:
+    """Where machines meet, how many, and how many restarts they allow; the same on all machines."""
 
     fewest_nodes: int = 1
     most_nodes: int = 1
@@ -115,7 +115,7 @@ class Rendezvous(RendezvousHandler):
 
     def __init__(
         self,
-        terms: Terms,
+        terms: RendezvousTerms,
         command: str,
         history: History,
         tell: Callable[[str], object],

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.plugins import are_suffixes, installed, load_class
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.android_files import AndroidFile
 from dragoman.documents.filetypes.apple_files import StringsdictFile, StringsFile
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.json_files import JsonFile
 from dragoman.documents.filetypes.markdown_files import MarkdownFile, MdxFile
 from dragoman.documents.filetypes.office_files import DocxFile, OdtFile, PptxFile

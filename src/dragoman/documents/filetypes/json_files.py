@@ -9,7 +9,7 @@ from typing import Literal
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import decode
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, is_same_language
 from dragoman.documents.filetypes.spliced_document import (
     Slot,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.core.errors import DataError
-from dragoman.documents.filetypes.document_format import FileLanguages
+from dragoman.documents.document_format import FileLanguages
 from dragoman.text.language_codes import base_language, spelling
 
 

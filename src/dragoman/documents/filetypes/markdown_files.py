@@ -9,9 +9,9 @@ from typing_extensions import override
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.outline import OutlineBlock
+from dragoman.documents.marks.outline import OutlineBlock
 
 if TYPE_CHECKING:
     from dragoman.documents.markdown.markdown_blocks import MarkdownDocument

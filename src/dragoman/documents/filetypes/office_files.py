@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES, OPEN_DOCUMENT_TEXTS
 from dragoman.documents.office.office_document import OfficeDocument, read_text

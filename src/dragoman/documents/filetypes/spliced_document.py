@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import CharacterEncoding
-from dragoman.documents.filetypes.document_format import EMPTY, OpenDocument
+from dragoman.documents.document_format import EMPTY, OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.strings.string_values import StringValue, are_unchanged
 

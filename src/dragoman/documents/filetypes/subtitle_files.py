@@ -15,7 +15,7 @@ from typing_extensions import override
 from dragoman.core.errors import DataError
 from dragoman.core.text_tables import display_width
 from dragoman.documents.character_encoding import CharacterEncoding, decode
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marks.mark_placement import unchanged
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import mark_pieces

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import CharacterEncoding, decode
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.html import read_html
 from dragoman.documents.marks.marked_document import MarkedDocument
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
-from dragoman.documents.outline import OutlineBlock, placeholders_of
+from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 from dragoman.text.sentences import split_text
 
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import best_match
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
 from dragoman.documents.strings.inline_codes import CodedValue

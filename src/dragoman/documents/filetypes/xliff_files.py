@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
-from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages
+from dragoman.documents.document_format import DocumentFormat, FileLanguages
 from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
 from dragoman.documents.filetypes.spliced_document import (
     Slot,

@@ -24,7 +24,7 @@ from dragoman.documents.marks.marked_text import MarkedText, PageText
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.numbered_marks import RESERVED, NumberedText
-from dragoman.documents.outline import OutlineBlock, placeholders_of
+from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}

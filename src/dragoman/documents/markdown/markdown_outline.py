@@ -8,7 +8,7 @@ from markdown_it.token import Token
 
 from dragoman.documents.markdown.markdown_dialects import NO_TEXT
 from dragoman.documents.markdown.markdown_inline import Environment, is_text, shape_of
-from dragoman.documents.outline import OutlineBlock
+from dragoman.documents.marks.outline import OutlineBlock
 
 _CODE = frozenset(["code_block", "fence", NO_TEXT])
 

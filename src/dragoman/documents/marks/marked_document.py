@@ -12,7 +12,7 @@ from dragoman.documents.marks.marked_text import MarkedText, PageText, walk, wri
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
 from dragoman.documents.marks.markup_tokens import MarkupToken
-from dragoman.documents.outline import OutlineBlock, placeholders_of
+from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 
 MOST_MARKS = 100
 """In a text.  Placing marks takes time that grows with their number."""

@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
-from dragoman.documents.filetypes.document_format import OpenDocument
+from dragoman.documents.document_format import OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
+from dragoman.documents.marks.outline import OutlineBlock
 from dragoman.documents.office.block_reading import read_blocks
 from dragoman.documents.office.office_outline import part_blocks
 from dragoman.documents.office.paragraph import (
@@ -23,7 +24,6 @@ from dragoman.documents.office.paragraph import (
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
-from dragoman.documents.outline import OutlineBlock
 
 _MOST_MARKUP = 32 * 2**20
 """Bytes of all parts that are translated, unpacked: some thousand pages."""

@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterator, Mapping
 
 from dragoman.documents.marks.markup_tokens import xml_tokens
+from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 from dragoman.documents.office.paragraph import Paragraph, Parts
-from dragoman.documents.outline import OutlineBlock, placeholders_of
 
 _OF_WORDS = frozenset(["r", "t", "span", "s"])
 """Elements that hold words, by their names without prefix: there may be more or fewer of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dragoman.core.errors import MissingExtraError
@@ -347,3 +348,15 @@ def _frame(axes: Axes, title: str) -> None:
     axes.tick_params(which="both", labelsize=8)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_curves(curves: Sequence[RunCurves], path: Path, axis: Axis = "step") -> None:
+    """Draw the curves of all runs into one picture, as the suffix of ``path`` says.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        StorageError: the disk refuses.
+    """
+    from dragoman.workflows.reports.figures import write_picture
+
+    write_picture(several_curves(curves, axis), path, text_as_paths=True)

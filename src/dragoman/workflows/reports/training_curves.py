@@ -128,16 +128,3 @@ def curves_table(curves: Sequence[RunCurves]) -> str:
             cells.append(f"{best['value']:.2f} ({best['step']:,})" if best else "")
         rows.append(cells)
     return markdown_table(titles, rows, "l" + "r" * (len(titles) - 1))
-
-
-def draw_curves(curves: Sequence[RunCurves], path: Path, axis: Axis = "step") -> None:
-    """Draw the curves of all runs into one picture, as the suffix of ``path`` says.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        StorageError: the disk refuses.
-    """
-    from dragoman.workflows.reports.figures import write_picture
-    from dragoman.workflows.reports.plots import several_curves
-
-    write_picture(several_curves(curves, axis), path, text_as_paths=True)

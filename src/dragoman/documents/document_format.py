@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from dragoman.documents.marks.mark_placement import unchanged
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.outline import OutlineBlock
+from dragoman.documents.marks.outline import OutlineBlock
 
 
 class FileLanguages(NamedTuple):

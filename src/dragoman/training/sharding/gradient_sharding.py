@@ -23,7 +23,7 @@ from dragoman.training.optimizers.interface import OptimizerConfig
 from dragoman.training.sharding.flat_layout import FlatLayout
 from dragoman.training.sharding.interface import most_passes
 from dragoman.training.sharding.overlap import HELD, PART_NUMBERS, turn_of
-from dragoman.training.sharding.state import StateSharding
+from dragoman.training.sharding.state_sharding import StateSharding
 
 _IN_FLIGHT = 2
 """Parts that are sent at once; further ones wait, as each needs memory."""

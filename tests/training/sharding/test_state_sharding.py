@@ -18,8 +18,8 @@ from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.consolidation import Consolidation
 from dragoman.training.optimizers.adam import AdamConfig
-from dragoman.training.sharding.gradients import GradientSharding
-from dragoman.training.sharding.state import StateSharding
+from dragoman.training.sharding.gradient_sharding import GradientSharding
+from dragoman.training.sharding.state_sharding import StateSharding
 
 SHARDINGS = ("state", "gradients")
 
