@@ -8,7 +8,7 @@
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
 # make coverage     how much of training, search, data, text and models their tests run, against floors
-# make test-other-rooms  the tests that make coverage leaves out; CI runs both
+# make test-other-rooms  the tests that make coverage leaves out; make test COVERAGE=yes runs both, as CI
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make soak   kills, power losses, hostile input and overload for HOURS=2 hours, with a report in runs/soak
 # make dist   builds what is published, checks it, installs it elsewhere by digests and uses it; with a
@@ -50,6 +50,8 @@ LOCKED := server postgresql ctranslate2 documents moses plots
 COVERED := data models search text training
 
 TESTS := $(BIN)/pytest -n 2 --dist loadfile
+# Whether make test measures coverage, too: slower, and in two runs that share the tests.
+COVERAGE :=
 # Without what tries every combination: for make test-all.
 USUAL := -m "not exhaustive"
 
@@ -65,7 +67,7 @@ demo: $(VENV)/installed
 	$(BIN)/dragoman demo
 
 test: check
-	$(TESTS) $(USUAL)
+	$(if $(COVERAGE),$(MAKE) coverage test-other-rooms,$(TESTS) $(USUAL))
 
 test-all: check
 	$(TESTS)
