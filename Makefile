@@ -61,13 +61,15 @@ KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTI
 # What is compiled once is kept, whatever the environment says: hundreds of modules, many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist bench format clean
+.PHONY: demo test test-all test-at-once test-other-rooms corpus test-kernels test-gpu test-cluster check coverage mutants soak dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
 
-test: check
-	$(if $(COVERAGE),$(MAKE) coverage test-other-rooms,$(TESTS) $(USUAL))
+test: check $(if $(COVERAGE),coverage test-other-rooms,test-at-once)
+
+test-at-once: $(VENV)/studies
+	$(TESTS) $(USUAL)
 
 test-all: check
 	$(TESTS)
