@@ -1,8 +1,8 @@
 """Bounds on what a dev set may lose, such as general text while a model adapts to a domain.
 
-What is lost counts from a validation before the first step, or from a score that is given.
-Training says once when a set comes near its bound.  No weights outside of a bound become the model,
-if there are others, and training ends when a set stays outside for several validations in a row.
+Losses count from a validation before the first step, or from a given score.
+Training warns once when a set comes near its bound.  Weights outside a bound become the model only
+if there are no others.  Training ends when a set stays outside for several validations in a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dragoman.core.config import Config
 from dragoman.evaluation.metrics import higher_is_better
 
 NEAR = 0.7
-"""The share of what may be lost beyond which a bound is near."""
+"""A bound is near once a set has lost more than this share of what it may lose."""
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
 
 
@@ -41,7 +41,7 @@ class BoundConfig(Config):
     before the first step become the model."""
 
     def lost(self, before: float, now: float) -> float:
-        """How much worse ``now`` is; negative where it is better."""
+        """How much worse ``now`` is than ``before``; negative if it is better."""
         return before - now if higher_is_better(self.metric) else now - before
 
 
@@ -50,7 +50,7 @@ Bounds = Mapping[str, BoundConfig]
 
 
 def figure_of(name: str, bound: BoundConfig) -> str:
-    """What validation calls the bounded score of a dev set."""
+    """The name that validation gives to the bounded score of a dev set."""
     return f"{bound.metric}/dev_{name}"
 
 
@@ -61,19 +61,19 @@ class Watched:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     before: dict[str, float]
-    """Before the first step, or as the bound gives it."""
+    """Scores before the first step, or as given in the bounds."""
     newest: dict[str, float]
-    """At the newest validation; a loss may be NaN or infinite, which is outside of any bound."""
+    """Scores at the newest validation; a NaN or infinite loss is outside any bound."""
     kept_step: Annotated[int, Field(ge=0, lt=2**53)] | None = 0
-    """The newest validated step within all bounds; None if none was, not even before the first."""
+    """The newest validated step within all bounds; None if not even the start was."""
     outside: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
-    """Validations in a row, up to the newest, outside of each bound; those within are left out."""
+    """Number of validations in a row, up to the newest, outside each bound; 0 is left out."""
     neared: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
-    """The step at which each bound was first near, or passed; the others are left out."""
+    """The step at which each bound was first near or passed; other bounds are left out."""
 
     @classmethod
     def begin(cls, bounds: Bounds, figures: Mapping[str, float]) -> Watched:
-        """From the figures of the validation before the first step."""
+        """Scores from the figures of the validation before the first step."""
         scores = _scores(bounds, figures)
         given = {n: bound.before for n, bound in bounds.items() if bound.before is not None}
         found = cls(scores | given, scores)
@@ -82,7 +82,7 @@ class Watched:
         return found
 
     def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> None:
-        """Note the figures of a validation."""
+        """Record the figures of a validation."""
         self.newest = _scores(bounds, figures)
         passed = self.passed(bounds)
         self.outside = {name: self.outside.get(name, 0) + 1 for name in passed}
@@ -110,12 +110,12 @@ class Watched:
         return [
             name
             for name, bound in bounds.items()
-            # Rounded, so that a loss of exactly the share is not more than it; NaN is.
+            # Rounded, so that a loss of exactly the share is within it; NaN is outside.
             if not round(lost[name] - share * bound.may_lose, 9) <= 0
         ]
 
     def story(self, bounds: Bounds, names: Collection[str]) -> str:
-        """What some dev sets lost, such as "general: chrF 54.1 -> 52.9, may lose 1"."""
+        """The losses of some dev sets, such as "general: chrF 54.1 -> 52.9, may lose 1"."""
         return "; ".join(
             f"{name}: {NAMES[bounds[name].metric]} {self.before[name]:.2f} -> "
             f"{self.newest[name]:.2f}, may lose {bounds[name].may_lose:g}"
@@ -130,14 +130,14 @@ def watch(
     step: int,
     best: int | None,
 ) -> tuple[Watched, list[str]]:
-    """Note a validation, and warn of sets that came near their bounds, and of those outside.
+    """Record a validation and warn of sets near or outside their bounds.
 
     Args:
         watched: the scores so far; None before the first validation.
         bounds: by name.
         figures: of the validation.
         step: of the validation.
-        best: the step whose weights become the model, if that is the best one so far.
+        best: the step whose weights become the model, if the best validation so far chooses it.
     """
     if watched is None:
         watched = Watched.begin(bounds, figures)
@@ -169,14 +169,14 @@ def unfit_bounds(
     averaged: int,
     trips: Collection[str] = (),
 ) -> Iterator[str]:
-    """Bounds of sets that do not exist or are not scored so, and weights that were never watched.
+    """Bounds of sets that do not exist or lack the score, and models from unwatched weights.
 
     Args:
         bounds: by name.
-        sets: names of the dev sets in ``data.dev``, none if there is only one.
+        sets: names of the dev sets in ``data.dev``; empty if there is only one set.
         metrics: of ``evaluation``.
-        averaged: checkpoints that would be averaged into the model.
-        trips: those of the sets that are translated there and back, and not scored otherwise.
+        averaged: number of checkpoints that would be averaged into the model.
+        trips: the sets that are only scored by translating there and back.
     """
     if not bounds:
         return

@@ -45,7 +45,7 @@ class Best:
     value: float
     step: Count
     measured: str = ""
-    """Digest of the settings that it was measured with; empty if that is not known."""
+    """Digest of the settings that it was measured with; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -62,27 +62,27 @@ class Place:
 
 @dataclass
 class Unlogged:
-    """Sums over the steps since the last record of the log, whose means the next one has."""
+    """Sums over the steps since the last log record; the next record has their means."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     steps: Count = 0
     totals: dict[str, dict[str, float]] = field(default_factory=dict)
-    """The totals of each task, by its name and theirs."""
+    """The totals of each task, by the task's name and the total's name."""
     norm: Finite = 0.0
-    """Of the gradient."""
+    """Summed norm of the gradient."""
     learning_rate: Finite = 0.0
-    """That of the last of the steps."""
+    """Learning rate of the last step."""
     seconds: Finite = 0.0
     tallies: dict[str, list[float] | list[list[float]]] = field(default_factory=dict)
-    """Those of the model, by the names of their modules; empty for most families."""
+    """Tallies of the model's modules, by module name; empty for most families."""
 
 
 @dataclass
 class Progress:
-    """How far a run has come; with weights and moments, all that resuming needs.
+    """How far a run has come; with weights and moments, everything that resuming needs.
 
-    There is no generator state: batches and dropout are functions of seed, place and step.
+    It holds no generator state, since batches and dropout are functions of seed, place and step.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
@@ -109,21 +109,21 @@ class Progress:
     early_losses: list[float] = field(default_factory=list)
     """Losses per token of the first steps, to see later whether anything was learned."""
     watched: Watched | None = None
-    """The scores that ``training.bounds`` bounds, once they were measured."""
+    """The scores that ``training.bounds`` bounds; None until they are measured."""
     device_tokens: Count | None = None
-    """What ``training.device_tokens`` was lowered to because memory ran out, if it was."""
+    """The lowered ``training.device_tokens`` if memory ran out."""
     asked_tokens: Count | None = None
-    """What ``training.device_tokens`` was when it was lowered."""
+    """The configured ``training.device_tokens`` when it was lowered."""
     unlogged: Unlogged | None = None
-    """What the log has yet to tell, if anything: it is the same wherever a run was stopped."""
+    """Sums not logged yet, if any; they make the log independent of where a run was stopped."""
     unplanned: bool = False
-    """Whether a signal brought this checkpoint about; a run that nobody stops has none of these."""
+    """Whether a signal caused this checkpoint; an uninterrupted run has none of these."""
 
     def see(self, metric: str, value: float, measured: str) -> None:
-        """Note a validation: the best so far, or another without improvement.
+        """Record a validation: the best so far, or another without improvement.
 
         Args:
-            metric: that selects the best.
+            metric: the metric that selects the best.
             value: of the metric.
             measured: digest of the settings that it was measured with.
         """
@@ -133,7 +133,7 @@ class Progress:
             self.stale_validations += 1
 
     def forget_incomparable(self, metric: str, measured: str) -> None:
-        """Forget the best validation if today's settings would have given it another value."""
+        """Forget the best validation if the current settings would have given it another value."""
         if self.best is None:
             return
         same = self.best.metric == "loss" or self.best.measured in {"", measured}
@@ -147,7 +147,7 @@ class Progress:
 
 
 _PROGRESS = TypeAdapter(Progress)
-# An older Dragoman reads a run without these.
+# Runs of older versions of Dragoman lack these.
 _NEWER = ("watched", "device_tokens", "asked_tokens", "unlogged", "unplanned", "non_finite")
 
 
@@ -157,10 +157,10 @@ def path_of(run: Path, step: int) -> Path:
 
 
 def checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints, oldest first, including damaged ones: reading those raises.
+    """A run's checkpoints, oldest first, including damaged ones, which raise when read.
 
     Raises:
-        SavedError: there may be some, but the directory cannot be read.
+        SavedError: the directory cannot be read.
     """
     folder = run / CHECKPOINTS_DIRECTORY
     try:
@@ -172,22 +172,19 @@ def checkpoints(run: Path) -> list[Path]:
 
 
 def planned_checkpoints(run: Path) -> list[Path]:
-    """Those of :func:`checkpoints` that the run would also have if nobody had stopped it.
-
-    Raises:
-        SavedError: the directory cannot be read.
-    """
+    """The checkpoints that an uninterrupted run would also have."""
     return _planned(checkpoints(run))
 
 
 def checkpoint_to_return_to(run: Path, progress: Progress) -> Path | None:
-    """The newest planned checkpoint whose weights may be sound after steps that were not finite.
+    """The newest planned checkpoint whose weights may be sound after non-finite steps.
 
-    One that was written among these has the weights with which they began, and so may the one just
-    before them: it is tried once, and then the one before it.  Where there is no other, the newest.
+    A checkpoint written during the non-finite steps has the weights with which they began, and the
+    last checkpoint before them may have these weights as well.  That checkpoint is tried once, then
+    the checkpoint before it.  If there is no other, the newest is returned.
 
     Args:
-        run: the run.
+        run: directory of the run.
         progress: of training, at the last of the steps.
 
     Raises:
@@ -208,20 +205,17 @@ def _planned(found: Sequence[Path]) -> list[Path]:
 
 
 def _is_unplanned(checkpoint: Path) -> bool:
-    """Whether a signal brought it about; a damaged one counts as planned, and reading it raises."""
+    """Whether a signal caused it; a damaged checkpoint counts as planned and raises when read."""
     with suppress(SavedError):
         return read_progress(checkpoint).unplanned
     return False
 
 
 def newest_checkpoints(run: Path, count: int) -> list[Path]:
-    """The newest ``count`` checkpoints to average, oldest first; all, if there are fewer.
+    """The newest ``count`` checkpoints to average, oldest first, or all if there are fewer.
 
-    One that a signal brought about counts only as long as it is the newest of all: the model of a
-    run that went on is that of a run that nobody stopped.
-
-    Raises:
-        SavedError: the directory cannot be read.
+    A checkpoint that a signal caused counts only while it is the newest, so that a resumed run
+    gives the same model as an uninterrupted run.
     """
     found = checkpoints(run)
     return [*_planned(found[:-1]), *found[-1:]][-count:]
@@ -238,7 +232,7 @@ def write_checkpoint(
     """Write the checkpoint of ``progress.step``.
 
     Raises:
-        StorageError: the disk refuses; earlier checkpoints stay as they were.
+        StorageError: the disk refuses; earlier checkpoints stay unchanged.
     """
     path = path_of(run, progress.step)
     with atomic_directory(path, _FILES) as temporary:
@@ -259,7 +253,7 @@ def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor], dict[str, 
     """Progress, weights and moments of a checkpoint.
 
     Raises:
-        SavedError: a file is missing, truncated or altered; the message says how to go on.
+        SavedError: a file is missing, truncated or altered; the message names the remedy.
     """
     progress = read_progress(path)
     try:
@@ -284,18 +278,18 @@ def read_progress(path: Path) -> Progress:
 
 
 def chosen_checkpoints(run: Path, count: int, metric: str | None = None) -> list[Path]:
-    """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
+    """The checkpoints from which a run's model is made: the newest ``count``, or the best for 0.
 
-    Where bounds are watched, the newest is the newest within them, or the first if none is.  If the
-    best is not known, as after ``best_metric`` was changed, it is the newest.
+    If bounds are watched, the newest is the newest within bounds, or the first if none is.  If the
+    best is unknown, as after a change of ``best_metric``, it is the newest.
 
     Args:
-        run: the run.
-        count: of the checkpoints.
-        metric: by which the best is the best; None: the one that was used in training.
+        run: directory of the run.
+        count: number of checkpoints; 0 for the best.
+        metric: selects the best; None for the metric used in training.
 
     Raises:
-        SavedError: the run has none yet.
+        SavedError: the run has no checkpoint yet.
     """
     found = checkpoints(run)
     if not found:
@@ -313,7 +307,7 @@ def moving_average(path: Path) -> dict[str, Tensor]:
     """The moving average of the weights in a checkpoint, by the names of the weights.
 
     Raises:
-        SavedError: the file is missing or damaged; the message says how to go on.
+        SavedError: the file is missing or damaged; the message names the remedy.
     """
     try:
         moments = read_tensors(path / MOMENTS_FILE)
@@ -330,9 +324,9 @@ def _remedy(path: Path) -> str:
 def prune(run: Path, keep: int, progress: Progress) -> None:
     """Delete all but the newest ``keep`` checkpoints, the best and the newest within bounds.
 
-    Where bounds are watched, the first stays as well: the model may lie between it and the newest.
-    One that a signal brought about is not among those, and is deleted when another is written.
-    Among steps that are not finite, the newest from before them stays, to go back to.
+    If bounds are watched, the first stays as well: the model may lie between it and the newest.
+    A checkpoint that a signal caused is not counted, and is deleted when the next is written.
+    During non-finite steps, the newest checkpoint from before them stays for the rollback.
     """
     found = checkpoints(run)
     spared = {progress.step, *map(step_of, _planned(found)[-keep:])}

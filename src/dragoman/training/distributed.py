@@ -1,9 +1,9 @@
-"""The processes that train together; one process is a world of size 1, not a special case.
+"""The processes that train together; a single process is simply a world of size 1.
 
 ``dragoman train CONFIG --processes 4`` starts them, and so does ``torchrun``: one for each GPU.
 They first meet at a store, where waiting has no time limit, and form a group for collectives with
-their first reduction: by then the leading process has prepared the text, which can take longer than
-the timeout of a collective.
+their first reduction.  By then the leading process has prepared the text, which can take longer
+than the timeout of a collective.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from dragoman.core.errors import DragomanError, WorkerError
 Result = TypeVar("Result")
 
 CONTINUES = "DRAGOMAN_CONTINUES"
-"""The environment variable with which a launcher says whether processes take others' place."""
+"""The environment variable by which a launcher marks processes that replace others."""
 
 # Timeout of collectives: long enough for a process to write a large checkpoint to a slow disk.
-# That a machine is gone is noticed sooner, by whoever started the processes.
+# The launcher of the processes notices the loss of a machine sooner.
 _TIMEOUT = timedelta(minutes=20)
 _GLOO = re.compile(r"\[[^\]]*\bgloo/")
 _POLL_SECONDS = 0.1
 _LETTING_GO_SECONDS = 0.1  # 0.05 sufficed in 400 of 400 groups on a busy machine
 _AT_ONCE = 1 << 21
-"""Numbers of a long vector that are exchanged at once where a copy of them is needed: 8 MB."""
+"""Numbers of a long vector to exchange at once if a copy of them is needed: 8 MB."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class World:
     size: int
     device: torch.device
     store: Store | None = None
-    """Where the processes meet outside of collectives; None for a single process."""
+    """The meeting place of the processes outside collectives; None for a single process."""
     continues: bool = False
-    """Whether these processes take the place of others, and go on with what those have begun."""
+    """Whether these processes replace others and continue their work."""
 
     @classmethod
     def alone(cls) -> World:
-        """A world of this process alone."""
+        """The world of a single process."""
         return cls(0, 1, best_device())
 
     @classmethod
     def join(cls) -> World:
-        """Join the processes that a launcher started, if there was one.
+        """Join the processes that a launcher started, if any.
 
         Raises:
             WorkerError: the others cannot be reached.
@@ -83,7 +83,7 @@ class World:
         return self.rank == 0
 
     def all_reduce(self, tensor: Tensor) -> Tensor:
-        """``tensor`` summed over all processes, in place.
+        """Sum ``tensor`` over all processes, in place.
 
         Raises:
             WorkerError: another process ended or cannot be reached.
@@ -107,7 +107,7 @@ class World:
         return self._started(lambda: torch.distributed.all_reduce(tensor, async_op=True))
 
     def start_reduce_scatter(self, tensor: Tensor) -> Callable[[], Tensor]:
-        """Start summing ``tensor`` over all processes, of which each gets its own range.
+        """Start summing ``tensor`` over all processes; each gets its own range of the sum.
 
         Args:
             tensor: ``(size * numbers,)``; its content is lost.
@@ -123,7 +123,7 @@ class World:
             scatter = _newest("reduce_scatter_single", "reduce_scatter_tensor")
             wait = self._started(lambda: scatter(own, tensor, async_op=True))
             return lambda: (wait(), own)[1]
-        # Gloo's own is a sum of everything everywhere, which sends twice as much.
+        # Gloo's reduce-scatter sums everything in every process, which sends twice as much.
         received = torch.empty_like(tensor)
         arrive = self._start_all_to_all(received, tensor)
 
@@ -134,7 +134,7 @@ class World:
         return add_up
 
     def reduce_scatter(self, tensor: Tensor) -> Tensor:
-        """Sum a long ``tensor`` over all processes, of which each gets its own range.
+        """Sum a long ``tensor`` over all processes; each gets its own range of the sum.
 
         Args:
             tensor: ``(size * numbers,)``; its content is lost.
@@ -154,7 +154,7 @@ class World:
         return own
 
     def all_gather(self, tensor: Tensor) -> None:
-        """Fill the ranges of the other processes, each of which has its own.
+        """Fill the ranges of the other processes in ``tensor``; each process provides its own.
 
         Args:
             tensor: ``(size * numbers,)``.
@@ -168,15 +168,15 @@ class World:
         rows = tensor.view(self.size, -1)
         for part in rows.split(max(1, _AT_ONCE // self.size), dim=1):  # gloo copies all of it
             parts = torch.empty(part.shape, dtype=part.dtype).view(-1)
-            # As bytes, since gloo does not know every type.
+            # As bytes, since gloo does not support every type.
             self._all_gather(parts.view(torch.uint8), part[self.rank].view(torch.uint8))
             part.copy_(parts.view(part.shape))
 
     def gather_ranges(self, own: Tensor) -> Tensor | None:
-        """The vectors of all processes one after another, in the leading process on the CPU.
+        """All processes' vectors concatenated: on the leader's CPU, None in other processes.
 
         Args:
-            own: this process' vector, ``(numbers,)``; of the same length in all.
+            own: this process' vector, ``(numbers,)``, of the same length in all.
 
         Raises:
             WorkerError: another process ended or cannot be reached.
@@ -209,7 +209,7 @@ class World:
         self._started(lambda: torch.distributed.gather(own, parts, async_op=True))()
 
     def _started(self, start: Callable[[], Any]) -> Callable[[], None]:
-        """Start a collective, in a group; returns a function that waits for its end."""
+        """Start a collective in a group and return a function that waits for its end."""
         with _lost_processes():
             if not torch.distributed.is_initialized():
                 self._form_group()
@@ -230,8 +230,8 @@ class World:
             work: its result must be representable in JSON.
 
         Raises:
-            WorkerError: ``work`` failed in another process, with its message and exit code; the
-                process where it failed raises its own error.
+            WorkerError: ``work`` failed in another process, with its message and exit code.  The
+                process in which it failed raises its original error.
         """
         if self.size == 1:
             return [work()]
@@ -250,14 +250,14 @@ class World:
     def broadcast(self, work: Callable[[], Any]) -> Any:
         """Run ``work`` in the leading process only and return its result in all.
 
-        On another machine, a shared file system may show a directory as it was a minute ago, so one
-        process looks for all.
+        A shared file system may show another machine an outdated directory, so only one process
+        looks.
 
         Args:
             work: its result must be representable in JSON.
 
         Raises:
-            WorkerError: it failed in the leading process, which raises its own error.
+            WorkerError: it failed in the leading process, which raises its original error.
         """
         return self.gather(lambda: work() if self.is_leader else None)[0]
 
@@ -268,10 +268,10 @@ class World:
 
         Args:
             name: of the work; each name is used once.
-            work: the leading process creates its results, which the others find.
+            work: creates results in the leading process, which the others then read.
 
         Raises:
-            WorkerError: it failed in the leading process, which raises its own error.
+            WorkerError: it failed in the leading process, which raises its original error.
         """
         if self.store is None:
             return work()
@@ -293,10 +293,10 @@ class World:
         return result
 
     def leave(self) -> None:
-        """Leave the group; from here on each process works by itself."""
+        """Leave the group; each process then works alone."""
         if self.size > 1 and torch.distributed.is_initialized():
-            # PyTorch up to 2.7 holds Python's lock while it waits for Gloo's threads, and one that
-            # lets go of the last tensor just then needs the lock: both would wait for ever.
+            # PyTorch up to 2.7 holds Python's lock while it waits for Gloo's threads, and a thread
+            # that releases the last tensor just then needs the lock: both would wait for ever.
             time.sleep(_LETTING_GO_SECONDS)
             torch.distributed.destroy_process_group()
 
@@ -328,7 +328,7 @@ class World:
 
 
 def _newest(name: str, before: str) -> Callable[..., Any]:
-    """A collective that PyTorch has renamed: 2.13 warns of its older name."""
+    """A collective that PyTorch has renamed; PyTorch 2.13 warns of the old name."""
     found: Callable[..., Any] = getattr(torch.distributed, name, None) or getattr(
         torch.distributed, before
     )
@@ -351,15 +351,17 @@ def _lost_processes() -> Iterator[None]:
 
 @contextmanager
 def lost_on_the_way() -> Iterator[None]:
-    """The same where PyTorch sends by itself, amid work that may fail in other ways.
+    """Turn errors of connections that PyTorch uses internally into a :class:`WorkerError`.
+
+    The work in the block may fail in other ways; other errors stay unchanged.
 
     Raises:
-        WorkerError: another process ended or cannot be reached; other errors stay as they are.
+        WorkerError: another process ended or cannot be reached.
     """
     try:
         yield
     except RuntimeError as error:
-        # Gloo's errors have no type of their own, but begin with the place in its code.
+        # Gloo's errors have no type, but their text begins with the place in its source code.
         if isinstance(error, torch.distributed.DistError) or _GLOO.match(str(error)):
             raise _lost(error) from error
         raise

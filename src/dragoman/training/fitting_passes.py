@@ -1,7 +1,7 @@
-"""Going on where memory runs out: the batches of a step are halved until they fit.
+"""Recovery from memory shortage: the batches of a step are halved until they fit.
 
-The sentences of a step stay the same, so only rounding tells its gradient from that of the larger
-batches; and it is, bit for bit, the gradient that ``training.device_tokens`` would have given.
+The sentences of a step stay the same, so its gradient differs from that of the larger batches only
+by rounding.  It equals, bit for bit, the gradient with ``training.device_tokens`` at that value.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class FittingPasses:
     """Collects the gradients of steps, in smaller batches once memory has run out.
 
     Args:
-        tokens: what the batches may have, which is halved; None if they cannot be divided.
+        tokens: maximum tokens of a batch, halved on demand; None if batches cannot be divided.
         sharding: of the model that learns.
-        warn: told when batches become smaller.
+        warn: called with a message when batches become smaller.
     """
 
     def __init__(
@@ -46,12 +46,11 @@ class FittingPasses:
         """What batches were lowered to, if they were."""
 
     def resume(self, lowered: int | None, asked: int | None) -> None:
-        """Let batches be as small as they were in an earlier process.
+        """Restore the batch size of an earlier process.
 
         Args:
-            lowered: what they were lowered to there, if they were.
-            asked: what the configuration asked for then; if it asks for something else by now, what
-                happened before does not count.
+            lowered: the value to which it was lowered there, if it was.
+            asked: the value configured then.  If another is configured now, ``lowered`` is ignored.
         """
         if lowered is not None and asked == self.asked:
             self._lower_to(lowered)
@@ -62,13 +61,13 @@ class FittingPasses:
             self.lowered = self._tokens.limit
 
     def agree(self, others: Sequence[int]) -> bool:
-        """Let batches be as small as in the other processes, so that a resumed run divides alike.
+        """Lower the batch size to that of the other processes, so that a resumed run divides alike.
 
         Args:
-            others: what the processes have lowered theirs to; 0 for those that have not.
+            others: the lowered sizes of the processes; 0 for those that have not lowered theirs.
 
         Returns:
-            Whether they became smaller here.
+            Whether the batch size became smaller here.
         """
         least = min((limit for limit in others if limit), default=None)
         if least is None or least == self.lowered or self._tokens is None:
@@ -89,12 +88,12 @@ class FittingPasses:
         taken: Taken,
         again: Callable[[], Taken],
     ) -> Result:
-        """What ``gradients`` gives for the batches that fit.
+        """The result of ``gradients`` for batches that fit.
 
         Args:
             gradients: collects the gradients of all batches of a step.
             taken: the batches of each task in the step.
-            again: takes the same step again, in batches as small as they may be by then.
+            again: takes the same step again, in batches of the current size.
 
         Raises:
             NotEnoughMemoryError: a single sentence does not fit, or other processes already have
@@ -109,7 +108,7 @@ class FittingPasses:
                 said = memory_words(error)
                 if not self._sharding.start_over():
                     raise self._sent_already(taken, said) from error
-            # Here, as the error's traceback held the tensors of the failed pass.
+            # Outside the handler, as the error's traceback held the tensors of the failed pass.
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()  # what is free may be too fragmented to use
             self._warn(self._lower(taken, said))
@@ -124,7 +123,7 @@ class FittingPasses:
         )
 
     def _lower(self, taken: Taken, said: str) -> str:
-        """Halve the batches, and say so."""
+        """Halve the batches and warn."""
         largest = max((batch for batches in taken for batch in batches), key=tokens_of)
         had = tokens_of(largest)
         if largest.sentences == 1:

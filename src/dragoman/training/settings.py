@@ -29,7 +29,7 @@ _SELECTING = ("bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "l
 
 
 def _selecting() -> list[str]:
-    """Figures by which the best checkpoint can be selected."""
+    """Validation figures by which the best checkpoint can be selected."""
     return [*_SELECTING, *added_metrics()]
 
 
@@ -126,7 +126,7 @@ class TrainingConfig(Config):
     @model_validator(mode="before")
     @classmethod
     def _read_r_drop(cls, values: Any) -> Any:
-        """Runs older than ``objective`` have ``r_drop``, which was its alpha."""
+        """Translate ``r_drop`` of runs that predate ``objective``; it held the alpha of R-Drop."""
         if not (isinstance(values, dict) and "r_drop" in values):
             return values
         alpha = values["r_drop"]
@@ -140,7 +140,7 @@ class TrainingConfig(Config):
         return {"objective": {"kind": "r_drop", "alpha": alpha}, **values}
 
     def conflicts(self) -> Iterator[str]:
-        """A schedule without its end, averaging lost checkpoints, and weights from two places."""
+        """A schedule without its end, averaged checkpoints deleted, two sources of weights."""
         if self.start_from is not None and self.components:
             yield "start_from takes all weights, those of components, too; remove one of the two"
         start = self.start_from
@@ -171,11 +171,11 @@ class TrainingConfig(Config):
 
     @property
     def consolidates(self) -> bool:
-        """Whether anything holds weights near those of ``start_from``."""
+        """Whether a setting holds weights near those of ``start_from``."""
         return self.consolidation is not None and self.consolidation.weight > 0
 
     def _unfit_parameter_sharding(self) -> Iterator[str]:
-        """What needs whole weights in every process."""
+        """Settings that need whole weights in every process."""
         if self.sharding != "parameters":
             return
         for name in ("adapter", "consolidation"):
@@ -191,7 +191,7 @@ class TrainingConfig(Config):
             )
 
     def _unfit_adaptation(self) -> Iterator[str]:
-        """An adapter or consolidation without a model, and whatever an adapter cannot learn."""
+        """An adapter or consolidation without a model, and settings unfit for an adapter."""
         start = self.start_from
         for name in ("adapter", "consolidation"):
             if getattr(self, name) is not None and start is None:

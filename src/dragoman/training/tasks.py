@@ -1,11 +1,11 @@
-"""What a model learns from: a mix of tasks, each a stream of batches with an objective.
+"""The learning objective: a mix of tasks, each a stream of batches with an objective.
 
 A step of training takes one step of every task and adds up their gradients::
 
     gradient = sum over tasks of weight * gradient of the summed loss  /  sum of weight * tokens
 
 so a task's weight is that of each of its target tokens, and a single task of weight 1 is plain
-training.  The trainer knows nothing else about what is learned.
+training.  The trainer needs no other knowledge of the tasks.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ LOSS, TOKENS = "loss", "tokens"
 """Totals that every objective returns: the summed loss and its number of tokens."""
 
 EMPTY_EPOCHS = 1000
-"""So many epochs in a row without a batch are passed over; more are an error."""
+"""Maximum number of consecutive epochs without a batch; more are an error."""
 
 
 class Objective(Protocol):
-    """The loss on a batch.  Stateless: it reads nothing but the model and the batch."""
+    """The loss on a batch.  Stateless: it depends only on the model and the batch."""
 
     @property
     def totals(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Stream(Protocol):
         """This process' batches of each step of one window, from step ``start`` on.
 
         They are prepared ahead in another thread, so this must not touch the model in training.
-        All processes have the same number of steps; one may have no batch in some of them.
+        All processes have the same number of steps; some steps may lack a batch in a process.
         """
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
@@ -75,13 +75,13 @@ class Stream(Protocol):
         (on-line back-translation).
 
         Args:
-            batch: one of :meth:`window`, on the model's device.
+            batch: a batch of :meth:`window`, on the model's device.
             model: in training mode; must be left unchanged.
         """
 
 
 class CompletedStream(ABC):
-    """A stream with the batches of another one, which it completes just before they are used.
+    """A stream that completes the batches of another stream just before they are used.
 
     Args:
         stream: of sentence pairs.
@@ -110,7 +110,7 @@ class SingleStep:
     batches: list[Batch]
 
     def windows(self, epoch: int) -> int:
-        """One."""
+        """One window."""
         return 1
 
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
@@ -127,12 +127,12 @@ class Task:
     """One of the tasks that a model learns at once."""
 
     name: str
-    """Names its place in checkpoints and, except for the first task, its figures."""
+    """The key of its place in checkpoints and, except for the first task, of its figures."""
     stream: Stream
     objective: Objective
     weight: float | Mapping[int, float] = 1.0
-    """Weight of a target token of this task; or by step, with straight lines between the points.
-    While it is 0, its batches are passed over."""
+    """Weight of a target token, constant or by step, interpolated linearly between the points.
+    While it is 0, the task's batches are skipped."""
 
     def weight_at(self, step: int) -> float:
         """The weight at a step, counted from 1."""
@@ -142,11 +142,11 @@ class Task:
 
 
 class Reader:
-    """Takes one step after another from a stream, preparing the next ones ahead.
+    """Takes one step after another from a stream, preparing the next steps ahead.
 
     Args:
         stream: to read from.
-        place: how far it was read before; advanced by :meth:`take`.
+        place: position to continue from; advanced by :meth:`take`.
     """
 
     def __init__(self, stream: Stream, place: Place) -> None:
@@ -175,8 +175,8 @@ class TaskReaders:
     """A :class:`Reader` of each task's stream.
 
     Args:
-        tasks: whose epochs are those of the first.
-        places: how far the streams were read before, by task name; missing ones start anew.
+        tasks: the tasks; epochs are those of the first.
+        places: positions to continue from, by task name; missing streams start anew.
     """
 
     def __init__(self, tasks: Sequence[Task], places: Mapping[str, Place]) -> None:
@@ -199,7 +199,7 @@ class TaskReaders:
         self._readers = self._at(places)
 
     def take(self) -> list[list[Batch]] | None:
-        """The batches of each task's next step; None where an epoch of the first task ends."""
+        """The batches of each task's next step; None at the end of an epoch of the first task."""
         taken = []
         for number, reader in enumerate(self._readers.values()):
             batches = reader.take()
@@ -218,9 +218,9 @@ class TaskReaders:
 
 
 def _steps(stream: Stream, place: Place) -> Iterator[tuple[list[Batch] | None, Place]]:
-    """Every step from ``place`` on with the place after it, and None where an epoch ends.
+    """Every step from ``place`` on with the place after it, and None at the end of an epoch.
 
-    An epoch that small weights leave without a batch is passed over.
+    Epochs that have no batch because of small weights are skipped.
     """
     first, start, empty = place.window, place.step, 0
     for epoch in count(place.epoch):

@@ -1,7 +1,7 @@
 """The training loop: steps, validation, checkpoints, and recovery when something goes wrong.
 
 All randomness is a function of (seed, place, step, rank), so a run that was killed and resumed
-gives the same weights as one that was not.
+gives the same weights as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ class Trainer:
 
     Args:
         model: with fresh weights; moved to the device.
-        tasks: what it learns; epochs are those of the first.
+        tasks: the tasks to learn; epochs are those of the first.
         validate: returns figures on the dev set, including ``config.best_metric``.
-        config: how to train.
+        config: the section ``training``.
         run: directory that holds ``checkpoints/``.
         seed: of dropout.
         d_model: width of the model, on which the paper's learning rate depends.
         world: the processes that train together.
         observers: receive a record every ``log_steps`` steps and at each validation.
         make_sharding: creates the sharding of the model; by default that of ``config``.
-        make_penalty: creates what is added to the loss because of the weights; by default nothing.
-        device_tokens: what the tasks' batches may have, to be lowered where memory runs out.
+        make_penalty: creates the penalty on the weights that is added to the loss; by default none.
+        device_tokens: maximum tokens of the tasks' batches, lowered when memory runs out.
         measured: digest of the settings that ``validate`` measures with.
     """
 
@@ -119,7 +119,7 @@ class Trainer:
         self._step_seconds, self._stopping = 0.0, False
 
     def resume(self) -> bool:
-        """Resume from the newest checkpoint of the run; False if there is none.
+        """Resume from the newest checkpoint of the run; return False if there is none.
 
         Raises:
             SavedError: it is damaged or from another configuration.
@@ -127,7 +127,7 @@ class Trainer:
         return self._go_back(lambda run: next(reversed(checkpoints(run)), None))
 
     def _go_back(self, found: Callable[[Path], Path | None]) -> bool:
-        """Go to the checkpoint that ``found`` names; False if there is none."""
+        """Restore the checkpoint that ``found`` returns; return False if there is none."""
         newest = self._world.broadcast(lambda: self._found_step(found))
         if newest is None:
             return False
@@ -143,7 +143,7 @@ class Trainer:
         return True
 
     def _found_step(self, found: Callable[[Path], Path | None]) -> int | None:
-        """The step of this checkpoint, if there is one."""
+        """The step of the checkpoint that ``found`` returns, if any."""
         sweep(self._run / CHECKPOINTS_DIRECTORY)
         path = found(self._run)
         return None if path is None else step_of(path)
@@ -195,13 +195,13 @@ class Trainer:
             self._after_step()
 
     def _step(self, taken: list[list[Batch]], places: Mapping[str, Place]) -> bool:
-        """One optimizer step; False if it was skipped because the loss is not finite.
+        """Take one optimizer step; return False if it was skipped because the loss is not finite.
 
-        Where there is nothing to predict, as in sentences that cannot be masked, weights stay.
+        A step without tokens to predict, as from unmaskable sentences, keeps the weights.
 
         Args:
             taken: the batches of each task.
-            places: where they were taken, to take them again in smaller batches.
+            places: positions of the batches, to take them again in smaller batches.
         """
         progress, config = self.progress, self._config
         progress.step += 1
@@ -240,7 +240,7 @@ class Trainer:
         return finite
 
     def _take_again(self, places: Mapping[str, Place]) -> list[list[Batch]]:
-        """The batches that were taken at ``places``, divided as ``device_tokens`` now says."""
+        """Take the batches at ``places`` again, divided by the current ``device_tokens``."""
         self._readers.go_to(places)
         taken = self._readers.take()
         assert taken is not None, "the same step is there again"
@@ -249,8 +249,8 @@ class Trainer:
     def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
         """Add up each task's totals over all processes, and agree on batches and on when to stop.
 
-        A signal may reach only some processes, and their clocks differ; if each acted on its own,
-        those that continue would wait for the others for ever.
+        A signal may reach only some processes, and their clocks differ.  If each acted alone, the
+        processes that continue would wait for the others for ever.
         """
         lead = self._step_seconds if self._world.is_leader else 0.0
         own = self._memory.lowered or 0
@@ -264,7 +264,7 @@ class Trainer:
         return [{name: next(values) for name in task.objective.totals} for task in self._tasks]
 
     def _agree(self, limits: Sequence[int]) -> None:
-        """Make batches as small as the processes' smallest from the next step on."""
+        """Lower the batch size to the smallest of all processes, from the next step on."""
         if self._memory.agree(limits):
             self._readers.go_to(self._readers.places)
         self.progress.device_tokens = self._memory.lowered
@@ -275,7 +275,7 @@ class Trainer:
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
-        # At a limit here and not after the loop, which would write the same checkpoint again.
+        # Decided here: after the loop, the same checkpoint would be written again.
         is_last = limit_reached(self.progress, config) is not None
         validate = is_last or step % config.validation_steps == 0
         if validate or step % config.checkpoint_steps == 0:
@@ -286,7 +286,7 @@ class Trainer:
             raise self._stopped()
 
     def _is_interrupted(self) -> bool:
-        """Whether a signal came to any process, also while the last step was validated."""
+        """Whether a signal came to any process, even during the validation after the last step."""
         here = torch.tensor(float(self._interruption.signal is not None), device=self._world.device)
         return bool(self._world.all_reduce(here))
 
@@ -311,7 +311,7 @@ class Trainer:
             record["penalty"] = penalty
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
-        # What starts from a trained model has little left to gain, and risk may cost likelihood.
+        # A model that starts from trained weights has little to gain, and risk may cost likelihood.
         if LOSS in figures and self._config.start_from is None:
             early, loss = progress.early_losses, likelihood(figures)
             if message := learns_nothing(early, loss, progress.step):
@@ -353,7 +353,7 @@ class Trainer:
         progress.see(metric, figures[metric], self._measured)
 
     def _within_bounds(self, figures: Mapping[str, float]) -> bool:
-        """Whether no dev set has lost more than it may; warns of those that do or are near."""
+        """Whether every dev set is within its bound; warns of those outside or near."""
         progress, bounds = self.progress, self._config.bounds
         if not bounds:
             return True
@@ -367,9 +367,9 @@ class Trainer:
         return not progress.watched.passed(bounds)
 
     def _roll_back(self) -> None:
-        """Return to the last checkpoint before the steps that fail, with half the learning rate.
+        """Return to the last checkpoint before the failing steps, with half the learning rate.
 
-        To one that a run which nobody stops has too, so that a run that was stopped ends as that.
+        Only checkpoints of an uninterrupted run are used, so that an interrupted run ends the same.
         """
         now = self.progress
         step, rollbacks, factor = now.step, now.rollbacks + 1, now.learning_rate_factor / 2

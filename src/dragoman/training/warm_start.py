@@ -1,4 +1,4 @@
-"""Initialising a model with the weights of another one."""
+"""Initialising a model with the weights of another model."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ OF_TRAINING = frozenset(
         "language_tags",  # pre-training often has no tags at all
     ]
 )
-# Which positions a model sees: it may go on with others, as Longformer does from RoBERTa (Beltagy
-# et al. 2020, section 5), but two models of different ones have no mean.
+# Settings of the positions that a model sees.  Training may go on with others, as Longformer does
+# from RoBERTa (Beltagy et al. 2020, section 5), but models that differ here cannot be averaged.
 _OF_SIGHT = frozenset(["window", "global_positions", "global_tags"])
 
 
@@ -68,7 +68,7 @@ class StartConfig(Config):
             yield "vocabulary: extend keeps embeddings; add them to parts, or set vocabulary: new"
 
     def story(self) -> str:
-        """A sentence for the model card, without the folders of this machine."""
+        """A sentence for the model card, without the paths of this machine."""
         weights = f" (weights {self.digest})" if self.digest else ""
         return f"Training began with the {_listed(self.parts)} of {Path(self.model).name}{weights}."
 
@@ -87,14 +87,14 @@ OptionalStart = Annotated[StartConfig | None, MODEL_PATH, BeforeValidator(_named
 
 
 def digest_of(config: StartConfig, key: str = _KEY) -> str:
-    """A digest that identifies the weights that training is to begin with.
+    """A digest that identifies the weights that training begins with.
 
     Args:
-        config: whose weights are to be taken.
-        key: its section of the configuration, for messages.
+        config: names the model.
+        key: the section of the configuration, for messages.
 
     Raises:
-        SavedError: there is no such model, or it is not the one that training began with.
+        SavedError: the model is missing, or not the one that training began with.
     """
     found = weights_digest(model_directory(Path(config.model)))
     if config.digest not in {None, found}:
@@ -116,7 +116,7 @@ def parent_vocabularies(
     Args:
         start: the model that training starts from.
         config: the section ``vocabulary``.
-        model: which they must fit.
+        model: the model that the vocabularies must fit.
         languages: of the source and the target.
 
     Raises:
@@ -145,7 +145,7 @@ def parent_vocabularies(
 
 
 def vocabularies_home(path: Path) -> Path:
-    """Where the vocabularies of a run or model are: a run has them from its preparation on.
+    """The directory of the vocabularies of a run or model; a run has them once it is prepared.
 
     Raises:
         SavedError: nothing is there.
@@ -170,12 +170,12 @@ def _vocabularies_of(path: str, model: FamilyConfig, languages: tuple[str, str])
 
 
 def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY) -> None:
-    """Check before any work is done that the weights exist and fit the model.
+    """Check before the work starts that the weights exist and fit the model.
 
     Args:
-        config: whose weights are to be taken, and which of them; None for no other model.
-        model: which they must fit.
-        key: its section of the configuration, for messages.
+        config: names the other model and its weights to take; None for no other model.
+        model: the model that the weights must fit.
+        key: the section of the configuration, for messages.
 
     Raises:
         ConfigError: the other model is of another kind; the message names all differences.
@@ -199,14 +199,14 @@ def check_kind(
     """Check that the weights of one kind of model mean the same in another.
 
     Args:
-        config: which weights are to be taken.
-        parent: the model that they are of.
-        model: the model that they are for.
-        described: where ``parent`` is described, for messages.
+        config: names the weights to take.
+        parent: the model that has the weights.
+        model: the model that gets them.
+        described: file or directory that describes ``parent``, for messages.
         key: the section of the configuration that names the weights, for messages.
 
     Raises:
-        ConfigError: they do not; the message names all differences.
+        ConfigError: the weights have another meaning; the message names all differences.
     """
     free = OF_TRAINING | _OF_SIGHT
     if differences := list(differences_of_kind(parent, model, config.parts, free)):
@@ -230,9 +230,9 @@ def take_over(
 
     Args:
         model: with fresh weights, in float32 on the CPU.
-        vocabularies: its own.
-        config: whose weights, and which of them.
-        key: its section of the configuration, for messages.
+        vocabularies: those of ``model``.
+        config: names the other model and its weights to take.
+        key: the section of the configuration, for messages.
 
     Raises:
         ConfigError: a weight has another shape, or the other model lacks it.
@@ -252,9 +252,9 @@ def differences_of_kind(
     """Differences that affect weights of ``parts``, such as "d_model 512, here 256".
 
     Args:
-        parent: the model that weights are of.
-        child: the model that they are for.
-        parts: which weights.
+        parent: the model that has the weights.
+        child: the model that gets them.
+        parts: the weights to compare.
         free: settings that may differ.
     """
     if parent.family == child.family:
@@ -262,7 +262,7 @@ def differences_of_kind(
         names = list(dict.fromkeys([*theirs, *ours]))
     elif parent.architecture == child.architecture:
         theirs, ours = _flat(parent.common_settings()), _flat(child.common_settings())
-        # A setting that one of them lacks has no weights there.
+        # A setting that only one model has affects no weights of the other.
         names = [name for name in theirs if name in ours and name != "family"]
     else:  # the rest is not comparable
         theirs, ours, names = {"family": parent.family}, {"family": child.family}, ["family"]
@@ -275,7 +275,7 @@ def differences_of_kind(
 
 
 def _within_component(name: str, config: FamilyConfig) -> str:
-    """What a component of ``config`` calls its own setting; ``name`` if it is of none."""
+    """The component's name for a setting of ``config``; ``name`` if it belongs to no component."""
     component, _, rest = name.partition(".")
     if component not in config.components:
         return name
@@ -296,7 +296,7 @@ def _concerns(name: str, parts: Sequence[Part]) -> bool:
 def _splits(name: str, there: Any, here: Any, parent: FamilyConfig, child: FamilyConfig) -> bool:
     """Whether one embedding matrix there becomes several here, all initialised with it.
 
-    Of two families, one has no source: then the matrices of the target alone count.
+    If one of the families has no source, only the matrices of the target count.
     """
     sharing = ("separate", "target", "shared")
     if name != "embeddings":
@@ -359,7 +359,7 @@ def _copy(
 
 
 def _common_names(model: TranslationModel) -> dict[str, list[str]]:
-    """The architecture's names of each weight of :func:`weights_of`, several if it is tied."""
+    """The architecture's names of each weight of :func:`weights_of`; tied weights have several."""
     tied: dict[int, list[str]] = {}
     for name, tensor in _named(model):
         tied.setdefault(id(tensor), []).append(model.common_name(name))
@@ -373,5 +373,5 @@ def _named(model: TranslationModel) -> Iterator[tuple[str, Tensor]]:
 
 
 def _origins(child: Vocabulary, parent: Vocabulary) -> list[list[int]] | None:
-    """The parent's pieces behind each piece; None where the vocabularies are the same."""
+    """The parent's pieces behind each piece; None if the vocabularies are the same."""
     return None if child.fingerprint == parent.fingerprint else lineage(child, parent)
