@@ -1,9 +1,9 @@
 """Translating the requests of many callers together: the basis of a server.
 
-A lone line costs nearly as much as a batch of lines.  So requests that ask for the same search and
-arrive while the engine is busy, or within a few milliseconds of one another, share a call of the
-translator.  Each caller gets the translations of its lines as if it were alone: lines are numbered
-within their request, so neither neighbours nor batches change samples or errors.
+A lone line costs nearly as much as a batch of lines.  Requests therefore share a call of the
+translator if they want the same search and arrive while the engine is busy, or within a few
+milliseconds of one another.  Each caller gets the same translations as if it were alone: lines are
+numbered within their request, so neither neighbours nor batches change samples or errors.
 
 Everything happens in one event loop, except the translator's work, which runs in a thread.
 """
@@ -62,7 +62,7 @@ class Translates(Protocol):
 
 @runtime_checkable
 class ReadsContext(Protocol):
-    """What a batcher needs to know where the lines of a request are read with those before them."""
+    """Gives lines their context, if the models read lines with the lines before them."""
 
     def in_context(self, lines: Sequence[str]) -> list[str]:
         """The lines of one text, each with its context."""
@@ -105,9 +105,9 @@ class RequestBatcher:
     """Batches requests; must be created, used and closed in one event loop.
 
     Args:
-        translator: what translates; closing the batcher does not close it.
+        translator: translates the batches; closing the batcher does not close it.
         config: sizes and times.
-        executor: runs the calls of the translator; if not given, the batcher's own threads do.
+        executor: runs the calls of the translator; by default the batcher's own threads.
     """
 
     def __init__(
@@ -178,7 +178,8 @@ class RequestBatcher:
             deadline: when the answer becomes useless, on the clock of the event loop
                 (``asyncio.get_running_loop().time()``); None: never.
             prefix: as in ``Translator.stream_nbest``.
-            glossary: the same; requests with the same one can share a call.
+            glossary: as in ``Translator.stream_nbest``; requests with the same glossary can share a
+                call.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
@@ -187,7 +188,7 @@ class RequestBatcher:
             ConfigError: an option does not exist or is out of range.
             UsageError: ``lines`` or ``prefix`` is not a list of strings, or the batcher is closed.
             DataError: there are more lines than the queue can ever hold.
-            Exception: whatever the translator raises for these lines; a RuntimeError instead of
+            Exception: any error of the translator for these lines; a RuntimeError in place of
                 StopIteration.
         """
         loop = asyncio.get_running_loop()
@@ -309,7 +310,7 @@ class RequestBatcher:
                 await asyncio.wait_for(self._changed.wait(), left)
 
     def _due(self) -> float:
-        """When the batch of the first request is to start, if no other comes."""
+        """Start time of the first request's batch, if no other request comes."""
         first, wait = next(iter(self._queue)).arrived, self._config.wait_seconds
         latest = first + max(wait, self._config.wait_share * self._last_seconds)
         return min(latest, max(first, self._latest) + wait)
@@ -317,9 +318,9 @@ class RequestBatcher:
     def _gather(self) -> list[_Part]:
         """Take the lines of the first request, and of others of its kind.
 
-        What waits is shared out among the batches that can start now.  Where not all fits, lines of
-        one length go together, since a batch takes as many steps as its longest output; the first
-        request is always among them, so that nobody waits for ever.
+        Waiting lines are shared out among the batches that can start now.  If not all fit, lines of
+        similar length go together, since a batch takes as many steps as its longest output.  The
+        first request is always among them, so that no request waits for ever.
         """
         first = next(iter(self._queue))
         alike = [request for request in self._queue if request.kind == first.kind]

@@ -1,4 +1,4 @@
-"""From the description of a system to its models on a device, and one scorer made of them."""
+"""Opening systems: from a description to models on a device, combined into one scorer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OpenSystem:
     """A system whose models are in memory."""
 
     system: TranslationSystem
-    """The description, with its precision decided: other processes must not decide differently."""
+    """The description, with its precision decided, so that other processes use the same."""
     models: list[TranslationModel]
     """The models that translate, without the language model."""
     vocabularies: Vocabularies
@@ -61,17 +61,17 @@ class OpenSystem:
     """The first model's settings, overridden by those of the system."""
     scorer: Scorer
     tags: tuple[str, ...]
-    """Those that are put in front of each line."""
+    """Tags in front of each line."""
     loaded: Mapping[Path, SavedModel]
-    """Everything that is in memory, by its path."""
+    """All models in memory, by path."""
     reminder: LanguageReminder
     """Warns about lines that name none of several target languages."""
     annotate: TermAnnotator | None
-    """Annotates the terms of the glossary in each line; None if nothing does."""
+    """Annotates the terms of the glossary in each line, if the system does so."""
     context: ContextConfig | None
-    """Which neighbours the models read a sentence with."""
+    """The neighbours that the models read with each sentence."""
     inline_tags: InlineTags | None = None
-    """Inline tags that all models know; None if one knows none, or the engine does."""
+    """Inline tags that all models and the engine know; None if there are none."""
     shortlist: ShortlistedSearch | None = None
     """Searches among the pieces of the shortlist, if the system has one."""
     foreign: tuple[int, ...] = ()
@@ -81,11 +81,11 @@ class OpenSystem:
 def system_of(
     paths: Sequence[Path | str], device: torch.device | str | None, options: Mapping[str, Any]
 ) -> TranslationSystem:
-    """The system that a call describes, such as that of :func:`dragoman.load`.
+    """The system that a call describes, such as a call of :func:`dragoman.load`.
 
     Args:
         paths: directories of models, runs or checkpoints, or names of installed models.
-        device: such as ``cpu`` or ``cuda:1``; None for a GPU if there is one.
+        device: such as ``cpu`` or ``cuda:1``; None for a GPU if available.
         options: other values of the system.
 
     Raises:
@@ -153,7 +153,7 @@ def open_system(
 
     Args:
         system: the description.
-        where: what errors call its section ``search``.
+        where: name of its section ``search`` in errors.
         loaded: models in memory already, by path, on the same device and in the same precision.
 
     Raises:
@@ -164,7 +164,7 @@ def open_system(
             is needed, or the other way round.
     """
     own = system.engine == "pytorch"
-    # Another engine has its own weights; these only serve forced decoding and attention.
+    # Other engines have their own weights; these only serve forced decoding and attention.
     device = find_device(system.device if own else "cpu")
     precision = _search_precision(system, device) if own else "float32"
     held = dict(loaded or {})
@@ -217,10 +217,10 @@ def open_system(
 
 
 def _search_precision(system: TranslationSystem, device: torch.device) -> SearchPrecision:
-    """What PyTorch computes in for a system.
+    """The precision in which PyTorch computes for a system.
 
     Raises:
-        ConfigError: the device does not have it.
+        ConfigError: the device does not support it.
     """
     if system.precision == "int8":
         check_int8(device)
@@ -231,7 +231,7 @@ def _search_precision(system: TranslationSystem, device: torch.device) -> Search
 def _prepared_for_search(
     path: Path, device: torch.device, precision: SearchPrecision, adapter: Adapter | None
 ) -> SavedModel:
-    """A model whose linear layers keep their weights as its precision and the processor ask for."""
+    """Load a model, storing the weights of linear layers as precision and processor require."""
     if precision == "int8":
         saved = load_for_search(path, device, "float32", adapter)
         quantise_weights(saved.model)
@@ -246,18 +246,18 @@ def languages_of(system: TranslationSystem, legs: Sequence[OpenSystem]) -> tuple
 
     Args:
         system: the description.
-        legs: what translates in turn.
+        legs: the open systems that translate in turn.
     """
     first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
     return only_languages(first, last, system.source_language, system.target_language)
 
 
 def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
-    """What the translations of a system must contain; None if nothing.
+    """The required terms of a system's translations; None if there are none.
 
     Args:
         system: the description.
-        legs: what translates in turn.
+        legs: the open systems that translate in turn.
 
     Raises:
         DataError: a file is missing or broken, or terms contradict one another.
@@ -276,13 +276,13 @@ def changed_search(
 ) -> SearchConfig:
     """``search`` with some settings overridden; a value of None leaves a setting as it is.
 
-    Those of ``sampling`` and ``mbr`` are overridden one by one, too; there, None is a value like
-    any other.
+    Settings within ``sampling`` and ``mbr`` are also overridden one by one; there, None is an
+    ordinary value.
 
     Args:
         search: the settings so far.
         given: the settings to change.
-        where: what errors call these.
+        where: name of the changes in errors.
 
     Raises:
         ConfigError: a setting does not exist or is out of range.
@@ -301,10 +301,11 @@ def changed_search(
 
 
 def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermAnnotator | None:
-    """What annotates terms in sources as they were in training, if the system asks for it.
+    """The annotator of terms in sources, as in training, if the system uses one.
 
     Raises:
-        ConfigError: a model was not trained with annotated terms, or otherwise than the others.
+        ConfigError: a model was trained without annotated terms, or with other annotation than
+            the other models.
         DataError: the glossary is missing or broken.
     """
     terms = system.terms
@@ -336,8 +337,8 @@ def _shortlist(
     """The search among the pieces of the system's shortlist; None if it has none.
 
     Raises:
-        ConfigError: there is no such file, or a shortlist cannot restrict these models.
-        SavedError: it is damaged, or for other vocabularies.
+        ConfigError: the file does not exist, or a shortlist cannot restrict these models.
+        SavedError: the file is damaged, or for other vocabularies.
     """
     if not system.shortlist:
         return None
@@ -348,11 +349,11 @@ def _shortlist(
 
 
 def _foreign(system: TranslationSystem, first: SavedModel) -> tuple[int, ...]:
-    """The pieces that do not belong to the target language, if the system leaves those out.
+    """Pieces outside the target language, if the system excludes them.
 
     Raises:
-        ConfigError: nothing says which language is wanted, or which pieces are its own.
-        SavedError: the file that says it is damaged, or of another vocabulary.
+        ConfigError: the target language, or its pieces, are not specified.
+        SavedError: the file that lists the pieces is damaged, or of another vocabulary.
     """
     if not system.own_pieces:
         return ()
@@ -369,7 +370,7 @@ def _foreign(system: TranslationSystem, first: SavedModel) -> tuple[int, ...]:
 
 
 def _check_writable(prefix: str, first: SavedModel) -> None:
-    """Check that a model can be made to begin its outputs with ``prefix``."""
+    """Check that a model can begin its outputs with ``prefix``."""
     check_prefix(first.model.reads_source)
     target = first.vocabularies.target
     if reason := unwritable(prefix, target.encode(prefix), target):
@@ -381,7 +382,7 @@ def check_translates(path: Path) -> None:
 
     Raises:
         ConfigError: it is a classifier, or a masked language model.
-        SavedError: there is no such model.
+        SavedError: the model does not exist.
     """
     config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
     if config.model.writes_labels:

@@ -29,7 +29,7 @@ def check_prefix(reads_source: bool, context: ContextConfig | None = None) -> No
     """Check that these models accept a prefix of their outputs.
 
     Raises:
-        ConfigError: it is a language model, or one that translates the context first, which do not.
+        ConfigError: a language model, or a model that translates the context first.
     """
     if context is not None and context.target:
         raise ConfigError(
@@ -43,7 +43,7 @@ def check_prefix(reads_source: bool, context: ContextConfig | None = None) -> No
 
 
 def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
-    """Sources with tags in front; an empty one stays empty."""
+    """Put tags in front of sources; empty sources stay empty."""
     if not tags:
         return texts
     return [text if is_empty(text) else tagged(tags, text) for text in texts]
@@ -57,10 +57,10 @@ def as_read(
 
 
 class LanguageReminder:
-    """Warns, once, about a line that does not say which of several languages is wanted.
+    """Warns, once, about a line that names none of several target languages.
 
     Args:
-        telling: for each target language, the tags that ask for it; none warns about nothing.
+        telling: the tags that name each target language; if empty, there are no warnings.
         vocabulary: of the sources.
     """
 
@@ -69,7 +69,7 @@ class LanguageReminder:
         self._ids = [frozenset(vocabulary.encode(" ".join(tags))) for tags in telling]
 
     def __call__(self, number: int, source: Sequence[int]) -> None:
-        """Look at the ids of line ``number``, counted from 0."""
+        """Check the ids of line ``number``, counted from 0."""
         if not self._ids:
             return
         there = set(source)
@@ -86,17 +86,17 @@ class LanguageReminder:
 
 
 class Preparation:
-    """Encodes lines and decides which of them to search for.
+    """Encodes lines and decides which of them to translate.
 
     Args:
         vocabularies: of the models.
-        config: decides which lines are too long.
+        config: limits the length of lines.
         positions: maximum that the models can read; None: unlimited.
         reads_source: False for a language model, which continues the lines.
         tags: put in front of each line; an empty line stays empty.
-        reminder: looks at each line that is to be translated.
-        annotate: changes each line before it is encoded, as terms are annotated.
-        context: that lines have already; the farthest of it is left out where it is too long.
+        reminder: checks each line that is to be translated.
+        annotate: changes each line before it is encoded, for example annotates its terms.
+        context: included in the lines already; if it is too long, its farthest part is left out.
 
     Raises:
         ConfigError: outputs must be trees, and the models write none.
@@ -119,7 +119,7 @@ class Preparation:
         self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
-        # Ids of a line that the vocabulary's own normalisation leaves nothing of.
+        # Ids of a line that is empty after the vocabulary's own normalisation.
         self._empty = vocabularies.source.encode(" ".join(tags))
         self._fitter = context_fitter(context, vocabularies, config, positions)
         self._symbols = TreeSymbols.of(vocabularies) if config.grammar == "trees" else None
@@ -147,7 +147,7 @@ class Preparation:
         return EncodedLines(lines, ids, prefixes, translations, wanted)
 
     def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
-        """Ids that outputs begin with; a language model continues the lines themselves."""
+        """Ids at the beginning of outputs; a language model continues the lines themselves."""
         if not self._reads_source:
             return ids
         if not any(line.prefix for line in lines):
@@ -172,7 +172,7 @@ class Preparation:
         return unwritable(line.prefix, prefix, self._vocabularies.target)
 
     def _no_tree(self, symbols: TreeSymbols, source: list[int], line: Line) -> str | None:
-        """Why no output for a line can be a tree; None if one can."""
+        """Why no output for a line can be a tree; None if an output can."""
         if line.prefix:
             return "prefix: search.grammar decides how a tree begins; leave one of them out"
         limit = self._config.longest(len(source))
@@ -194,7 +194,7 @@ def context_fitter(
     config: SearchConfig,
     positions: int | None,
 ) -> ContextFitter | None:
-    """What shortens context as in training, and beyond that to what models can read, if any."""
+    """The function, if any, that shortens context as in training and to the models' positions."""
     if context is None:
         return None
     limit = config.max_source_pieces
@@ -204,7 +204,7 @@ def context_fitter(
 
 
 def context_reader(context: ContextConfig, vocabulary: Vocabulary) -> ContextReader:
-    """What gives lines their context, behind the tags of a vocabulary."""
+    """The reader that gives lines their context, behind the tags of a vocabulary."""
     return ContextReader(context, vocabulary.pieces(vocabulary.tags))
 
 
@@ -221,7 +221,7 @@ def reading_context(context: ContextConfig, vocabulary: Vocabulary) -> Callable[
 def texts_in_context(
     texts: Sequence[str], context: ContextConfig | None, vocabulary: Vocabulary
 ) -> list[str]:
-    """The lines of one text, each with its context if there is one."""
+    """The lines of one text, each with its context, if ``context`` is given."""
     if context is None:
         return list(texts)
     reader = context_reader(context, vocabulary)
@@ -229,7 +229,7 @@ def texts_in_context(
 
 
 def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:
-    """Why a line cannot ask for the language of a tag in front; None if it can, or asks for none.
+    """Why a line cannot name its language by a tag in front; None if it can, or names none.
 
     Any other ``<...>`` that the vocabulary does not know is text, such as markup.
     """
@@ -249,7 +249,7 @@ def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:
 
 
 def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:
-    """Why no output can begin with a text, given with its ids; None if one can."""
+    """Why no output can begin with a text, given with its ids; None if an output can."""
     if UNK not in ids:
         return None
     return (
@@ -259,7 +259,7 @@ def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:
 
 
 def _nothing(line: Line) -> Translation:
-    """That of an empty line, which lacks every term that was wanted."""
+    """The translation of an empty line, which lacks all its required terms."""
     return Translation("", 0.0, 0.0, [], ended=True, missing=lacking(line.constraints, "") or None)
 
 

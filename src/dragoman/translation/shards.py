@@ -1,8 +1,9 @@
-"""The files of a corpus that models make: finished shards, what they were made with, and the whole.
+"""The files of a generated corpus: finished shards, their origin, and the joined corpus.
 
 While a corpus is made, its directory has ``origin.json`` and ``shards/``, in which shard n is the
-file ``n.jsonl.gz`` and its counts ``n.json``.  The counts are written last: with them, the shard
-is finished.  At the end the shards become one file, since gzip members may be concatenated.
+file ``n.jsonl.gz`` and its counts ``n.json``.  The counts are written last, so that their presence
+marks a finished shard.  At the end the shards become one file, since gzip members may be
+concatenated.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ _OURS = frozenset([PAIRS_FILE, ORIGIN_FILE, SHARDS_DIRECTORY])
 
 @dataclass(frozen=True)
 class Made:
-    """What is made, in the words of errors."""
+    """Words for the corpus in errors."""
 
     what: str = "synthetic corpus"
     again: str = "translate"
-    """Makes it, as in "repeat the command to translate it again"."""
+    """Verb for making it, as in "repeat the command to translate it again"."""
 
 
 @dataclass
 class Counts:
-    """What became of some lines."""
+    """Numbers of lines by outcome."""
 
     lines: int = 0
     """Pairs."""
@@ -78,12 +79,12 @@ class Shard:
         self.counts.lines += 1
 
     def refuse(self, reason: str) -> None:
-        """Leave out a line that cannot be translated."""
+        """Count a line that cannot be translated, without writing it."""
         self.first_refusal = self.first_refusal or reason
         self.counts.refused += 1
 
     def leave_empty(self) -> None:
-        """Leave out a line without text or without translation."""
+        """Count a line without text or without translation, without writing it."""
         self.counts.empty += 1
 
 
@@ -92,7 +93,7 @@ class Shards:
 
     Args:
         output: the directory.
-        made: what errors call it.
+        made: words for the corpus in errors.
     """
 
     def __init__(self, output: Path, made: Made | None = None) -> None:
@@ -106,10 +107,10 @@ class Shards:
         self._digests: list[str] = []
 
     def check_usable(self) -> None:
-        """Refuse a directory with other files; hidden ones are ignored.
+        """Refuse a directory with other files; hidden files are ignored.
 
         Raises:
-            ConfigError: there are some.
+            ConfigError: there are other files.
         """
         with storage_errors(self.output):
             there = list(self.output.iterdir()) if self.output.exists() else []
@@ -121,13 +122,13 @@ class Shards:
             )
 
     def begin(self, origin: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Find what an earlier call has finished, or begin.
+        """Find the shards that an earlier call has finished, or start a new corpus.
 
         Args:
-            origin: all that the corpus depends on.
+            origin: everything that the corpus depends on.
 
         Returns:
-            The origin of a corpus that is finished, with its counts; None if there is work left.
+            The origin of a finished corpus, with its counts; None if there is work left.
 
         Raises:
             ConfigError: the directory holds a corpus with another origin.
@@ -193,7 +194,7 @@ class Shards:
         """Write the next shard; it is finished when the block ends.
 
         Args:
-            input_lines: lines of the input that it is made from.
+            input_lines: number of input lines in the shard.
 
         Raises:
             StorageError: the disk refuses.
@@ -205,7 +206,7 @@ class Shards:
         self._include(self._read(file), file)
 
     def finished(self) -> dict[int, int]:
-        """Lines of the input in each shard that is finished, by its number.
+        """Number of input lines of each finished shard, by shard number.
 
         Raises:
             SavedError: a record is damaged.
@@ -217,13 +218,13 @@ class Shards:
         return found
 
     def include(self, input_lines: int) -> None:
-        """Count all shards, which are finished, whoever wrote them.
+        """Count all shards, which must be finished, including those of other processes.
 
         Args:
             input_lines: lines of the whole input.
 
         Raises:
-            SavedError: one is missing.
+            SavedError: a shard is missing.
         """
         self._find_shards()
         if self.done != input_lines:
@@ -252,7 +253,7 @@ class Shards:
         write_json(self._file(number, "json"), record)
 
     def join(self, origin: Mapping[str, Any]) -> dict[str, Any]:
-        """Make one file of all shards.
+        """Join all shards into one file.
 
         Returns:
             ``origin`` with the counts of the whole.
@@ -280,7 +281,7 @@ class Shards:
         return finished
 
     def _content(self, number: int, digest: str) -> bytes:
-        """The bytes of a shard; a damaged one loses its counts, so that it is made again."""
+        """The bytes of a shard; a damaged shard loses its counts, so that it is made again."""
         path = self._file(number, "jsonl.gz")
         content = path.read_bytes() if path.is_file() else b""
         if hashlib.sha256(content).hexdigest() != digest:

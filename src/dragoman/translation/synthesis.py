@@ -1,12 +1,11 @@
 """Synthetic corpora: text in one language and its machine translation, shard by shard.
 
-Where the given text is the target, this is back-translation (Sennrich et al. 2016,
-arXiv:1511.06709); where it is the source, sequence-level distillation (Kim & Rush 2016,
-arXiv:1606.07947).
+If the given text is the target, this is back-translation (Sennrich et al. 2016, arXiv:1511.06709).
+If it is the source, this is sequence-level distillation (Kim & Rush 2016, arXiv:1606.07947).
 
-A finished shard is never translated again: a process that is killed loses at most one shard, and
-the same call resumes with the next.  Each shard is translated by itself, so that its batches, and
-with them every digit of its scores, are those of an uninterrupted call.
+A finished shard is never translated again: a killed process loses at most one shard, and the same
+call resumes with the next.  Each shard is translated by itself, so that its batches, and with them
+every digit of its scores, are the same as in an uninterrupted call.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from dragoman.translation.shards import Counts, Shards
 from dragoman.translation.translator import Translator
 
 Progress = Callable[[int, int], AbstractContextManager[Callable[[int], object]]]
-"""From the number of lines done before and that of all lines to a context manager, in which the
-function that it gives is called with the number done so far."""
+"""Takes the number of lines done before and the total; returns a context manager that gives a
+function to call with the number done so far."""
 
 SHARD_LINES = 2000
 _LOCK = ".lock"
@@ -52,16 +51,16 @@ class GivenLine(NamedTuple):
 
     text: str
     number: int
-    """Number in its file, from 1: sampling draws by it."""
+    """Number in its file, from 1; seeds sampling."""
     reference: str = ""
-    """A translation by a person, for ``closest``; empty if there is none."""
+    """A human translation, for ``closest``; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class GivenText:
-    """One side of a part of a corpus, as it is once the transforms that draw nothing have run.
+    """One side of a part of a corpus, after the transforms that draw nothing.
 
-    Lines that its filters drop are left out; empty ones are not.
+    Lines dropped by its filters are left out; empty lines are kept.
     """
 
     part: CorpusPart
@@ -91,7 +90,7 @@ class GivenFiles:
 
 @dataclass(frozen=True)
 class SyntheticCorpus:
-    """A finished corpus: JSON lines with the keys ``source``, ``target`` and those of its origin.
+    """A finished corpus: JSON lines with ``source``, ``target`` and the keys of their origin.
 
     A part of a corpus reads it as ``{path: ..., source: source, target: target}``.
     """
@@ -99,7 +98,7 @@ class SyntheticCorpus:
     path: Path
     """The file ``pairs.jsonl.gz``."""
     lines: int
-    """Pairs in it."""
+    """Number of pairs."""
     refused: int
     """Lines left out because they are too long for the model."""
     empty: int
@@ -120,7 +119,7 @@ def translate_corpus(
     progress: Progress = lambda done, total: nullcontext(lambda count: None),
     runner: Runner | None = None,
 ) -> SyntheticCorpus:
-    """Translate ``text`` into the corpus ``output``; the same call resumes what was interrupted.
+    """Translate ``text`` into the corpus ``output``; the same call resumes an interrupted one.
 
     Every line of ``output/pairs.jsonl.gz`` keeps its origin: ``source``, ``target``, ``line`` (of
     the input, from 1), ``model`` (the first digits of the digests of the models), ``method`` (such
@@ -128,25 +127,25 @@ def translate_corpus(
     the whole digests.  A finished corpus is returned as it is.
 
     Args:
-        system: what translates.
-        text: the lines; they are read twice, so this is no iterator.
+        system: translates the lines.
+        text: the lines; they are read twice, so an iterator is refused.
         output: directory of the corpus.
         known: which side ``text`` is.
-        closest: take, of the ``nbest`` translations of a line, not the one with the best score but
-            the one most similar to its reference.
+        closest: similarity by which to choose, among the ``nbest`` translations of a line, the
+            most similar to its reference; by default the translation with the best score.
         evaluation: settings of that measure, such as the tokenizer of BLEU.
         shard_lines: lines per shard.
         progress: shows how much is done.
-        runner: has the shards translated, each by one process that opens the system; by default
-            this process translates them, one after another.
+        runner: runs the shards in processes that each open the system; by default this process
+            translates them, one after another.
 
     Raises:
-        ConfigError: a setting that does not fit the models; or ``output`` holds a corpus that was
-            made with other settings, models or text, or something else.
+        ConfigError: a setting does not fit the models; or ``output`` holds a corpus that was made
+            with other settings, models or text, or other files.
         DataError: the text cannot be read, or no line has a translation.
         SavedError: a model is missing or damaged, a shard is damaged, or another process is using
             ``output``.
-        StorageError: the disk refuses; what was finished before is kept.
+        StorageError: the disk refuses; shards finished before are kept.
         UsageError: ``text`` is an iterator.
     """
     if iter(text) is text:
@@ -189,7 +188,7 @@ def translate_corpus(
 
 
 def _with_precision(system: TranslationSystem) -> TranslationSystem:
-    """``system`` with its precision decided: shards made elsewhere must not have another."""
+    """``system`` with its precision decided, so that shards made elsewhere have the same."""
     if system.precision != "auto":
         return system
     decided = decide_precision("auto", find_device(system.device))
@@ -197,7 +196,7 @@ def _with_precision(system: TranslationSystem) -> TranslationSystem:
 
 
 def _measure(text: Iterable[GivenLine]) -> tuple[int, str]:
-    """The number of lines and a digest of all that their translations depend on."""
+    """The number of lines and a digest of everything that their translations depend on."""
     content, total = hashlib.sha256(), 0
     for line in text:
         content.update(json.dumps(line).encode() + b"\n")
@@ -213,7 +212,7 @@ def _models(origin: Mapping[str, Any]) -> str:
 
 
 class _Piece(NamedTuple):
-    """What becomes one shard."""
+    """Lines that become one shard."""
 
     number: int
     lines: list[GivenLine]
@@ -299,12 +298,12 @@ def _translate_shard(
 
 @dataclass(frozen=True)
 class TranslateShard:
-    """Translates shards in a process of its own."""
+    """Translates shards in a separate process."""
 
     system: str
     """The system as JSON."""
     output: Path
-    """The directory of the corpus, which all workers see."""
+    """The directory of the corpus, which all workers share."""
     row: _Rows
 
     def __call__(self, piece: _Piece) -> None:
@@ -314,5 +313,5 @@ class TranslateShard:
 
 @lru_cache(maxsize=1)
 def _opened(system: str) -> Translator:
-    """Opened once in each process, for all shards that it gets."""
+    """Open a system, once in each process, for all its shards."""
     return Translator.of(parse(TranslationSystem, json.loads(system), "system"))

@@ -63,25 +63,24 @@ class Translator(ScoringTranslator):
 
     Args:
         models: one model, or several that translate together as an ensemble.
-        vocabularies: of all models.
         search: default settings, which a call may override.
         engine: carries out the searches, if not ``scorer`` in this process; closed with the
             translator.
-        scorer: such as a weighted ensemble or one fused with a language model; by default the
-            models with equal weights.
-        prefix: what translations begin with, unless a call gives another.
+        scorer: such as a weighted ensemble, or models fused with a language model; by default
+            ``models`` with equal weights.
+        prefix: the beginning of every translation, unless a call gives another.
         tags: put in front of each source, such as ``<2de>``.
-        pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
+        pivot: translates each line into a third language first.  The ``nbest`` hypotheses of its
             settings are then translated by ``models``.  It is closed with this translator.
-        reminder: looks at each line, to warn about one that names no target language.
+        reminder: warns about lines that name no target language.
         annotate: annotates the terms in each source before it is encoded.
-        terms: what translations must contain.
-        context: which of the lines before it the models read a line with.  The lines of a call are
-            a document, or several between which there are empty lines.
-        inline_tags: what the models know of inline tags, if anything.
+        terms: required in translations.
+        context: the preceding lines that the models read with each line.  The lines of a call
+            are one document, or several separated by empty lines.
+        inline_tags: the inline tags that the models have learned, if any.
         languages: source and target language, if they have names, for files of terms.
 
-    A model in training may be given: it is in evaluation mode only while it is in use.
+    Models in training may be given: they are in evaluation mode only while in use.
     """
 
     def __init__(
@@ -133,8 +132,8 @@ class Translator(ScoringTranslator):
 
         Args:
             paths: directories of models, runs or checkpoints, or names of installed models.  The
-                first one's search settings apply to all.
-            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+                search settings of the first apply to all.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
                 ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]``,
                 ``target_language="de"``, ``adapter="runs/ui"``, ``pivot={"language": "en"}``,
@@ -155,7 +154,8 @@ class Translator(ScoringTranslator):
 
         Args:
             system: the description.
-            where: what errors call its section ``search``, such as ``my.yaml: search``.
+            where: name of the description's section ``search`` in errors, such as
+                ``my.yaml: search``.
 
         Raises:
             SavedError: a model is missing or damaged, or the vocabularies differ.
@@ -185,7 +185,7 @@ class Translator(ScoringTranslator):
         terms: Terminology | None = None,
         languages: tuple[str, str] | None = None,
     ) -> Translator:
-        """The translator of an open system; other arguments are those of the constructor."""
+        """Build the translator of an open system; other arguments are those of the constructor."""
         return cls(
             opened.models,
             opened.vocabularies,
@@ -205,10 +205,10 @@ class Translator(ScoringTranslator):
 
     @override
     def close(self) -> None:
-        """End the processes of ``workers``; afterwards this can no longer translate or score.
+        """End the processes of ``workers``; afterwards this translator cannot translate or score.
 
-        Closing it again does nothing.  A translator that is not closed ends its processes when
-        Python garbage-collects it.
+        Closing twice is harmless.  A translator that is not closed ends its processes when Python
+        garbage-collects it.
         """
         self._closed = True
         self._direct.engine.close()
@@ -227,7 +227,7 @@ class Translator(ScoringTranslator):
 
     @property
     def models(self) -> list[TranslationModel]:
-        """The model, or those of an ensemble."""
+        """The model, or the models of the ensemble."""
         return self._direct.local.models
 
     @property
@@ -237,11 +237,11 @@ class Translator(ScoringTranslator):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Those that are put in front of each source."""
+        """Tags in front of each source."""
         return self._direct.tags
 
     def tagged(self, tags: Sequence[str]) -> Translator:
-        """This with other tags, known to the models; either shares all else with the other."""
+        """Copy this translator with other tags, known to the models; all else is shared."""
         other = copy(self)
         other._direct = replace(self._direct, tags=tuple(tags))
         other._languages = None  # tags may ask for another language
@@ -261,8 +261,7 @@ class Translator(ScoringTranslator):
     def is_ready(self) -> bool:
         """Whether a call is worked on at once.
 
-        It is not while processes of ``workers`` are to be started in place of those that were
-        killed, which a call does.
+        If processes of ``workers`` were killed, the next call first starts new ones.
         """
         if isinstance(self._direct.engine, MayBeAway) and not self._direct.engine.is_ready:
             return False
@@ -270,12 +269,12 @@ class Translator(ScoringTranslator):
 
     @property
     def context(self) -> ContextConfig | None:
-        """Which of the lines before it the models read a line with."""
+        """The preceding lines that the models read with each line."""
         return self._direct.context
 
     @property
     def inline_tags(self) -> InlineTags | None:
-        """How many inline tags a line may have; None: the models know none."""
+        """Maximum inline tags in a line; None if the models have learned none."""
         return self._direct.inline_tags
 
     @property
@@ -285,12 +284,12 @@ class Translator(ScoringTranslator):
 
     @property
     def local_engine(self) -> TorchEngine:
-        """The models in this process: for given translations, whatever engine searches."""
+        """An engine with the models in this process, which scores given translations."""
         return self._direct.local
 
     @property
     def position_limit(self) -> int | None:
-        """Maximum positions of a source or target, end symbol included; None: unlimited."""
+        """Maximum positions of a source or target, including the end symbol; None: unlimited."""
         return self._direct.position_limit
 
     @override
@@ -325,7 +324,7 @@ class Translator(ScoringTranslator):
                 separator=None if context is None else context.separator,
             )
             given = map(demands.demand, given)
-        # TermDemands has its own warning of a glossary whose terms occur in no line.
+        # TermDemands itself warns about a glossary whose terms occur in no line.
         direct = replace(self._direct, warns_of_unused=not self._terms.glossaries)
         first = None
         if self._pivot is not None:
@@ -337,7 +336,7 @@ class Translator(ScoringTranslator):
     def _checked(
         self, translated: Iterator[TranslatedLine], demands: TermDemands | None
     ) -> Iterator[TranslatedLine]:
-        """Lines and translations, with a warning for each that lacks a term."""
+        """Yield lines and translations, with a warning for each translation that lacks a term."""
         for one in translated:
             if demands is not None:
                 demands.check(one)
@@ -348,13 +347,13 @@ class Translator(ScoringTranslator):
 
     @property
     def glossaries(self) -> Sequence[Glossary]:
-        """Those that it was opened with."""
+        """Glossaries that the translator was opened with."""
         return self._terms.glossaries
 
     def in_context(self, lines: Sequence[str]) -> list[str]:
         """The lines of one text, each with its context, if the models read any.
 
-        They are translated as they are, whatever is translated before them.
+        The returned lines are translated as they are, regardless of lines translated before them.
         """
         return texts_in_context(lines, self._direct.context, self.vocabularies.source)
 
@@ -363,7 +362,7 @@ class Translator(ScoringTranslator):
 
         Raises:
             ConfigError: an option does not exist or is out of range; or sampling or minimum Bayes
-                risk through a pivot.
+                risk is combined with a pivot.
         """
         config = changed_search(self.search, options)
         if self._pivot is not None:
@@ -381,10 +380,10 @@ class Translator(ScoringTranslator):
             raise UsageError("this translator is closed; load it again to go on")
 
     def check_direct(self, wanted: str) -> None:
-        """Check that source and target are those of one model.
+        """Check that one model translates from source to target.
 
         Args:
-            wanted: what needs that, for the error.
+            wanted: the feature that needs this, for the error.
 
         Raises:
             ConfigError: there is a pivot.

@@ -1,13 +1,16 @@
 """Translating through CTranslate2, a C++ engine with int8 weights (Klein et al. 2020).
 
 A standard Transformer is converted once, into a folder inside the model's directory, and converted
-again when its weights have changed.  CTranslate2 then runs the searches; input, output, options and
-ranking stay Dragoman's.  Three things differ: probabilities are over the allowed pieces, where
-Dragoman's are over all; an output that is cut off at the length limit counts without the end
-symbol; and search for a sentence ends when ``beam`` hypotheses are finished, as Dragoman's does
-with ``early_end: quick``, so that a call which asks for ``exact`` is refused.  A second search, for
-a sentence whose output is degenerate, repeats no three pieces at all.  Bytes that make up no whole
-character are taken out of its outputs, which Dragoman's search does not write in the first place.
+again when its weights have changed.  CTranslate2 then runs the searches.  Input, output, options
+and ranking stay Dragoman's.  Three things differ:
+
+- Probabilities are over the allowed pieces, in Dragoman over all pieces.
+- An output that is cut off at the length limit counts without the end symbol.
+- The search for a sentence ends when ``beam`` hypotheses are finished, like Dragoman's with
+  ``early_end: quick``; a call with ``exact`` is refused.
+
+A second search, for a sentence whose output is degenerate, repeats no three pieces at all.  Bytes
+that do not form a whole character are removed from outputs; Dragoman's search never writes them.
 """
 
 from __future__ import annotations
@@ -50,10 +53,9 @@ class CTranslate2Engine:
     Args:
         directory: of the model; the converted model is kept in it.
         model: the model in that directory.
-        vocabularies: of the model.
         compute: type of weights and activations.
-        workers: number of batches at a time, one thread each; one per core if not given.
-        adapter: that is merged into the model; the converted model is then kept beside its file.
+        workers: number of batches at a time, one thread each; by default one per core.
+        adapter: merged into the model; the converted model is then kept beside the adapter's file.
 
     Raises:
         ConfigError: CTranslate2 does not support the model or the type of numbers.
@@ -102,7 +104,7 @@ class CTranslate2Engine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Runs batches in parallel."""
+        """Search batches in parallel."""
         if config.coverage_penalty:
             raise ConfigError(
                 "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
@@ -155,10 +157,10 @@ class CTranslate2Engine:
     def _found(
         self, sources: list[list[int]], results: list[Any], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """What search finds for each sentence within its own limit.
+        """Hypotheses of each sentence within the sentence's limit.
 
-        They were searched with the higher one that they share with sources of similar length; the
-        few whose outputs come near their own are searched again with that.
+        The searches used the higher limit that sources of similar length share.  The few sentences
+        whose outputs come near their limit are searched again with it.
         """
         found = [result.result() for result in results]
         limits = [self._longest(len(source), config) for source in sources]
@@ -177,9 +179,9 @@ class CTranslate2Engine:
         ]
 
     def _submit(self, sources: list[list[int]], config: SearchConfig) -> list[Any]:
-        """Submit sentences to CTranslate2, in groups whose limit depends on no neighbour.
+        """Submit sentences to CTranslate2, in groups whose limit is independent of neighbours.
 
-        Groups of the same source length would be small, and slow.
+        Groups of equal source length would be small, and slow.
         """
         limits = [self._shared_limit(source, config) for source in sources]
         return self._submit_within(sources, limits, config)
@@ -187,7 +189,7 @@ class CTranslate2Engine:
     def _submit_within(
         self, sources: list[list[int]], limits: list[int], config: SearchConfig
     ) -> list[Any]:
-        """Submit sentences, each with its maximum output length: those of one limit together."""
+        """Submit sentences with their maximum output lengths, grouped by limit."""
         groups: dict[int, list[int]] = defaultdict(list)
         for place, limit in enumerate(limits):
             groups[limit].append(place)
@@ -202,7 +204,7 @@ class CTranslate2Engine:
     ) -> list[Any]:
         """Submit sentences with a common limit.
 
-        CTranslate2 is asked for all ``beam`` hypotheses, without a length penalty: it divides by
+        CTranslate2 returns all ``beam`` hypotheses, without a length penalty, because it divides by
         another power of the length, which would make it stop earlier.
         """
         unknown = [] if config.writes_unknown else [UNK]
@@ -227,7 +229,7 @@ class CTranslate2Engine:
         return pending
 
     def _shared_limit(self, source: list[int], config: SearchConfig) -> int:
-        """The limit of the longest source that may be searched for together with this one."""
+        """The limit of the longest source that may be searched together with this source."""
         if self._positions is not None and len(source) >= self._positions:  # with the end symbol
             raise ConfigError(
                 f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
@@ -257,15 +259,15 @@ class CTranslate2Engine:
 
 
 def _comes_near(result: Any, limit: int) -> bool:
-    """Whether hypotheses are too long for a limit, or would compete with those that it cuts off.
+    """Whether hypotheses exceed a limit, or would compete with hypotheses that it cuts off.
 
-    That is in the step in which others, shorter by a piece, end.
+    These end in the same step as hypotheses that are a piece shorter.
     """
     return any(len(names) + 1 >= limit for names in result.hypotheses)
 
 
 def _without_faults(bounds: Bounds, config: SearchConfig) -> dict[str, int]:
-    """The settings of a second search; an output as long as allowed counts as cut off."""
+    """Settings of a second search; an output of the maximum length counts as cut off."""
     changed = {"no_repeat_ngram": config.no_repeat_ngram or _NO_LOOP}
     if bounds.pieces is not None:
         limits = [bounds.pieces + 1, config.maximum_length]

@@ -74,7 +74,7 @@ class SourceBatch(NamedTuple):
 
 
 class SearchedBatch(NamedTuple):
-    """A batch and what was found for it."""
+    """A batch with its hypotheses."""
 
     batch: SourceBatch
     hypotheses: list[list[Hypothesis]]
@@ -82,7 +82,7 @@ class SearchedBatch(NamedTuple):
 
 
 def bounds_of(batch: SourceBatch, config: SearchConfig) -> list[Bounds]:
-    """What each output may be without being degenerate."""
+    """Limits of each output, beyond which it is degenerate."""
     prefixes = batch.prefixes or [[] for _ in batch.sources]
     return [
         Bounds.of(source, prefix, config.length_ratio, config.too_long)
@@ -114,11 +114,11 @@ class Engine(Protocol):
 
 @runtime_checkable
 class MayBeAway(Protocol):
-    """An engine that cannot search for a while, such as after its processes were killed."""
+    """An engine that cannot search for a while, for example after its processes were killed."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether a search begins at once; one may begin, or fail, before it does."""
+        """Whether a search begins at once; a search may begin, or fail, before this is True."""
 
 
 class TorchEngine:
@@ -127,17 +127,17 @@ class TorchEngine:
     Models in training may be given: they are in evaluation mode only during each batch.
 
     Args:
-        scorer: what search reads scores from, such as the result of ``opening.build_scorer``.
-        models: those that the scorer uses.  Sentences are moved to the first one's device.
-        vocabularies: of the models, needed for outputs that must contain something or be trees;
-            outputs may contain their tags only if ``search.allow_tags`` is set.
+        scorer: source of scores, such as the result of ``opening.build_scorer``.
+        models: the models that the scorer uses.  Sentences are moved to the device of the first.
+        vocabularies: of the models, needed for outputs that must contain something or be trees.
+            Outputs may contain their tags only if ``search.allow_tags`` is set.
         tags: ids in place of their tags.
-        inline_tags: what the models know of inline tags, if anything: an output then has those of
-            its source.
-        shortlist: searches a batch among the pieces that it lists, if outputs are restricted; not
-            the second search for terms, which may need any.
-        foreign: ids of other languages, which outputs may not contain; terms may.
-        context: which of the lines before it the models read a line with.
+        inline_tags: the inline tags that the models have learned, if any.  An output then has those
+            of its source.
+        shortlist: lists the pieces allowed in a batch, if outputs are restricted.  The second
+            search, for terms, ignores it because terms may need any piece.
+        foreign: ids of other languages, forbidden in outputs except in terms.
+        context: the preceding lines that the models read with each line.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class TorchEngine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Divides a batch that does not fit into memory."""
+        """Search batch by batch, dividing a batch that does not fit into memory."""
         for batch in batches:
             found = self._fitting(batch, partial(self._searched, config=config))
             yield SearchedBatch(batch, found)
@@ -207,7 +207,7 @@ class TorchEngine:
     def _found(
         self, batch: SourceBatch, config: SearchConfig, bounds: Sequence[Bounds] | None = None
     ) -> list[list[Hypothesis]]:
-        """What search finds for a batch, within the bounds of its sentences if there are any."""
+        """Search a batch, within the bounds of its sentences if given."""
         characters = None if self._characters is None else self._characters.to(self.device)
         if self._shortlist is not None:
             return self._shortlist.search(
@@ -236,7 +236,7 @@ class TorchEngine:
     def _without_faults(
         self, found: list[list[Hypothesis]], batch: SourceBatch, config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """``found`` with its faults named or, where a second search can, without them."""
+        """Name the faults of ``found``, or search again without them if a second search can."""
         if config.grammar != "any":  # trees repeat their brackets
             return found
 
@@ -251,13 +251,13 @@ class TorchEngine:
         return source.to(self.device), mask.to(self.device)
 
     def _never(self, config: SearchConfig) -> Sequence[int]:
-        """Pieces that no output may contain but in a term."""
+        """Pieces that no output may contain except in a term."""
         never = (*self._foreign, *self._unwritable)
         return never if config.allow_tags else (*self._tags, *never)
 
     @cached_property
     def _symbols(self) -> TreeSymbols:
-        """What trees are made of.
+        """Symbols that trees are made of.
 
         Raises:
             ConfigError: the models write no trees.
@@ -282,7 +282,7 @@ class FittingSearch:
     def __call__(
         self, batch: SourceBatch, search: Callable[[SourceBatch], list[list[Hypothesis]]]
     ) -> list[list[Hypothesis]]:
-        """What ``search`` finds for each sentence of a batch.
+        """Search a batch, dividing it if it does not fit.
 
         Raises:
             NotEnoughMemoryError: a sentence does not fit even alone.
@@ -295,7 +295,7 @@ class FittingSearch:
                 if not is_out_of_memory(error):
                     raise
                 said = memory_words(error)
-            # Here, as the error's traceback held the tensors of the failed search.
+            # Not in the handler, as the error's traceback held the tensors of the failed search.
             self._lower(batch, size, said)
         middle = len(batch.sources) // 2
         halves = batch.part(slice(middle)), batch.part(slice(middle, None))
@@ -316,7 +316,7 @@ class FittingSearch:
 
 
 def _tokens(batch: SourceBatch) -> int:
-    """Padded tokens."""
+    """Number of padded tokens."""
     return len(batch.sources) * (1 + max(map(len, batch.sources)))
 
 

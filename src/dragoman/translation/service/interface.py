@@ -1,8 +1,8 @@
-"""What a translation service takes and gives, for whatever stands in front of it.
+"""The interface of a translation service, independent of protocols.
 
-A caller hands in whole texts of any length, and the service splits them into sentences, translates
-these beside those of other callers, and joins them with their white space.  Everything a caller may
-be refused for is a :class:`RefusedError`, which each protocol words in its own way.
+A caller hands in whole texts of any length.  The service splits them into sentences, translates
+these in batches shared with other callers, and joins them with their white space.  Every refusal is
+a :class:`RefusedError`, which each protocol words in its own way.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ RefusalKind = Literal[
     "timed_out",
     "internal",
 ]
-"""Why a request is not answered: what it asks for makes no sense; there is no such language or
-direction; the key is missing or wrong; there is no such thing; it is longer than the bounds; the
-key has made too many requests, or used up its characters; the queue is full; its time is up; the
-server has a fault, which its log describes."""
+"""Why a request is refused.
+
+``invalid``: the request makes no sense.  ``unsupported``: the language or direction does not exist.
+``forbidden``: the key is missing or wrong.  ``not_found``: the resource does not exist.
+``too_large``: the request exceeds a limit.  ``too_many_requests``: the key has made too many
+requests.  ``quota_exceeded``: the key has used up its characters.  ``busy``: the queue is full.
+``timed_out``: the time limit has passed.  ``internal``: a fault of the server, which its log shows.
+"""
 
 
 class RefusedError(Exception):
-    """A request that is not answered.
+    """A refused request.
 
     Args:
         kind: why, for programs.
@@ -56,7 +60,7 @@ class Detection(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A part of a target that translates a part of its source, in characters of each."""
+    """A part of a target that translates a part of its source, as character offsets in both."""
 
     source_start: int
     source_end: int
@@ -65,7 +69,7 @@ class Link(NamedTuple):
 
 
 class TokenScore(NamedTuple):
-    """A piece of a translation, or its end symbol, and how likely it is there."""
+    """A piece of a translation, or its end symbol, with its log-probability."""
 
     piece: str
     log_probability: float
@@ -84,41 +88,41 @@ class TextRequest:
 
     text: str
     target: str
-    """Language code, as clients write it: ``de``, ``DE``, ``pt-BR``; regions are dropped if nothing
-    translates into them."""
+    """Language code, as clients write it: ``de``, ``DE``, ``pt-BR``.  The region is dropped if no
+    direction translates into it."""
     source: str | None = None
     """Language code; None: detected."""
     nbest: int = 1
-    """How many translations of each sentence are wanted."""
+    """Number of translations wanted of each sentence."""
     prefix: str = ""
-    """What the translation of the (only) sentence begins with."""
+    """Beginning of the translation of the (only) sentence."""
     split: SplitMode = "sentences"
     tags: tuple[str, ...] = ()
-    """Tags in front of each source, such as a style, among those that the model has; others are
-    refused as ``unsupported``."""
+    """Tags in front of each source, such as a style.  Tags that the model lacks are refused as
+    ``unsupported``."""
     glossary: Glossary | None = None
-    """Terms that must be used."""
+    """Terms that the translation must use."""
     kept: Glossary | None = None
-    """``glossary`` and what is to be copied; read in its place by systems that can demand terms."""
+    """``glossary`` plus strings to copy; replaces it in systems that can demand terms."""
     context: str = ""
-    """Text before this one, which is not translated; read by models trained with context alone."""
+    """Text before this one, which is not translated; read only by models trained with context."""
     links: bool = False
-    """Whether to say which words translate which."""
+    """Whether to link words with their translations."""
     token_scores: bool = False
     """Whether to give the log-probabilities of pieces; refused as ``unsupported`` by systems that
     have none."""
     memory: bool = True
-    """Whether a sentence that someone has corrected gets that correction."""
+    """Whether sentences that someone has corrected get their correction."""
     marks: tuple[TagSpan, ...] = ()
-    """What is around, between or instead of its words, in characters; none crosses another.  A
-    model that has learned inline tags says where they are in the translation."""
+    """Tags around, between or instead of words, in characters; none crosses another.  A model that
+    has learned inline tags gives their places in the translation."""
 
 
 class MarkPlace(NamedTuple):
-    """Where a mark of a text is in the translation of a sentence."""
+    """The place of a mark of a text in the translation of a sentence."""
 
     mark: int
-    """Its index in the request."""
+    """The mark's index in the request."""
     start: int
     """In characters of the translation."""
     stop: int
@@ -130,22 +134,22 @@ class Rendering:
 
     text: str
     score: float | None = None
-    """As search ranks; None if a memory answered."""
+    """Score that ranks the search's hypotheses; None if a memory answered."""
     confidence: float | None = None
-    """Probability that it is right; None if the model is not calibrated."""
+    """Probability that the translation is right; None if the model is not calibrated."""
     links: tuple[Link, ...] = ()
     """In characters of the sentence and of this translation, in the order of the target."""
     from_memory: bool = False
     places: tuple[MarkPlace, ...] | None = None
-    """Where the marks within the sentence are in this translation; None if the model does not say.
-    Those around all of it are not among them."""
+    """Places of the marks within the sentence in this translation; None if the model gives none.
+    Marks around the whole sentence are omitted."""
     missing: tuple[str, ...] = ()
-    """The terms and copied strings that it should contain and does not."""
+    """Required terms and copied strings that the translation lacks."""
     faults: tuple[str, ...] = ()
-    """What makes it degenerate: see :attr:`~dragoman.translation.outputs.Translation.faults`."""
+    """Why it is degenerate: see :attr:`~dragoman.translation.outputs.Translation.faults`."""
     token_scores: tuple[TokenScore, ...] = ()
-    """Its pieces and the end symbol; of the second leg through a pivot.  Empty unless wanted, and
-    if no single search gave it."""
+    """Scores of its pieces and the end symbol; through a pivot, of the second leg.  Empty unless
+    wanted, or if the translation did not come from a single search."""
 
 
 @dataclass(frozen=True)
@@ -155,11 +159,11 @@ class TranslatedSentence:
     source: str
     """The sentence, without white space around it."""
     start: int
-    """Where it begins in the text, in characters."""
+    """Character offset in the text."""
     renderings: tuple[Rendering, ...]
     """At least one, best first."""
     target_start: int = 0
-    """Where the best one begins in the translated text, in characters."""
+    """Character offset of the best rendering in the translated text."""
 
 
 @dataclass(frozen=True)
@@ -169,11 +173,11 @@ class TranslatedText:
     text: str
     """The best translations, joined by the white space of the source."""
     source: str
-    """Its language as the service calls it; given or detected."""
+    """Language of the source as the service calls it; given or detected."""
     target: str
-    """The language of the translation, as the service calls it."""
+    """Language of the translation as the service calls it."""
     detection: Detection | None
-    """How sure the source language is; None if it was given."""
+    """The detected source language with its probability; None if the language was given."""
     sentences: tuple[TranslatedSentence, ...]
 
     @property
@@ -197,7 +201,7 @@ class TranslatedText:
 
     @property
     def links(self) -> list[Link]:
-        """Links of the best translations, in characters of the whole texts."""
+        """Links of the best translations, as character offsets in the whole texts."""
         return [
             Link(
                 one.start + link.source_start,
@@ -211,64 +215,64 @@ class TranslatedText:
 
 
 class TranslationService(Protocol):
-    """Translates texts in the directions that it has.
+    """Translates texts in a set of directions.
 
-    Its methods are called in one event loop; a caller that is cancelled leaves the queue.
+    Its methods are called in one event loop.  A caller that is cancelled leaves the queue.
     """
 
     def directions(self) -> list[Pairing]:
-        """All pairs of languages, sorted: trained ones and those through a pivot."""
+        """All pairs of languages, sorted: trained pairs and pairs through a pivot."""
 
     def is_ready(self) -> bool:
-        """Whether texts are translated at once in every direction, of which there is one.
+        """Whether there are directions, and texts in all of them are translated at once.
 
-        If processes that translate were killed, others are started; asking begins that.
+        If processes that translate were killed, this call begins to start new ones.
         """
 
     def tags(self, direction: Pairing) -> tuple[str, ...]:
-        """Tags that requests in a direction may ask for, sorted; none if there are none."""
+        """Tags that requests in a direction may use, sorted."""
 
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
-        """Translations of texts, which share batches.
+        """Translate texts in shared batches.
 
         Args:
             requests: the texts.
-            seconds: after how many seconds the answer is useless; None: the service decides.
+            seconds: time limit, after which the answer is useless; None: the service decides.
 
         Raises:
-            RefusedError: for all of them, if one is refused: ``invalid``, ``unsupported``,
+            RefusedError: for all texts if one is refused: ``invalid``, ``unsupported``,
                 ``too_large``, ``busy`` or ``timed_out``.
         """
 
     def stream(
         self, request: TextRequest, *, seconds: float | None = None
     ) -> AsyncIterator[TranslatedSentence]:
-        """The sentences of a text in order, each as soon as it is translated.
+        """Yield the sentences of a text in order, each as soon as it is translated.
 
         Raises:
             RefusedError: as for :meth:`translate`; also in the middle of the text.
         """
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
-        """Languages that each text may be in, the most probable first; none for an empty text.
+        """Possible languages of each text, most probable first; none for an empty text.
 
         Raises:
-            RefusedError: ``unsupported``, if nothing here can tell languages apart.
+            RefusedError: ``unsupported``, if the service cannot detect languages.
         """
 
     async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
-        """The language that :meth:`translate` takes each text to be in, if none is given.
+        """The source language that :meth:`translate` assumes for each text if none is given.
 
-        It is one that is translated into the target language, or that itself.  Each text is judged
-        by itself; only where that leaves doubt do the others count.
+        The candidates are the languages translated into the target language, and that language
+        itself.  Each text is judged by itself; the others count only in cases of doubt.
 
         Args:
             texts: any texts.
             target: language code, as clients write it.
 
         Raises:
-            RefusedError: ``unsupported``, if nothing translates into the target language, or
-                nothing here can tell languages apart.
+            RefusedError: ``unsupported``, if nothing translates into the target language, or the
+                service cannot detect languages.
         """
