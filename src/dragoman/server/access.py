@@ -25,17 +25,17 @@ from dragoman.translation.service.interface import RefusedError
 log = logging.getLogger(__name__)
 
 KNOWN_SECONDS = 5.0
-"""How long a key is believed after it was looked up: so long a revoked one may still be used."""
+"""Lifetime of a cached key; a revoked key may still be used for this long."""
 UNKNOWN_SECONDS = 1.0
-"""How long a secret without a key is remembered."""
+"""Lifetime of a cached secret that has no key."""
 MAX_KEYS = 10_000
-"""Secrets that are remembered at once."""
+"""Maximum number of cached secrets."""
 LONGEST_SECRET = 1000
-"""In characters; nothing longer is a key."""
+"""In characters; a longer secret has no key."""
 MAX_CLIENTS = 100_000
-"""Clients whose rates are remembered; the one that has been silent longest is forgotten first."""
+"""Maximum number of clients whose rates are tracked; the longest silent is forgotten first."""
 WRITE_SECONDS = 0.25
-"""Least time between two writes: a process that is killed forgets what was used since the last."""
+"""Minimum time between two writes: a killed process loses the usage since the last write."""
 RETRY_SECONDS = 5.0
 """How long to wait after the database has refused a write."""
 
@@ -44,20 +44,20 @@ class _Found(NamedTuple):
     key: ApiKey | None
     is_admitted: bool
     until: float
-    """When the store is to be asked again."""
+    """When to query the store again."""
 
 
 class AccessControl:
     """Admits requests within the limits.
 
-    It must be used in one event loop, and closed there.
+    It must be used and closed in one event loop.
 
     Args:
-        store: where keys and their usage are kept.
-        limits: of all clients; a key may have limits of its own.
+        store: keeps keys and their usage.
+        limits: of all clients, unless a key has other limits.
         require_key: whether requests without a key are refused.
-        clock: tells the time, in seconds.
-        count: told of the characters of each request that is admitted.
+        clock: gives the time, in seconds.
+        count: receives the number of characters of each admitted request.
     """
 
     def __init__(
@@ -78,24 +78,24 @@ class AccessControl:
     async def admit(
         self, secret: str | None, address: str, texts: Sequence[str] = (), *, files: bool = False
     ) -> ApiKey | None:
-        """Admit a request, and count it and its characters, whatever becomes of it then.
+        """Admit a request, and count it and its characters even if it fails later.
 
         A request above the rate waits for its turn, if that comes soon.  A file is admitted while
         any of the quota is left.
 
         Args:
-            secret: the key that the request brings, if any.
+            secret: the key in the request, if any.
             address: of the client.
-            texts: to be translated, or detected.
-            files: whether it brings files, whose characters are charged when they are translated.
+            texts: to be translated or detected.
+            files: whether the request has files, whose characters are charged on translation.
 
         Returns:
-            The key, if there is one.
+            The key, if the request has a valid one.
 
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or
                 ``quota_exceeded``.
-            StorageError, SavedError: the database cannot be asked.
+            StorageError, SavedError: the database does not answer.
         """
         key = await self._identified(secret)
         characters = self._fitting(texts)
@@ -111,17 +111,17 @@ class AccessControl:
         return key
 
     def count(self, characters: int) -> None:
-        """Let monitoring know of characters that are charged already, such as those of a file."""
+        """Report characters that are already charged, such as those of a file, to monitoring."""
         self._count(characters)
 
     def _charge(self, key: int | None, characters: int) -> None:
-        """Count characters, whatever the quota."""
+        """Count characters without checking the quota."""
         if characters:
             self._ledger.charge(key, characters)
             self._count(characters)
 
     async def close(self) -> None:
-        """Write what is charged and not written yet."""
+        """Write the usage that is not written yet."""
         await self._ledger.close()
 
     async def _identified(self, secret: str | None) -> ApiKey | None:
@@ -137,9 +137,9 @@ class AccessControl:
         return key
 
     async def _looked_up(self, secret: str) -> tuple[ApiKey | None, bool]:
-        """The key of a secret, and whether it is admitted, remembered for some seconds by digest.
+        """The key of a secret, and whether it is admitted; cached by digest for some seconds.
 
-        Clients that insist on a key may send any to a server that has none and requires none.
+        A server that has no keys and requires none accepts any, for clients that insist on a key.
         """
         if len(secret) > LONGEST_SECRET:
             return None, False
@@ -154,14 +154,14 @@ class AccessControl:
         return found.key, found.is_admitted
 
     def _look_up(self, secret: str) -> _Found:
-        """Ask the store, in a thread."""
+        """Query the store; blocks."""
         if (key := self._store.find_key(secret)) is not None:
             return _Found(key, True, self._clock() + KNOWN_SECONDS)
         is_admitted = not (self._require_key or self._store.has_keys())
         return _Found(None, is_admitted, self._clock() + UNKNOWN_SECONDS)
 
     def _fitting(self, texts: Sequence[str]) -> int:
-        """The characters of texts that are within the bounds."""
+        """The number of characters of texts, after checking the bounds."""
         limits = self._limits
         if len(texts) > limits.items:
             raise RefusedError(
@@ -199,21 +199,21 @@ class AccessControl:
             raise _exceeded(quota, "none is left")
 
     async def _charge_within(self, key: ApiKey, quota: int, characters: int) -> None:
-        """Count characters in the database at once, which knows what other processes count."""
+        """Count characters in the database immediately, as other processes count there as well."""
         if not await in_thread(self._store.charge, key.id, characters, limit=quota):
             raise _exceeded(quota, f"{characters} more are too many")
         self._count(characters)
 
 
 class RequestRates:
-    """The requests of each client in the last minute.
+    """Limits the requests of each client per minute.
 
-    A client that asks too often gets the time at which its next turn comes, and that turn is its
-    own: requests that wait keep their order.
+    A client above its limit gets the time until its next turn.  That turn is reserved, so waiting
+    requests keep their order.
 
     Args:
         window: length of the window, in seconds.
-        clock: tells the time, in seconds.
+        clock: gives the time, in seconds.
     """
 
     def __init__(self, window: float = 60, clock: Callable[[], float] = time.monotonic) -> None:
@@ -221,19 +221,19 @@ class RequestRates:
         self._turns: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
     def take_turn(self, client: Hashable, limit: int, patience: float) -> float:
-        """The seconds until the turn of this request; it is taken if they are within ``patience``.
+        """The seconds until the turn of this request, which is taken if within ``patience``.
 
         Args:
-            client: who asks.
+            client: key or network.
             limit: maximum requests in a window.
-            patience: how long the request would wait, in seconds.
+            patience: how long the request may wait, in seconds.
         """
         now = self._clock()
         turns = self._turns.setdefault(client, deque())
         self._turns.move_to_end(client)
         while turns and turns[0] <= now - self._window:
             turns.popleft()
-        # There may be more turns than the limit, which can be lowered.
+        # There may be more turns than the limit, as a limit can be lowered.
         wait = max(0.0, turns[-limit] + self._window - now) if len(turns) >= limit else 0.0
         if wait <= patience:
             turns.append(now + wait)
@@ -241,7 +241,7 @@ class RequestRates:
         return wait
 
     def _forget(self, now: float) -> None:
-        """Drop clients whose window is over, and any beyond what is remembered."""
+        """Drop clients whose window is over, and those above the maximum."""
         while self._turns:
             client, turns = next(iter(self._turns.items()))
             is_over = not turns or turns[-1] <= now - self._window
@@ -256,13 +256,13 @@ class _Used(NamedTuple):
 
 
 class UsageLedger:
-    """Collects what is used, and writes it in the background.
+    """Collects usage, and writes it in the background.
 
-    The first request after a pause is written immediately, what comes meanwhile together.  It must
-    be used in one event loop, and closed there.
+    The first request after a pause is written immediately, later ones together.  It must be used
+    and closed in one event loop.
 
     Args:
-        charge: writes what a key has used; blocks.
+        charge: writes the usage of a key; blocks.
     """
 
     def __init__(self, charge: Callable[..., object]) -> None:
@@ -274,15 +274,15 @@ class UsageLedger:
         self._outage = Outage(log, "usage cannot be written")
 
     def charge(self, key: int | None, characters: int) -> None:
-        """Count a request of a key (None: of everybody without one)."""
+        """Count a request of a key (None: of all clients without a key)."""
         self._add(key, _Used(characters, 1))
         if self._writing is None or self._writing.done():
             loop = asyncio.get_running_loop()
-            # Not in the context of this request, whose number its lines in the log would have.
+            # In a new context: otherwise its log lines would carry the number of this request.
             self._writing = Context().run(lambda: loop.create_task(self._write()))
 
     async def close(self) -> None:
-        """Write what is left; what the database refuses now is lost, and reported."""
+        """Write the rest.  Usage that the database refuses now is lost, and this is logged."""
         self._closing.set()
         if self._writing is not None:
             await self._writing
@@ -301,7 +301,7 @@ class UsageLedger:
                 await self._closing.wait()
 
     async def _write_once(self) -> bool:
-        """Write what is pending; False if the database refused."""
+        """Write the pending usage; False if the database refused."""
         async with self._lock:
             batch, self._pending = self._pending, {}
             error = await to_thread.run_sync(self._charge_all, batch)
@@ -314,7 +314,7 @@ class UsageLedger:
         return error is None
 
     def _charge_all(self, batch: dict[int | None, _Used]) -> Exception | None:
-        """Write a batch, in a thread; what is written is struck out.  The error, if any."""
+        """Write a batch, removing each written entry; blocks.  Returns the error, if any."""
         for key, used in list(batch.items()):
             try:
                 self._write_charge(key, used.characters, requests=used.requests)
@@ -325,7 +325,7 @@ class UsageLedger:
 
 
 def monthly_quota(key: ApiKey | None, limits: LimitsConfig) -> int | None:
-    """Characters that a key may use per month; None: any number, as whoever brings no key."""
+    """Characters that a key may use per month; None: unlimited, as for clients without a key."""
     if key is None:
         return None
     if key.characters_per_month is not None:
@@ -347,7 +347,7 @@ def key_id(key: ApiKey | None) -> int | None:
 
 
 def network_of(address: str) -> str:
-    """What requests without a key are counted by: an IPv4 address, or the /64 of an IPv6 address.
+    """The unit by which requests without a key are counted: an IPv4 address, or an IPv6 /64.
 
     A household or server usually has all addresses of its /64.
     """

@@ -1,9 +1,9 @@
-"""Places for requests, and what those get for whom there is none.
+"""Admission control: limits concurrent requests; answers 503 when full.
 
-Refusing in good order costs the server a third of what answering does: the request is parsed,
-routed, logged and answered like any other.  A server that is asked for twice what it can do would
-spend on refusals what answers need.  So an ordinary small request is refused by its bytes,
-as they arrive; only one that needs more of HTTP is refused in good order.
+A regular refusal costs the server a third of an answer: the request is parsed, routed, logged and
+answered like any other.  At twice its capacity, a server would spend on refusals the time that
+answers need.  So an ordinary small request is refused by its bytes, as they arrive.  Only a request
+that needs more of HTTP gets a regular refusal.
 """
 
 from __future__ import annotations
@@ -26,35 +26,36 @@ log = logging.getLogger(__name__)
 BUSY_STATUS = 503
 RETRY_SECONDS = 2
 SUMMARY_SECONDS = 1.0
-"""How often the log tells how many were refused."""
+"""Seconds between log lines with the number of refused requests."""
 ENDING_SECONDS = 5.0
-"""After how many seconds a request that an ending server did not finish may be repeated."""
+"""Seconds after which clients may repeat a request that an ending server did not finish."""
 
 Refuse = Callable[[str, RefusedError, int], Response]
-"""Words a refusal with a status for a path."""
+"""Makes the response that refuses a request for a path, with a status."""
 
 _METHODS = b"GET|POST|PUT|PATCH|DELETE"
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_PATH = rb"/(?!/)(?:/(?!/)|[!-$&-.0->@-~])*"  # one with % or several slashes may mean another
+_PATH = rb"/(?!/)(?:/(?!/)|[!-$&-.0->@-~])*"  # a path with % or several slashes may mean another
 _HEAD = re.compile(
     rb"(%b) (%b)(?:\?[!-~]*)? HTTP/1\.1\r\n((?:%b:[ \t!-~\x80-\xff]*\r\n)+)\r\n"
     % (_METHODS, _PATH, _TOKEN)
 )
 _LENGTH = re.compile(rb"[0-9]{1,20}")
 _NEEDS_MORE = {b"expect", b"origin", b"transfer-encoding", b"upgrade"}
-"""Headers of requests that are not refused by their bytes: a web page must be permitted to read the
-refusal, and the others say that there is more to come."""
+"""Headers of requests that are not refused by their bytes: with ``Origin``, the refusal needs CORS
+headers; the others announce more data."""
 
 
 class AdmissionControl:
-    """Counts requests in and out, and turns away those for which there is no place.
+    """Counts requests in and out, and refuses requests when all places are taken.
 
     Args:
-        places: how many requests are at work or waiting.
-        refuse: words refusals.
-        unbounded: paths that are answered however many requests there are.
-        record: told of each request that was refused by its bytes.
-        readiness: once it drains, each answer closes its connection, so none is given by bytes.
+        places: maximum number of requests at work or waiting.
+        refuse: makes refusals.
+        unbounded: paths that are always answered.
+        record: receives each request that was refused by its bytes.
+        readiness: once it drains, nothing is refused by bytes, as each answer then closes its
+            connection.
     """
 
     def __init__(
@@ -71,24 +72,21 @@ class AdmissionControl:
         self._inside: set[anyio.CancelScope] = set()
         self._refused = 0
         self.is_closed = False
-        """Whether the server ends, and no request has any time left."""
+        """Whether the server is ending and the time of all requests is up."""
         text = f"{places} requests are at work or waiting already; try again later"
         self.error = RefusedError("busy", text, RETRY_SECONDS)
-        """What those are told for whom there is no place."""
+        """The refusal when all places are taken."""
         text = "the server is stopping and could not finish this request; send it again later"
         self.ending_error = RefusedError("busy", text, ENDING_SECONDS)
-        """What those are told who are inside when it closes."""
+        """The refusal of requests in progress when admission closes."""
 
     def admits(self, path: str) -> bool:
-        """Whether a request for a path may come in now."""
+        """Whether a request for a path may enter now."""
         return len(self._inside) < self.places or path in self._unbounded
 
     @contextmanager
     def inside(self) -> Iterator[anyio.CancelScope]:
-        """The time of a request that came in.
-
-        Gives the scope to work on it in, which is cancelled when this closes.
-        """
+        """Hold a place for a request; yields the scope of its work, cancelled by :meth:`close`."""
         work = anyio.CancelScope()
         if self.is_closed:
             work.cancel()
@@ -99,7 +97,7 @@ class AdmissionControl:
             self._inside.discard(work)
 
     def close(self) -> None:
-        """Cancel the work on all requests, for each to be refused."""
+        """Cancel the work on all requests, which are then refused."""
         self.is_closed = True
         if self._inside:
             text = "the time to stop is up: %d requests in progress are refused"
@@ -108,15 +106,15 @@ class AdmissionControl:
             work.cancel()
 
     def refusal(self, data: bytes, *, is_last: bool = False) -> bytes | None:
-        """What a request gets, for which there is no place, if it can be refused by its bytes.
+        """The bytes that refuse a request when all places are taken.
 
         Args:
-            data: all that the client has sent since its last answer.
+            data: everything that the client has sent since its last answer.
             is_last: whether the connection will be closed; otherwise the client may send its next
                 request on it.
 
         Returns:
-            The whole answer; None if these bytes are not one whole and ordinary request.
+            The whole answer; None unless the data are exactly one complete, ordinary request.
         """
         if self._readiness.is_draining:
             return None
@@ -128,7 +126,7 @@ class AdmissionControl:
             return None
         response = self._refuse(path, self.error, BUSY_STATUS)
         response.headers["X-Request-ID"] = number_of_request(headers)
-        response.headers["Vary"] = "Origin"  # with one, the answer has more headers
+        response.headers["Vary"] = "Origin"  # with an origin, the answer has more headers
         for name, value in COMMON_HEADERS.items():
             response.headers.setdefault(name, value)
         if is_last:
@@ -140,7 +138,7 @@ class AdmissionControl:
         return b"".join([first, *lines, b"\r\n", bytes(response.body)])
 
     def _count(self) -> None:
-        """A line for each would cost more than the refusal, and fill a disk."""
+        """Count a refusal: a log line for each would cost more than it, and could fill a disk."""
         if not self._refused:
             asyncio.get_running_loop().call_later(SUMMARY_SECONDS, self._tell)
         self._refused += 1
@@ -152,7 +150,7 @@ class AdmissionControl:
 
 
 def _whole_request(data: bytes) -> tuple[str, str, list[tuple[bytes, bytes]]] | None:
-    """Method, path and headers, if these bytes are a request with its body and nothing else."""
+    """Method, path and headers, if the data are exactly one request with its body."""
     head = _HEAD.match(data)
     if head is None:
         return None

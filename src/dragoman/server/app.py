@@ -54,12 +54,12 @@ STATUS: dict[RefusalKind, int] = {
     "timed_out": 503,
     "internal": 500,
 }
-"""The status of HTTP for each kind of refusal."""
+"""The HTTP status of each kind of refusal."""
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _PREFLIGHT_SECONDS = 3600
 _AWAY_SECONDS = 5.0
-_UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
+_UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # answered however busy the server is
 
 
 def assemble(
@@ -72,11 +72,11 @@ def assemble(
     """The application with all APIs of a server.
 
     Args:
-        config: what is served, and within which bounds.
+        config: of the server.
         service: translates.
-        store: keeps keys, usage and the like; whoever opened it closes it.
-        status: tells what the service is doing.
-        readiness: of the server that will answer.
+        store: keeps keys, usage and the like; the caller closes it.
+        status: gives the state of the service.
+        readiness: of the server that runs the application.
     """
     readiness = readiness or Readiness(config.drain_seconds)
     monitoring = Monitoring(status)
@@ -109,12 +109,12 @@ def create_app(
     readiness: Readiness | None = None,
     dependencies: Dependencies | None = None,
 ) -> FastAPI:
-    """The application behind which a server stands.
+    """The application of some APIs, with shared middleware and error handlers.
 
     Args:
-        apis: protocols; the first one words errors on paths that are nobody's.
-        limits: bounds of each request.
-        allowed_origins: of web pages that may call it.
+        apis: the first API also words errors on paths of no API.
+        limits: of each request.
+        allowed_origins: of web pages that may call the server.
         operations: routes about the server itself.
         monitoring: counts requests.
         readiness: once it drains, each answer closes its connection.
@@ -146,8 +146,8 @@ def create_app(
     admission = AdmissionControl(
         limits.connections, refuse, _UNBOUNDED, monitoring.count, readiness
     )
-    app.state.admission = admission  # for the server, which asks it before it parses a request
-    # The last one added is the first to see a request.
+    app.state.admission = admission  # for the server, which consults it before parsing a request
+    # The middleware added last is the first to see a request.
     app.add_middleware(RequestBounds, limits=limits, refuse=refuse, admission=admission)
     app.add_middleware(
         CORSMiddleware,
@@ -168,7 +168,7 @@ def create_app(
 
 
 def _wording(apis: Sequence[Api]) -> Callable[[str, RefusedError, int], Response]:
-    """Words refusals as the API with the longest prefix of the path does."""
+    """A function that refuses in the format of the API with the longest prefix of the path."""
 
     def refuse(path: str, error: RefusedError, status: int) -> Response:
         def length(api: Api) -> int:
@@ -183,7 +183,7 @@ def _wording(apis: Sequence[Api]) -> Callable[[str, RefusedError, int], Response
 
 
 def _methods(app: FastAPI, scope: Scope) -> list[str]:
-    """The methods of a path, which several routes may have; the framework names those of one."""
+    """The methods of all routes of a path; the framework names those of a single route."""
     return [
         method
         for method in _METHODS
@@ -192,13 +192,13 @@ def _methods(app: FastAPI, scope: Scope) -> list[str]:
 
 
 def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Response]) -> None:
-    """Word the errors of the application as the API of their path does."""
+    """Answer errors of the application in the format of the API of their path."""
 
     async def refused(request: Request, error: RefusedError) -> Response:
         return refuse(request.scope["path"], error, STATUS[error.kind])  # its URL may not be UTF-8
 
     async def away(request: Request, error: DragomanError) -> Response:
-        # Its text has paths and addresses, which are for the log alone.
+        # The error's text has paths and addresses, which belong only in the log.
         log.error("the database does not answer: %s", error)
         text = "the database does not answer; try again later"
         return await refused(request, RefusedError("busy", text, _AWAY_SECONDS))

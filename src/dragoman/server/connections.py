@@ -1,4 +1,4 @@
-"""Connections of clients that are slow, and of more clients than there is room for."""
+"""Limits on connections: slow clients, and too many clients."""
 
 from __future__ import annotations
 
@@ -15,61 +15,61 @@ from dragoman.server.admission import AdmissionControl
 HEADER_SECONDS = 15.0
 """How long a client may take to send the head of a request."""
 FLUSH_SECONDS = 60.0
-"""How often to look whether a client fetches what it is sent: if it does not, it is left at the
-second look."""
+"""Seconds between checks that a client reads its answer; if it does not, the second check closes
+the connection."""
 FLUSH_BYTES = 1 << 16
-"""What a client must fetch of it from look to look."""
+"""Bytes that a client must read between two checks."""
 MOST_LOOKS = 8
-"""How many connections are looked at for one that can be closed."""
+"""Maximum number of connections to examine for one that can be closed."""
 
 
 class OpenConnections:
-    """The connections of a server, of which there are never too many.
+    """The open connections of a server, limited in number.
 
-    With one too many, the one is closed that has waited longest for a request: idle ones, and those
-    whose clients do not finish what they began.
+    Above the limit, the connection is closed that has waited longest for a request: an idle
+    connection, or that of a client that does not finish its request.
 
     Args:
-        most: how many may be open.
+        most: maximum number of open connections.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._open: set[PatientProtocol] = set()
-        self._waiting: dict[PatientProtocol, None] = {}  # that which waits longest comes first
+        self._waiting: dict[PatientProtocol, None] = {}  # the longest waiting first
 
     @property
     def is_crowded(self) -> bool:
-        """Whether three quarters of what may be open are."""
+        """Whether at least three quarters of the allowed connections are open."""
         return 4 * len(self._open) > 3 * self._most
 
     def add(self, connection: PatientProtocol) -> None:
-        """One is open, and waits for its first request."""
+        """Add a new connection, which waits for its first request."""
         self._open.add(connection)
         self.wait(connection)
         if len(self._open) > self._most:
             self._close_one()
 
     def wait(self, connection: PatientProtocol) -> None:
-        """One waits for its next request."""
+        """Note that a connection waits for its next request."""
         self._waiting.pop(connection, None)
         if connection in self._open:
             self._waiting[connection] = None
 
     def work(self, connection: PatientProtocol) -> None:
-        """One has a request that is not answered yet."""
+        """Note that a connection has an unanswered request."""
         self._waiting.pop(connection, None)
 
     def remove(self, connection: PatientProtocol) -> None:
-        """One is closed."""
+        """Remove a closed connection."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
 
     def _close_one(self) -> None:
-        """Close the one that waits longest, unless its request has come and is not read yet.
+        """Close the longest waiting connection without unread data.
 
-        Of those whose requests have come, which free their connections soon, only some are looked
-        at, so that a crowd of them may exceed the bound for a moment.
+        Connections with unread data are skipped, as they are free soon.  Only some are examined,
+        so a crowd of these may exceed the limit for a moment.
         """
         for connection in list(islice(self._waiting, MOST_LOOKS)):
             if not connection.has_unread():
@@ -80,21 +80,21 @@ class OpenConnections:
 
 
 class PatientProtocol(H11Protocol):
-    """Uvicorn's protocol for clients that never finish: they are left after some seconds.
+    """Uvicorn's protocol, which also disconnects clients that never finish.
 
-    Its own bound is for the pause after an answer only: a client that connects and says nothing, or
-    a byte from time to time, would be waited for without end.  So would one that does not read its
-    answer, whose connection closes only when the last byte is sent.
+    Uvicorn's own time limit is only for the pause after an answer.  It would wait without end for a
+    client that sends nothing after connecting, or a byte from time to time, and for a client that
+    does not read its answer, as the connection closes only when the last byte is sent.
 
     Args:
-        admission: turns away requests for which there is no place.
+        admission: refuses requests when all places are taken.
         all_open: the connections of the server.
         arguments: Uvicorn's.
     """
 
     _head: asyncio.TimerHandle | None = None
     _look: asyncio.TimerHandle | None = None
-    _unsent: int | None = None  # bytes at the last look, if they were waiting to be fetched
+    _unsent: int | None = None  # bytes in the buffer at the last check, if any
 
     def __init__(
         self,
@@ -107,15 +107,15 @@ class PatientProtocol(H11Protocol):
         self._admission, self._all_open = admission, all_open
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has connected."""
+        """Start the time limits of a new connection."""
         super().connection_made(transport)
         self._await_head()
         self._look_later()
         self._all_open.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """A client has sent something."""
-        # Of the requests that have just come, admission control has not seen any yet.
+        """Refuse a request when all places are taken, or parse it."""
+        # Admission control has not seen the requests yet that have just arrived.
         if len(self.tasks) >= self._admission.places and self._turn_away(data):
             return
         super().data_received(data)
@@ -126,14 +126,14 @@ class PatientProtocol(H11Protocol):
             self._await_head()
 
     def on_response_complete(self) -> None:
-        """A client has its answer."""
+        """Wait for the next request after an answer."""
         self._forget_head()
         super().on_response_complete()
-        if not self._is_answering:  # as it is if the next request has come already
+        if not self._is_answering:  # it is, if the next request has already arrived
             self._all_open.wait(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client has left."""
+        """Forget a closed connection."""
         self._all_open.remove(self)
         self._forget_head()
         if self._look is not None:
@@ -141,12 +141,12 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def resume_writing(self) -> None:
-        """A client has fetched nearly all that it was sent so far."""
+        """Stop checking a client that has read nearly everything so far."""
         self._unsent = None
         super().resume_writing()
 
     def has_unread(self) -> bool:
-        """Whether something has come from the client that was not looked at."""
+        """Whether data from the client are still unread."""
         with DefaultSelector() as selector:
             selector.register(self.transport.get_extra_info("socket").fileno(), EVENT_READ)
             return bool(selector.select(0))
@@ -156,7 +156,7 @@ class PatientProtocol(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _turn_away(self, data: bytes) -> bool:
-        """Whether these bytes are a whole request that is refused herewith."""
+        """Refuse the request if the data are exactly one; whether it was refused."""
         states = {self.conn.our_state, self.conn.their_state}
         is_first = states == {h11.IDLE} and not self.conn.trailing_data[0]
         if not is_first or self.flow.write_paused or self.transport.is_closing():
@@ -175,7 +175,7 @@ class PatientProtocol(H11Protocol):
         self._look = self.loop.call_later(FLUSH_SECONDS, self._leave_if_unread)
 
     def _leave_if_unread(self) -> None:
-        """Leave a client that has fetched next to nothing since the last look."""
+        """Disconnect a client that has read next to nothing since the last check."""
         before, self._unsent = self._unsent, None
         if self.flow.write_paused or self.transport.is_closing():
             self._unsent = self.transport.get_write_buffer_size()

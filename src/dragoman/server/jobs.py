@@ -1,7 +1,7 @@
-"""Files that are translated in the background, for every API that takes files.
+"""Translates files in the background, for every API that takes files.
 
-The jobs are in the store, so a server that ends gives them back, and one that was killed is
-succeeded by whichever server first finds that it has fallen silent.
+The jobs are in the store.  A server that ends gives its jobs back; the jobs of a killed server go
+to the first server that notices its silence.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from dragoman.translation.service.interface import RefusedError, TextRequest, Tr
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
-_LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
-_SILENT_SECONDS = 60.0  # after which a server has died
+_LOOK_SECONDS = 5.0  # between searches for the jobs of servers that have died
+_SILENT_SECONDS = 60.0  # after which a server counts as dead
 _REPORT_SECONDS = 1.0
-_MOST_DEATHS = 3  # of servers while they translated a file, which may be what killed them
-_FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job somebody waits for
+_MOST_DEATHS = 3  # of servers while they translated a file, as the file may have killed them
+_FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job that a client waits for
 _FORGET_SECONDS = 600.0
 _LONGEST_NAME = 200  # characters
 _SMALL_BYTES = 100_000
-"""Size up to which a file has more places."""
+"""Size in bytes up to which a file has more places."""
 
 
 class JobRunner:
-    """Translates files, several at once, while :meth:`running`.
+    """Translates files, several in parallel, while :meth:`running`.
 
     Args:
         service: translates.
         store: keeps the jobs.
-        limits: how many, and for how long.
-        count: told of the characters of each file that is translated.
+        limits: how many jobs to keep, and for how long.
+        count: receives the number of characters of each translated file.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class JobRunner:
         self._count = count
         self._turns = FairTurns(limits.documents_at_once)
         self._tasks: list[asyncio.Task[None]] = []
-        self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
-        self._owed: set[str] = set()  # jobs that the database would not take back
-        # Apart, as on a full disk a small write may succeed and a large one not.
+        self._at_work: set[str] = set()  # jobs to give back if they are cancelled
+        self._owed: set[str] = set()  # jobs that the database refused to take back
+        # A separate outage, as on a full disk a small write may succeed and a large one fail.
         self._away = Outage(_log, "a file cannot be read from the database, or written to it")
         self._reports_away = Outage(_log, "how far a file is cannot be written")
         self._queue_away = Outage(_log, "files that wait cannot be looked for")
@@ -86,15 +86,15 @@ class JobRunner:
         *,
         if_translated_already: str | None = None,
     ) -> DocumentJob:
-        """Keep a file that is to be translated, and begin as soon as it is its turn.
+        """Queue a file for translation.
 
         Args:
-            file_name: as the client calls it; only its suffix counts.
+            file_name: the client's name for the file; only its suffix counts.
             content: the file.
             request: languages, tags and glossary; its text is not read.
             key: of the client.
-            if_translated_already: the message with which a file fails that turns out to be in the
-                language it is to be translated into; None: it stays as it is.
+            if_translated_already: error message for a file that is already in the target language;
+                None: such a file is returned unchanged.
 
         Raises:
             RefusedError: ``invalid``, if the format is unknown or the file is empty; ``busy``, if
@@ -126,7 +126,7 @@ class JobRunner:
         return job
 
     async def settled(self, job: DocumentJob, seconds: float) -> DocumentJob | None:
-        """The job once it is done or has failed, or as it is after ``seconds``; None if deleted."""
+        """The job when it is done or failed, or its state after ``seconds``; None if deleted."""
         end, pause = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
         found: DocumentJob | None = job
         while found is not None and found.state in ("queued", "translating"):
@@ -140,7 +140,7 @@ class JobRunner:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Translate what waits; at the end, give back what is at work."""
+        """Translate the queued files; at the end, give unfinished jobs back."""
         self._start()
         try:
             yield
@@ -163,9 +163,9 @@ class JobRunner:
             await self._give_back(identifier)
 
     async def _give_back(self, identifier: str) -> None:
-        """Let a job wait again; if the database refuses, later.
+        """Queue a job again; if the database refuses, retry later.
 
-        If this server ends before that, the job is found when it has been silent.
+        If this server ends before that, another server claims the job after a time of silence.
         """
         try:
             await to_thread.run_sync(self._store.finish_job, identifier, "queued")
@@ -174,7 +174,7 @@ class JobRunner:
         self._at_work.discard(identifier)
 
     async def _translate_all(self, most_bytes: int | None = None) -> None:
-        """Translate one file after another, of at most so many bytes."""
+        """Translate one file after another, each of at most ``most_bytes``."""
         assert self._news is not None
         while True:
             self._news.clear()
@@ -196,14 +196,14 @@ class JobRunner:
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
     async def _claimed(self, most_bytes: int | None) -> DocumentJob | None:
-        """The next job, noted as at work, so that it is given back if this server ends."""
+        """The next job, marked as at work so that it is given back if this server ends."""
         for identifier in list(self._owed):
-            if identifier in self._owed:  # and not taken up by another loop
+            if identifier in self._owed:  # and not claimed by another loop
                 self._owed.remove(identifier)
                 self._at_work.add(identifier)
                 await self._give_back(identifier)
         silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
-        mine = self._at_work | self._owed  # whose silence is that of the database
+        mine = self._at_work | self._owed  # silent because the database does not answer
         try:
             claim = partial(self._store.claim_job, silent_since, mine, most_bytes=most_bytes)
             job = await to_thread.run_sync(claim)
@@ -216,9 +216,9 @@ class JobRunner:
         return job
 
     async def _finish(self, job: DocumentJob) -> None:
-        """Translate a job; it is no longer at work as soon as the database knows its end.
+        """Translate a job, and unmark it as soon as its end is in the database.
 
-        Later would be too late, as another loop may have taken it up again by then.
+        Later would be too late, as another loop may have claimed the job again by then.
         """
         if job.abandoned >= _MOST_DEATHS:
             message = "the server ended several times while it translated the file"
@@ -231,13 +231,13 @@ class JobRunner:
             else:
                 await self._kept(partial(self._keep, job, file))
             return
-        except AWAY:  # of the database, whose path is nobody's business
+        except AWAY:  # of the database, whose path must not be shown to clients
             raise
         except (RefusedError, DataError) as error:
             if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
-                # Other work goes first, but a file is never lost to it.
+                # Other work goes first, but the file is not lost.
                 await to_thread.run_sync(self._store.finish_job, job.id, "queued")
-                self._at_work.discard(job.id)  # another server may take it meanwhile
+                self._at_work.discard(job.id)  # another server may claim it meanwhile
                 await asyncio.sleep(error.retry_after or 1)
                 return
             message = str(error)
@@ -247,10 +247,10 @@ class JobRunner:
         await self._kept(partial(self._fail, job, message))
 
     async def _kept(self, keep: Callable[[], Coroutine[Any, Any, bool]]) -> None:
-        """Keep what has become of a job, however long the database refuses it: it was expensive.
+        """Store the outcome of a job, retrying for any time, as the translation was expensive.
 
         Args:
-            keep: tells whether anything was written.
+            keep: stores it; returns whether anything was written.
         """
         while True:
             try:
@@ -275,14 +275,14 @@ class JobRunner:
             result_name=file.name,
             characters=file.characters,
         )
-        # Another server may have finished it if this one was taken for dead.
+        # Another server may have finished it if this server was taken for dead.
         if is_kept := await to_thread.run_sync(kept):
             self._count(file.characters)
         self._at_work.discard(job.id)
         return is_kept
 
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
-        """The file; None if nobody wants it any more."""
+        """The translated file; None if the job was deleted meanwhile."""
         content = await to_thread.run_sync(self._store.job_content, job.id)
         request = await to_thread.run_sync(_request, job)  # thousands of terms take seconds
         place = (0, 0)
@@ -305,7 +305,7 @@ class JobRunner:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _is_wanted(self, job: DocumentJob, done: int, texts: int) -> bool:
-        """Report how far a job is; whether somebody wants it, as long as nothing says otherwise."""
+        """Report progress; False if the job is known to be unwanted, such as a deleted one."""
         try:
             report = partial(self._store.report_job, job.id, done, texts)
             is_wanted = await to_thread.run_sync(report)
@@ -329,10 +329,10 @@ class JobRunner:
 
 
 def _checked(job: DocumentJob, file: TranslatedFile) -> TranslatedFile:
-    """A translated file, unless it had been in the target language and its API refuses such.
+    """The translated file, after checking that its API accepts it.
 
     Raises:
-        DataError: it had been.
+        DataError: the file was already in the target language, and its API refuses such files.
     """
     message = job.options.get("if_translated_already")
     if message and file.texts and fitting(job.target_language, [file.source]):
@@ -341,7 +341,7 @@ def _checked(job: DocumentJob, file: TranslatedFile) -> TranslatedFile:
 
 
 async def _to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Work that is completed even if whoever waits for it is cancelled."""
+    """Complete work even if the task that awaits it is cancelled."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
@@ -355,7 +355,7 @@ def _now() -> datetime:
 
 
 def _base_name(name: str) -> str:
-    """The last part of a name, whatever separates folders where it is from, without controls."""
+    """The last part of a path of any operating system, without control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     printable = "".join(one for one in last if one.isprintable())
     path = PurePosixPath(printable)
@@ -363,7 +363,7 @@ def _base_name(name: str) -> str:
 
 
 def _options(request: TextRequest) -> Mapping[str, Any]:
-    """How a request is to be translated, as plain values."""
+    """The options of a request, as plain values."""
     terms = request.glossary.terms if request.glossary else ()
     return {
         "split": request.split,
@@ -378,7 +378,7 @@ def _options(request: TextRequest) -> Mapping[str, Any]:
 
 
 def _request(job: DocumentJob) -> TextRequest:
-    """The request whose options a job has."""
+    """The request with the options of a job."""
     options = job.options
     terms = [
         Term(source, tuple(targets), case_sensitive, do_not_translate)

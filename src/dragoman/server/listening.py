@@ -26,23 +26,23 @@ log = logging.getLogger(__name__)
 
 BACKLOG = 2048
 ACCEPTED_AT_ONCE = 256
-"""How many clients are accepted before what the earlier ones have sent is looked at."""
+"""How many clients are accepted before data of earlier clients are read."""
 SPARE_CONNECTIONS = 1000
-"""How many may be open beyond the requests at work: idle ones, and those that are being refused."""
+"""Connections beyond the requests at work: idle ones, and those being refused."""
 OTHER_FILES = 256
-"""How many files are open besides connections: models, database, logs, workers."""
+"""Open files besides connections: models, database, logs, workers."""
 LAST_ANSWERS_SECONDS = 3
-"""How long clients may take to fetch what they are told when the time to stop is up."""
+"""How long clients may take to read their refusals when the time to stop is up."""
 
 
 class StoppableServer(uvicorn.Server):
-    """Uvicorn's server, which a signal ends in good order, and a second one at once.
+    """Uvicorn's server, stopped gracefully by a signal and immediately by a second signal.
 
     Args:
-        app: what answers.
+        app: the application.
         config: addresses and times.
-        readiness: told when a signal comes; the server ends when it is over.
-        on_end: called when it begins to end, and accepts no more requests.
+        readiness: drains after a signal; the server ends when draining is over.
+        on_end: called when the server begins to end and accepts no more requests.
     """
 
     def __init__(
@@ -68,24 +68,24 @@ class StoppableServer(uvicorn.Server):
                 lifespan="on",
                 log_config=None,
                 log_level="error",  # it warns of what clients send, and advises to install more
-                access_log=False,  # its lines have what follows a question mark, such as texts
+                access_log=False,  # its lines contain query strings, which may have texts
                 server_header=False,
                 forwarded_allow_ips=config.believed_addresses,
                 timeout_keep_alive=max(1, round(config.limits.idle_seconds)),
-                # When it is up, Uvicorn cancels what is left, and its clients get a bare 500.
+                # After this time, Uvicorn cancels the remaining requests with a bare 500.
                 timeout_graceful_shutdown=math.ceil(config.shutdown_seconds) + LAST_ANSWERS_SECONDS,
-                backlog=ACCEPTED_AT_ONCE,  # which is what asyncio takes it for, besides
+                backlog=ACCEPTED_AT_ONCE,  # asyncio also accepts this many clients at a time
             )
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer requests from now on."""
+        """Start to answer requests."""
         await super().startup(sockets)
         for one in sockets or ():
-            one.listen(BACKLOG)  # the others wait
+            one.listen(BACKLOG)  # further clients wait
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer the requests in progress; refuse those that take longer than they may."""
+        """Answer the requests in progress; refuse those that take too long."""
         self._on_end()
         loop = asyncio.get_running_loop()
         bound = loop.call_later(self._shutdown_seconds, self._admission.close)
@@ -96,7 +96,7 @@ class StoppableServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Stop on SIGTERM and SIGINT; unlike Uvicorn's, it does not raise them again at the end."""
+        """Stop on SIGTERM and SIGINT; unlike Uvicorn, do not raise the signals again at the end."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -110,7 +110,7 @@ class StoppableServer(uvicorn.Server):
                 signal.signal(one, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop when the readiness is over; at once, if told to a second time."""
+        """Stop after draining; a second signal stops immediately."""
         if self._readiness.is_draining:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
@@ -118,8 +118,8 @@ class StoppableServer(uvicorn.Server):
         self.should_exit = self._readiness.is_over
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether to stop now, asked ten times a second."""
-        # Not in the signal's handler, which may interrupt another line of the log.
+        """Whether to stop now; called ten times per second."""
+        # Logged here because the signal handler may interrupt another log line.
         if self._readiness.is_draining and not self._is_announced:
             self._is_announced = True
             seconds = self._readiness.drain_seconds
@@ -135,7 +135,7 @@ class StoppableServer(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket at an address, which nobody can connect to yet.
+    """A socket bound to an address, which does not accept connections yet.
 
     Raises:
         ConfigError: the address is in use, not this machine's, or not permitted.
@@ -152,7 +152,7 @@ def bind(host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6 and host == "::":
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         bound.bind(address)
-        # Otherwise two servers could bind the port, and only the later one would fail, in the end.
+        # Otherwise two servers could bind the port, and the later one would only fail at the end.
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
@@ -170,7 +170,7 @@ def _explained(host: str, port: int, error: OSError) -> str:
 
 
 def address_of(bound: socket.socket) -> str:
-    """The URL at which a socket is reached from this machine, without a slash at its end."""
+    """The URL of a socket from this machine, without a slash at its end."""
     host, port, *_ = bound.getsockname()
     if host in {"0.0.0.0", "::"}:
         host = "localhost"
@@ -178,13 +178,14 @@ def address_of(bound: socket.socket) -> str:
 
 
 def allow_connections(places: int) -> int:
-    """How many connections may be open; this process's limit of open files is raised accordingly.
+    """Raise this process's limit of open files for the connections.
 
     Args:
-        places: how many requests may be at work or waiting.
+        places: maximum number of requests at work or waiting.
 
     Returns:
-        As many, and :data:`SPARE_CONNECTIONS`; fewer, if this process may not open as many files.
+        Maximum number of connections: ``places`` plus :data:`SPARE_CONNECTIONS`, or fewer if the
+        limit of open files cannot be raised enough.
     """
     wanted = places + SPARE_CONNECTIONS
     try:

@@ -1,4 +1,4 @@
-"""Parameters of requests, in a query string or a body that is a form or JSON, strictly read."""
+"""Strictly read parameters of requests: a query string, and a form or JSON in the body."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Upload:
     """A file in a form."""
 
     name: str
-    """As the client calls it: never a path here."""
+    """The client's name for the file; never used as a path here."""
     content: bytes
 
 
 class RequestParameters(ABC):
-    """The parameters of a request.  Each API has a class, which words what is wrong with them.
+    """The parameters of a request; each API has a subclass with its error messages.
 
     Args:
-        values: a value of each name; forms have strings (a list of those that share a name) and
-            uploads, JSON anything that it can have.
+        values: a value of each name.  Forms have strings (a list of them if they share a name) and
+            uploads; JSON has any JSON value.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -51,12 +51,12 @@ class RequestParameters(ABC):
     async def read(cls, request: Request, *, part_bytes: int) -> Self:
         """The parameters of the query string and the body.
 
-        Line ends of forms are ``\\n``, whichever the client's system writes.  A form's query
-        string goes before its body, and JSON goes before a query string.
+        Line ends of forms become ``\\n``.  A query string takes precedence over a form, and JSON
+        over a query string.
 
         Args:
-            request: JSON is recognised by its content type; a body of any other type than that of
-                JSON or forms is not read.
+            request: JSON is recognised by its content type; a body of any type except JSON and
+                forms is not read.
             part_bytes: maximum size of a part of a multipart form that is not a file.
 
         Raises:
@@ -65,18 +65,18 @@ class RequestParameters(ABC):
         return cls(await _values(request, part_bytes))
 
     def text(self, name: str) -> str | None:
-        """A string; None if there is none, or it is empty."""
+        """The string of a name; None if it is missing or empty."""
         value = self.single(name)
         return None if value is None or value == "" else self.checked(name, value)
 
     def required(self, name: str) -> str:
-        """A string that is not empty."""
+        """The string of a name, which must not be missing or empty."""
         if (text := self.text(name)) is None:
             raise self.missing(name)
         return text
 
     def checked(self, name: str, value: object) -> str:
-        """A value of a parameter, if it is a string that can be written as UTF-8."""
+        """The value of a parameter, after checking that it is a string with valid Unicode."""
         if not isinstance(value, str):
             raise self.no_string(name, value)
         if (place := half_character(value)) is not None:
@@ -84,12 +84,12 @@ class RequestParameters(ABC):
         return value
 
     def single(self, name: str) -> Any:
-        """The value of a parameter that has only one."""
+        """The value of a parameter that may not be repeated."""
         return self.values.get(name)
 
     @abstractmethod
     def missing(self, name: str) -> RefusedError:
-        """The error for a parameter that did not come."""
+        """The error for a missing parameter."""
 
     @abstractmethod
     def no_string(self, name: str, value: object) -> RefusedError:
@@ -97,20 +97,20 @@ class RequestParameters(ABC):
 
     @abstractmethod
     def half(self, name: str, place: int) -> RefusedError:
-        """The error for a string with half of a surrogate pair, at a character counted from 1."""
+        """The error for a string with half of a surrogate pair; ``place`` counts from 1."""
 
 
 def keep_uploads_in_memory() -> None:
-    """Have Starlette keep files of forms in memory, whichever API reads them.
+    """Make Starlette keep uploaded files in memory, for all APIs.
 
-    It would write those of more than 1 MB to the directory for temporary files, which may be full;
-    and the whole body is in memory anyway, within the bounds of each request.
+    It would write files of more than 1 MB to the temporary directory, which may be full.  The whole
+    body is in memory anyway, within the limits of each request.
     """
-    MultiPartParser.spool_max_size = 0  # for a SpooledTemporaryFile: any size
+    MultiPartParser.spool_max_size = 0  # SpooledTemporaryFile takes 0 as unlimited
 
 
 def address_of(request: Request) -> str:
-    """Where the client of a request is; empty if that is not known."""
+    """The address of a request's client; empty if unknown."""
     return request.client.host if request.client else ""
 
 
@@ -159,8 +159,8 @@ def _decoded_form(body: bytes) -> list[tuple[str, str]]:
 
 
 async def _multipart(request: Request, part_bytes: int) -> dict[str, Any]:
-    # Starlette reads what is not UTF-8 as Latin-1 and says nothing; told that all of it is
-    # Latin-1, it loses nothing, and the bytes can be read here.
+    # Starlette silently reads invalid UTF-8 as Latin-1.  Declared as Latin-1, all bytes survive
+    # and can be decoded here.
     kind = re.sub(r";\s*charset=[^;]*", "", request.headers["content-type"], flags=re.IGNORECASE)
     parser = MultiPartParser(
         Headers({"content-type": f"{kind}; charset=latin-1"}),
@@ -171,7 +171,7 @@ async def _multipart(request: Request, part_bytes: int) -> dict[str, Any]:
     )
     try:
         form = await parser.parse()
-    except (MultiPartException, FormParserError) as error:  # the latter is an older Starlette's
+    except (MultiPartException, FormParserError) as error:  # FormParserError: an older Starlette's
         raise invalid(str(error)) from error
     try:
         return _grouped([(_utf8(name), await _part(value)) for name, value in form.multi_items()])
@@ -193,7 +193,7 @@ def _utf8(latin: str) -> str:
 
 
 def _grouped(fields: Iterable[tuple[str, _Value]]) -> dict[str, Any]:
-    """The value of each name: a list where several fields share it."""
+    """The value of each name: a list if several fields share the name."""
     found: dict[str, list[Any]] = {}
     for name, value in fields:
         unified = re.sub("\r\n?", "\n", value) if isinstance(value, str) else value
@@ -202,9 +202,9 @@ def _grouped(fields: Iterable[tuple[str, _Value]]) -> dict[str, Any]:
 
 
 def check_number(value: object) -> None:
-    """Refuse a list of more things than any request has before each is looked at.
+    """Refuse a list that is longer than any valid request, before examining its items.
 
-    Looking at the millions that a body has room for takes seconds, in which nobody is answered.
+    Examining the millions of items that fit into a body would block the server for seconds.
 
     Raises:
         RefusedError: ``too_large``.
@@ -215,9 +215,9 @@ def check_number(value: object) -> None:
 
 
 def half_character(text: str) -> int | None:
-    """Which character, from 1, is half of a surrogate pair; None if a text has no such.
+    """Position, from 1, of the first half of a surrogate pair that stands alone; None if none does.
 
-    JSON can say it, and nothing can write it.
+    JSON can express such a character, but UTF-8 cannot encode it.
     """
     try:
         text.encode("utf-8")
@@ -231,5 +231,5 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 
 
 def invalid(message: str) -> RefusedError:
-    """A request that makes no sense."""
+    """The error for an invalid request."""
     return RefusedError("invalid", f"Invalid request: {message}")

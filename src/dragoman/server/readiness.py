@@ -1,6 +1,6 @@
-"""Whether a server takes requests, and how much it does: ``/ready`` and ``/metrics``.
+"""Readiness and metrics of a server: ``/ready`` and ``/metrics``.
 
-``/health`` and ``/v1/health`` belong to the APIs whose protocols have them.
+``/health`` and ``/v1/health`` are in the APIs whose protocols define them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from dragoman.server.threads import in_thread
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 STORE_SECONDS = 2.0
-"""How long the store may take to answer a server that needs it for each request."""
+"""Maximum time of the store's answer, if each request needs the store."""
 
 
 class Readiness:
-    """Ready until it drains; then for some seconds not ready and still answering.
+    """Whether a server is ready; while draining, it is not ready but still answers.
 
-    A balancer that asks ``/ready`` learns that the server will end while the server still answers
-    what the balancer has sent meanwhile, so that nothing is lost.
+    A load balancer that polls ``/ready`` thus learns of the end early, and the requests that it has
+    sent meanwhile are still answered.
 
     Args:
-        drain_seconds: how long a server still takes requests once it was told to stop.
-        clock: tells the time, in seconds.
+        drain_seconds: how long the server still accepts requests after the signal to stop.
+        clock: gives the time, in seconds.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Readiness:
         self._end: float | None = None
 
     def drain(self) -> None:
-        """Say from now on that the server is not ready."""
+        """Report the server as not ready from now on."""
         if self._end is None:
             self._end = self._clock() + self.drain_seconds
 
@@ -52,15 +52,15 @@ class Readiness:
 
     @property
     def is_over(self) -> bool:
-        """Whether it may end now."""
+        """Whether draining is over and the server may end."""
         return self._end is not None and self._clock() >= self._end
 
 
 class _StoreLook:
-    """Whether a store answers, asked once at a time, however many want to know.
+    """Checks that a store answers; simultaneous checks share a query.
 
     Args:
-        ask: asks something; blocks.
+        ask: queries the store; blocks.
     """
 
     def __init__(self, ask: Callable[[], object]) -> None:
@@ -68,7 +68,7 @@ class _StoreLook:
         self._asking: asyncio.Task[bool] | None = None
 
     async def answers(self) -> bool:
-        """Whether it answers, and in time."""
+        """Whether the store answers in time."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(in_thread(self._asked))
         asking = self._asking
@@ -93,11 +93,11 @@ def operations_router(
     """The routes ``/ready`` and ``/metrics``.
 
     Args:
-        service: is ready once it translates anything, and while it does.
-        monitoring: has the figures.
-        metrics_token: what the figures must be asked with; None: nothing.
+        service: ready when it has models and its processes run.
+        monitoring: has the metrics.
+        metrics_token: token that ``/metrics`` requires; None: none.
         readiness: of the server.
-        ask_store: asks the store, which blocks; None: it is not needed for every request.
+        ask_store: queries the store; blocks.  None: not every request needs the store.
     """
     store = None if ask_store is None else _StoreLook(ask_store)
     router = APIRouter(include_in_schema=False)

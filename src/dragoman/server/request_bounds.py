@@ -1,4 +1,4 @@
-"""Bounds of every request, whichever API it is for: how many, how large, how long."""
+"""Limits on requests to any API: their number, size and time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dragoman.translation.service.interface import RefusedError
 log = logging.getLogger(__name__)
 
 SMALL_BODY = 1 << 18
-"""Bytes up to which a body is read at once; larger ones wait for one of few places."""
+"""Bytes up to which a body is read immediately; a larger body waits for one of a few places."""
 LARGE_BODIES = 16
-"""How many larger bodies are in memory at the same time."""
+"""Maximum number of larger bodies in memory."""
 LARGE_BODIES_OF_ONE = 8
-"""How many of them come from one network: who sends slowly keeps others from no place."""
+"""Maximum number of them from one network, so that a slow sender cannot take all places."""
 DRAIN_SECONDS = 2.0
-"""How long the rest of a refused body is read, for its client to see the answer."""
+"""How long the rest of a refused body is read, so that its client sees the answer."""
 
 
 class _GoneError(Exception):
@@ -35,10 +35,10 @@ class _GoneError(Exception):
 
 
 class _TooLongError(Exception):
-    """The body is longer than the bound.
+    """The body exceeds the maximum size.
 
     Args:
-        is_read: whether all of it has arrived nevertheless.
+        is_read: whether all of the body has arrived nevertheless.
     """
 
     def __init__(self, is_read: bool) -> None:
@@ -47,11 +47,11 @@ class _TooLongError(Exception):
 
 
 class _TooSlowError(Exception):
-    """The body is not complete after its time."""
+    """The body is incomplete when its time is up."""
 
 
 class _LargeBodies:
-    """Places for larger bodies; whoever finds none waits for one."""
+    """Places for larger bodies; a request waits for a free place."""
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(LARGE_BODIES)
@@ -67,18 +67,17 @@ class _LargeBodies:
 
 
 class RequestBounds:
-    """Answers requests within bounds, and each with an answer.
+    """Middleware that limits requests, and answers each of them.
 
-    A body is read before the application sees the request, so that a slow client keeps nothing
-    waiting but itself.  When a client leaves, its work is cancelled, and so is all work when the
-    admission closes.  An error that nobody expected is logged, and the client learns its number
-    only.
+    A body is read before the application sees the request, so that a slow client delays only
+    itself.  The work on a request is cancelled when its client leaves or the admission closes.  An
+    unexpected error is logged, and the client gets only the number of the request.
 
     Args:
-        app: what answers.
-        limits: the bounds.
-        refuse: words refusals.
-        admission: has a place for each request, or none.
+        app: the application.
+        limits: on size and time.
+        refuse: makes refusals.
+        admission: gives places to requests.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class RequestBounds:
         await response(scope, receive, send)
 
     async def _drain(self, scope: Scope, receive: Receive) -> None:
-        """Read what a client is sending, within bounds; many look for an answer only then."""
+        """Read the rest of a body, within limits: many clients read the answer only after it."""
         if _header(scope, b"expect").lower() == b"100-continue":
             return  # it has not begun
         size, most = 0, 4 * self._limits.body_bytes
@@ -132,10 +131,10 @@ class _Exchange:
         self._gone = anyio.Event()
 
     async def run(self, work: anyio.CancelScope) -> None:
-        """Answer it, within its time.
+        """Answer the request within its time.
 
         Args:
-            work: cancelled when there is no time left for any request.
+            work: cancelled when the server ends and the time of all requests is up.
         """
         unread = True
         async with AsyncExitStack() as places:
@@ -162,7 +161,7 @@ class _Exchange:
                 await self._refuse(self._late(), 503, unread=unread)
 
     def _late(self) -> RefusedError:
-        """Why there is no answer in time."""
+        """The error for a request whose time is up."""
         if self._bounds._admission.is_closed:
             return self._bounds._admission.ending_error
         seconds = self._limits.seconds
@@ -174,9 +173,9 @@ class _Exchange:
         """The whole body.
 
         Raises:
-            _GoneError: the client left before it was complete.
-            _TooLongError: it is too long.
-            _TooSlowError: it takes too long.
+            _GoneError: the client left before the body was complete.
+            _TooLongError: the body is too long.
+            _TooSlowError: the body takes too long.
         """
         most, parts, size, has_place = self._limits.body_bytes, [], 0, False
         length = int(_header(self._scope, b"content-length") or 0)
@@ -193,9 +192,9 @@ class _Exchange:
                     raise _TooLongError(is_read=not message.get("more_body"))
                 if not message.get("more_body"):
                     return b"".join(parts)
-                # Once they have arrived, not once they are announced, which costs nothing.
+                # Counts bytes that have arrived, as announcing more costs a client nothing.
                 if size > SMALL_BODY and not has_place:
-                    # Whoever waits for others is not slow: only the request's own time goes on.
+                    # Waiting for a place is not the client's fault: only the request's time runs.
                     left, clock.deadline = clock.deadline - anyio.current_time(), math.inf
                     await places.enter_async_context(self._bounds._large.place(self._scope))
                     clock.deadline = anyio.current_time() + left
@@ -203,7 +202,7 @@ class _Exchange:
         raise _TooSlowError
 
     async def _answer(self, body: bytes) -> None:
-        """Have the application answer; stop when the client leaves."""
+        """Run the application; stop when the client leaves."""
         self._body = body
         failed: Exception | None = None
         async with anyio.create_task_group() as group:
@@ -224,7 +223,7 @@ class _Exchange:
         work.cancel()
 
     async def _receive_again(self) -> Message:
-        """The body in one piece; afterwards, that the client has left, once it has."""
+        """The body in one message; later, a disconnect message when the client leaves."""
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
@@ -236,7 +235,7 @@ class _Exchange:
         await self._send(message)
 
     async def _refuse(self, error: RefusedError, status: int, *, unread: bool = False) -> None:
-        """Refuse the request, unless the answer has begun: then the connection ends."""
+        """Refuse the request, or close the connection if the answer has begun."""
         if self._is_begun:
             return
         scope, receive, send = self._scope, self._receive, self._send
