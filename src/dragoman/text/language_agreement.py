@@ -15,7 +15,7 @@ _UNNAMED = {language_tag(name) for name in ("source", "target")}
 
 @dataclass(frozen=True)
 class LanguageAgreement:
-    """What a model learns from and is scored on, each part with its languages."""
+    """The corpus parts that a model learns from and is scored on, with their languages."""
 
     train: Mapping[str, CorpusPart]
     """Training text, by configuration key."""
@@ -26,11 +26,11 @@ class LanguageAgreement:
     reads_source: bool
     """Whether the model reads a source."""
     taught_before: bool
-    """Whether another model's vocabulary is used, which may know further tags and languages."""
+    """Whether another model's vocabulary is used, which may have further tags and languages."""
     general: Mapping[str, CorpusPart] = field(default_factory=dict)
     """Text that is only measured, by configuration key."""
     unwritten: Collection[str] = ()
-    """Keys of the training text of which a model only learns to read."""
+    """Keys of the training text that the model learns to read but not to write."""
 
     @property
     def _written(self) -> list[CorpusPart]:
@@ -42,7 +42,7 @@ class LanguageAgreement:
         for name, part in {**self.train, **self.sets, **self.general}.items():
             yield from _languages_without_tag(name, part)
         if misspelt := list(self._languages_spelled_differently()):
-            yield from misspelt  # the rest would follow from it
+            yield from misspelt  # the other problems would follow from it
             return
         for name, part in self.general.items():
             yield from self._unknown_tags(name, part)
@@ -57,7 +57,7 @@ class LanguageAgreement:
         yield from ambiguous
 
     def _languages_spelled_differently(self) -> Iterator[str]:
-        """A language under two names, such as de and DE, which would be two languages."""
+        """Languages under two names, such as de and DE, which would count as two languages."""
         first: dict[str, tuple[str, str]] = {}
         for key, part in {**self.train, **self.sets, **self.general}.items():
             for side in ("source_language", "target_language"):
@@ -67,7 +67,7 @@ class LanguageAgreement:
                     yield f"{key}.{side} is {name}, but {where} is {known}; write one of them alike"
 
     def _unfit_set(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """A set that changes between epochs, or has a tag that nothing teaches."""
+        """Problems of a set that changes between epochs or has an untaught tag."""
         if unfit := [one.kind for one in part.transforms if not one.is_for_sets]:
             yield (
                 f"{name}: {unfit[0]} draws in each epoch, but a set that "
@@ -76,7 +76,7 @@ class LanguageAgreement:
         yield from self._unknown_tags(name, part)
 
     def _unknown_tags(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """Tags that nothing teaches."""
+        """Tags that no training text teaches."""
         lacking = missing_tags(filter(_may_be_known, part.symbols()), self.known)
         if lacking and not self.taught_before:
             there = sorted(self.known)
@@ -86,14 +86,14 @@ class LanguageAgreement:
             )
 
     def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """A set in a language that its tags do not ask for, where there are several."""
+        """A set in a language that its tags do not select, if there are several."""
         train = self._written
         languages = dict.fromkeys(one.direction.target_language for one in train)
         target = part.direction.target_language
         if len(languages) == 1 or not self.reads_source:
             return
         if target not in languages:
-            if not self.taught_before:  # or the other model may have learnt it
+            if not self.taught_before:  # the other model may have learnt it
                 yield (
                     f"{name}: target_language is {target}, and the languages of data.train are "
                     f"{', '.join(languages)}; choose one of them"
@@ -135,5 +135,5 @@ def _languages_without_tag(name: str, part: CorpusPart) -> Iterator[str]:
 
 
 def _may_be_known(tag: str) -> bool:
-    """Whether a part could have taught ``tag``; any other is reported by itself."""
+    """Whether a part could have taught ``tag``; any other tag is reported separately."""
     return is_tag(tag) and tag not in _UNNAMED

@@ -1,4 +1,4 @@
-"""Lines of text, read and written: (de)compressed, strictly UTF-8, in constant memory."""
+"""Reading and writing lines of text: (de)compressed, strictly UTF-8, in constant memory."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_FEWEST_NULS = 4  # in every second byte of a line, from which that is no accident
+_FEWEST_NULS = 4  # NULs, in every second byte of a line, that are no accident
 _CHUNK_BYTES = 2**17
-# Of an xz or Zstandard file at once: 4 bytes of one may stand for 128 KiB, so that larger chunks
+# Read at once from an xz or Zstandard file: 4 bytes may stand for 128 KiB, so larger chunks
 # could fill the memory.
 _COMPRESSED_BYTES = 2**10
 _LARGEST_WINDOW = 2**31  # bytes: what zstd --ultra --long=31 writes, and no file exceeds
 # A longer line is not text, and is rejected without being held in memory.
 _LONGEST_LINE = 2**26  # bytes
 
-# How compressed files begin.  None of this is valid UTF-8, so no text is mistaken for one.
+# How compressed files begin.  None of this is valid UTF-8, so no text is mistaken for them.
 _SIGNS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _LONGEST_SIGN = max(map(len, _SIGNS.values()))
-# What is not decompressed.  Text may begin so, too: this only explains why a line is not UTF-8.
+# Unsupported compressions.  Text may begin like this: it only explains why a line is not UTF-8.
 _OTHER_SIGNS = {"a bzip2 file": b"BZh", "a ZIP archive": b"PK\x03\x04"}
 # Without name and timestamp, so that the same text is compressed to the same bytes.
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
@@ -46,9 +46,9 @@ COMPRESSIONS = tuple(_SIGNS)
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
-    """Lines of a file, without their ends; files compressed by gzip, xz or zstd are decompressed.
+    """Lines of a file, without their ends, decompressed if it is a gzip, xz or zstd file.
 
-    See :func:`decode_lines` for what a line is.
+    :func:`decode_lines` defines a line.
 
     Raises:
         DataError: the file is missing, unreadable, empty, a damaged archive, or not UTF-8.
@@ -65,7 +65,7 @@ def read_lines(path: Path | str) -> Iterator[str]:
 def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     """Lines of a binary stream, as they come.
 
-    Only LF ends a line, and a CR before it is dropped; U+2028, U+0085, VT and FF are ordinary
+    Only LF ends a line, and a CR before it is dropped. U+2028, U+0085, VT and FF are ordinary
     characters of a line.  A byte order mark at the start is dropped.
 
     Args:
@@ -73,8 +73,8 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         name: its name in messages.
 
     Raises:
-        DataError: a line is not UTF-8, and the message names the line and byte (both from 1); or
-            it is too long to be text; or the first one is UTF-16 by all its bytes.
+        DataError: a line is not UTF-8 (the message has its line and byte, both from 1) or too long
+            to be text, or all bytes of the first line are UTF-16.
     """
     for number, raw in enumerate(iter(partial(stream.readline, _LONGEST_LINE + 1), b""), 1):
         if len(raw) > _LONGEST_LINE:
@@ -97,7 +97,7 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 @contextmanager
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressing it if its first bytes say so.
+    """Opens a file for reading bytes, decompressing it if its first bytes show a compression.
 
     Raises:
         DataError: here or while reading: missing, unreadable, a truncated or corrupt archive, or
@@ -117,10 +117,12 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
-    """Lines of a stream that is already open, such as standard input; see `decode_lines`.
+    """Lines of a stream that is already open, such as standard input.
+
+    :func:`decode_lines` defines a line.
 
     Raises:
-        DataError: it cannot be read; or as for :func:`decode_lines`.
+        DataError: it cannot be read.
     """
     try:
         yield from decode_lines(stream, name)
@@ -130,7 +132,7 @@ def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 @contextmanager
 def write_text(path: Path) -> Iterator[IO[str]]:
-    """Open a text file that appears when the block ends; its suffix says whether it is compressed.
+    """Opens a text file that appears when the block ends, compressed if its suffix says so.
 
     Raises:
         DataError: in the block: the text has half of a surrogate pair, which UTF-8 cannot hold.
@@ -155,11 +157,11 @@ def write_text(path: Path) -> Iterator[IO[str]]:
 
 
 def line_problem(text: str, *, first: bool = False) -> str | None:
-    """Why :func:`decode_lines` would not return ``text`` unchanged as one line; None if it would.
+    """Why :func:`decode_lines` would change ``text`` or split it; None if it would not.
 
     Args:
         text: the intended line.
-        first: whether a file begins with it.
+        first: whether it is the first line of a file.
     """
     if "\n" in text or text.endswith("\r"):
         return "a line break"
@@ -167,7 +169,7 @@ def line_problem(text: str, *, first: bool = False) -> str | None:
 
 
 def _decompressed(path: Path, file: io.BufferedReader) -> BinaryIO:
-    """The content of a file, decompressed if its first bytes, or else its suffix, say so."""
+    """The content of a file, decompressed if its first bytes, or else its suffix, require it."""
     start = file.peek(_LONGEST_SIGN)[:_LONGEST_SIGN]
     kind = next((kind for kind, sign in _SIGNS.items() if start.startswith(sign)), None)
     if kind is None and path.suffix in _SIGNS:
@@ -199,7 +201,7 @@ def _not_utf8(raw: bytes, name: str, number: int, position: int) -> str:
         return f"{name}: {other}, not text; unpack it, or pack its text with gzip, xz or zstd"
     if number == 1 and raw.startswith(_UTF16_MARKS):
         encoding = "UTF-16"
-    else:  # without a mark, what Windows calls Unicode
+    else:  # without a mark: the encoding that Windows calls Unicode
         encoding = "UTF-16LE" if b"\0" in raw else "ISO-8859-1"
     return (
         f"{name}:{number}: not UTF-8 at byte {position + 1} of the line (0x{raw[position]:02X}); "
@@ -208,9 +210,9 @@ def _not_utf8(raw: bytes, name: str, number: int, position: int) -> str:
 
 
 def _utf16_of(raw: bytes) -> str | None:
-    """The kind of UTF-16 without a mark that a first line of plain letters is in; None for none.
+    """The kind of UTF-16 of a first line of plain letters without a mark; None if it is not UTF-16.
 
-    Its bytes are UTF-8, too: every second one is NUL.
+    Such bytes are also valid UTF-8, with NUL as every second one.
     """
     even, odd = raw[::2], raw[1::2]
     for encoding, high, low in (("UTF-16LE", odd, even), ("UTF-16BE", even, odd)):
@@ -234,8 +236,8 @@ def _zstandard_frame() -> Any:
 class _CompressedFile(io.RawIOBase):
     """Decompressed bytes of a file of one or more xz streams or Zstandard frames.
 
-    The stream readers of the two packages mistake some damaged files for short ones: Zstandard's
-    a truncated file, and xz's one whose second stream is damaged.
+    The stream readers of the two packages mistake some damaged files for short ones. Zstandard's
+    does so with a truncated file, xz's with a file whose second stream is damaged.
 
     Args:
         file: the compressed file.

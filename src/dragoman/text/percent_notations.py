@@ -1,4 +1,4 @@
-"""Notations of placeholders that begin with a percent sign, as those of printf do."""
+"""Notations of placeholders that begin with a percent sign, such as those of printf."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _NO_WORD = rf"(?!['’]?{_LETTER})"
 
 
 def _careful(conversion: str) -> str:
-    """A conversion, but none of a percentage and a word, as in "20%ige" and "100 %sure"."""
+    """A conversion, but not a percentage and a word, as in "20%ige" and "100 %sure"."""
     return rf"(?!{_AFTER_NUMBER}{conversion}{_LETTER}){conversion}"
 
 
 def _alone(conversion: str) -> str:
-    """A conversion that no word follows, and no number is in front of."""
+    """A conversion with no word after it and no number in front."""
     return rf"(?<!\p{{N}}[\s\u00a0\u202f]?){conversion}{_NO_WORD}"
 
 
 POSITIONAL = rf"%{_FLAGS}{_WIDTH}{_PRECISION}{_LENGTH}[{_COMMON}]"
 """Conversions of printf that take the next argument."""
 NUMBERED = r"%\d+\$"
-"""How those begin that say which argument they take."""
+"""The beginning of conversions that number their argument."""
 INTEGER = rf"%(?:\d+\$|\(\w+\))?[-+0\#,']*{_WIDTH}{_LENGTH}[diu]|%<\w+>[-+0\#]*\d*d"
 CONVERSION = rf"%%|%(?:\d+\$|\(\w+\))?{_FLAGS}{_WIDTH}{_PRECISION}{_LENGTH}[{_COMMON}ra]"
-"""What printf and Python read from left to right."""
+"""Conversions as printf and Python read them from left to right."""
 STANDALONE = rf"%(?:\d+\$\w|{_FLAGS}{_WIDTH}{_PRECISION}{_LENGTH}[{_COMMON}](?![\w-]))"
-"""What is a conversion of printf beyond doubt: no other word begins so."""
+"""Certain conversions of printf: nothing else begins like this."""
 
 _C = "ISO C17, 7.21.6.1; POSIX.1-2017, fprintf"
 _GLIBC = "GNU C Library, 12.12.4"
@@ -183,7 +183,7 @@ PERCENT_NOTATIONS: tuple[Notation, ...] = (
         f"{_C} (p, a, A, n, m); ISO C17, 7.27.3.5 (dates); {_PYTHON}; Go, package fmt",
     ),
     Notation("printf", "strings", "%%", ("%%",), _C),
-    # % where the format says whose it is.
+    # % if the format declares the family.
     Notation(
         "printf",
         "declared",

@@ -1,9 +1,9 @@
-r"""Notations of placeholders: one table, by the family of programs that fill them in.
+r"""Notations of placeholders in one table, grouped by the programs that fill them in.
 
-Three things decide which rows hold.  Rows of scope ``text`` are like nothing that people write, and
-hold in every text.  Those of scope ``strings`` hold in strings of programs, whose format says
-nothing more.  All others hold only where a format, a flag or other strings of the file show their
-family.  A format that declares one family of ``%`` rules out the guesses at all others.
+Three rules decide which rows apply.  Rows of scope ``text`` resemble no human writing and apply to
+every text.  Rows of scope ``strings`` apply to strings of programs whose format declares nothing
+more.  All others apply only if a format, a flag or other strings of the file show their family.  A
+format that declares one family of ``%`` rules out guesses at all others.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def _between(begin: str, end: str) -> str:
 
 
 TEMPLATE_TAG = "|".join(_between(*ends).replace(r"\#", "#") for ends in _TEMPLATE_ENDS[:3])
-"""A tag of a template: Jinja and Liquid, and those of Hugo."""
+"""A tag of a template in Jinja, Liquid or Hugo."""
 
 NOTATIONS: tuple[Notation, ...] = (
     *PERCENT_NOTATIONS,
-    # Templates; first of all, since they hold other notations.
+    # Templates come first, since they contain other notations.
     Notation(
         "templates",
         "text",
@@ -220,14 +220,14 @@ NOTATIONS: tuple[Notation, ...] = (
 PERCENT: frozenset[Family] = frozenset(
     one.family for one in NOTATIONS if one.scope == "declared" and one.examples[0].startswith("%")
 ) | {"boost", "ruby", "qt", "symfony"}
-"""Families whose placeholders begin with ``%``: a declared one rules out guesses at others."""
+"""Families whose placeholders begin with ``%``. Declaring one rules out guesses at the others."""
 
 
 _FIRST_SIGNS = "".join(
     sorted({f"\\{example[0]}" for row in NOTATIONS for example in row.examples} | {r"\("})
 )
-"""Those that a placeholder, or an address in parentheses, may begin with: at all other places of a
-text, no row is tried."""
+"""Characters that may begin a placeholder or an address in parentheses. Elsewhere in a text, no
+row is tried."""
 
 
 @lru_cache(maxsize=64)
@@ -238,13 +238,13 @@ def notation_pattern(
     certain: bool = True,
     without: frozenset[Family] = frozenset(),
 ) -> str:
-    """The rows that hold as one regular expression, verbose, for the module ``regex``.
+    """One verbose regular expression, for the module ``regex``, of all rows that apply.
 
     Args:
         is_string: whether the text is a string of a program.
         declared: families that its format or its file shows.
-        certain: whether it has no others of ``%``.
-        without: families that it is known not to have.
+        certain: whether the text has no other families of ``%``.
+        without: families that the text certainly lacks.
     """
     rules_out = certain and bool(declared & PERCENT)
 
@@ -255,7 +255,7 @@ def notation_pattern(
         return is_string and row.scope == "strings" and not is_guess and row.family not in without
 
     def order(row: Notation) -> int:
-        """What is declared comes first if it is certain, but no brace before two."""
+        """Sort key: declared families first if certain, but a single brace never before two."""
         if row.scope == "declared" and (not certain or row.family == "braces"):
             return 3
         is_first = certain and row.family in declared and row.family != "braces"

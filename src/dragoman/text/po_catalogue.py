@@ -1,7 +1,8 @@
-"""Gettext catalogues (PO): their entries, with their places in the text.
+"""Gettext catalogues (PO): their entries, with their positions in the text.
 
-What msgfmt reads is read, and what it refuses is refused unless no harm is in it.  polib, which
-reads a catalogue line by line, refuses some of that, and writes all of it in its own way.
+This module reads all catalogues that msgfmt reads. It also reads some that msgfmt refuses, if they
+do no harm.  polib reads a catalogue line by line, refuses some valid ones, and rewrites the whole
+file in its own style.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-# Of the encodings that gettext calls portable (po-charset.c), those that Python has.
+# The encodings that gettext calls portable (po-charset.c), as far as Python has them.
 _NAMES = """
     ascii big5 big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp850 cp866
     cp874 cp932 cp949 cp950 euc_jp euc_kr gb18030 gb2312 gbk iso8859-1 iso8859-13 iso8859-14
@@ -27,7 +28,7 @@ _NAMES = """
 """
 _KNOWN = frozenset(_NAMES.split())
 _UNCHOSEN = "CHARSET"
-"""In templates, whose encoding is not chosen yet."""
+"""The charset of templates, whose encoding is not chosen yet."""
 _CHARSET = re.compile(r"charset=\s*([^\s;]+)", re.IGNORECASE)
 
 _TOKEN = re.compile(
@@ -46,11 +47,11 @@ _WORD = re.compile(r"\S*\s*")
 
 
 class CatalogueError(DataError):
-    """What is wrong with a catalogue.
+    """A problem of a catalogue.
 
     Args:
-        problem: what, and the remedy.
-        line: where.
+        problem: the problem and its remedy.
+        line: its line.
     """
 
     def __init__(self, problem: str, line: int | None = None) -> None:
@@ -63,19 +64,19 @@ class PoString:
     """A keyword with its string."""
 
     start: int
-    """In characters of the text."""
+    """First position, in characters of the text."""
     stop: int
-    """After the last quotation mark."""
+    """Position after the last quotation mark."""
     line: int
     keyword: str
-    """As ``msgid`` or ``msgstr[0]``."""
+    """The keyword, such as ``msgid`` or ``msgstr[0]``."""
     parts: list[str] = field(default_factory=list)
     form: int = 0
     """The number of a plural form."""
 
     @property
     def value(self) -> str:
-        """All parts of the string, read."""
+        """The text of all parts of the string, with escapes resolved."""
         return "".join(self.parts)
 
 
@@ -84,44 +85,44 @@ class PoEntry:
     """A message."""
 
     start: int
-    """Where its first keyword is, after its comments; or that of what it was before (``#|``),
-    behind which gettext takes no flags."""
+    """Position of the first keyword after the comments, or of the previous text (``#|``), behind
+    which gettext takes no flags."""
     msgid: PoString
     msgid_plural: PoString | None = None
     msgctxt: PoString | None = None
     msgstr: list[PoString] = field(default_factory=list)
-    """In the order in which they are written."""
+    """Translations in the order in which they are written."""
     flags: tuple[str, ...] = ()
     flags_start: int | None = None
-    """Where the line with its flags begins."""
+    """Position of the line with its flags."""
 
     @property
     def is_header(self) -> bool:
-        """Whether it is about the catalogue."""
+        """Whether it is the header, which describes the catalogue."""
         return self.msgctxt is None and not self.msgid.value
 
     @property
     def needs_translation(self) -> bool:
-        """Whether a translation is missing, or fuzzy."""
+        """Whether a translation is missing or fuzzy."""
         return len(self.done) < len(self.msgstr)
 
     @property
     def done(self) -> list[PoString]:
-        """What is translated: none of it if it is fuzzy."""
+        """The translated strings; none if the entry is fuzzy."""
         return [] if "fuzzy" in self.flags else [one for one in self.msgstr if one.value]
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A catalogue as text."""
+    """A catalogue as text, with its encoding and entries."""
 
     text: str
     encoding: str
-    """As Python calls it."""
+    """The encoding by its Python name."""
     mark: bytes
     """The byte order mark in front."""
     charset: str | None
-    """The encoding as the header says; None if it says none."""
+    """The encoding by its name in the header; None if the header has none."""
     entries: list[PoEntry]
     """Without obsolete ones, in order."""
 
@@ -132,21 +133,17 @@ class Catalogue:
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the header says, by names in lower case."""
+        """The fields of the header, by names in lower case."""
         return _fields(self.header)
 
 
 def read_catalogue(content: bytes) -> Catalogue:
-    """A catalogue in the encoding that its header says, or else UTF-8.
+    """Reads a catalogue in the encoding of its header, or else in UTF-8.
 
-    What is not ASCII though the header says so is read as UTF-8.
-
-    Args:
-        content: the file.
+    Text outside ASCII is read as UTF-8 if the header declares ASCII.
 
     Raises:
-        CatalogueError: it is not the syntax of a catalogue; or not in that encoding, or the
-            encoding is unknown.
+        CatalogueError: a syntax error, an unknown encoding, or text that is not in the encoding.
     """
     mark = next((one for one in _MARKS if content.startswith(one)), b"")
     charset, line = _declared(content[len(mark) :])
@@ -171,7 +168,7 @@ def read_entries(text: str, encoding: str = "utf-8") -> list[PoEntry]:
         encoding: of bytes that are written as escapes.
 
     Raises:
-        CatalogueError: it is not the syntax of a catalogue.
+        CatalogueError: a syntax error.
     """
     return list(_Reading(text, encoding).entries())
 
@@ -182,7 +179,7 @@ def po_string(keyword: str, value: str, width: int, newline: str) -> str:
     Args:
         keyword: such as ``msgstr``.
         value: the string.
-        width: of lines, in characters, at which it is wrapped; 0: only at its line ends.
+        width: of lines, in characters, at which it is wrapped. With 0, only its line ends break it.
         newline: the end of a line.
     """
     parts = [part for part in re.split(r"(?<=\n)", value) if part]
@@ -201,8 +198,8 @@ def _fields(header: PoEntry | None) -> dict[str, str]:
 
 
 def _declared(content: bytes) -> tuple[str | None, int]:
-    """The encoding that the header of a catalogue says, and its line."""
-    try:  # every encoding that is read writes the header as ASCII does
+    """The encoding in the header of a catalogue, and its line."""
+    try:  # in every supported encoding, the bytes of the header are ASCII
         first = next(_Reading(content.decode("latin-1"), "latin-1").entries(), None)
     except CatalogueError:
         return None, 1
@@ -274,7 +271,7 @@ class _Reading:
             yield from self._ended()
 
     def _ends(self, token: re.Match[str]) -> bool:
-        """Whether an entry ends in front of a token."""
+        """Whether a token begins a new entry."""
         if not self._strings or not self._strings[-1].keyword.startswith(("msgstr", "domain")):
             return False
         if token["other"] is not None:
@@ -307,7 +304,7 @@ class _Reading:
             self._flags_start = start
 
     def _ended(self) -> Iterator[PoEntry]:
-        """The entry that has ended; none if it was the domain of those that follow."""
+        """The entry that has ended; None if it only set the domain of the following entries."""
         strings, self._strings = self._strings, []
         for one in strings:
             if not one.parts:
@@ -343,14 +340,14 @@ class _Reading:
         )
 
     def _clear(self) -> None:
-        """Forget the comments of an entry."""
+        """Forgets the comments of an entry."""
         self._flags, self._flags_start, self._previous_start = [], None, None
 
     def _unescaped(self, text: str) -> str:
         return _ESCAPE.sub(self._plain, text) if "\\" in text else text
 
     def _plain(self, escape: re.Match[str]) -> str:
-        """What an escape, or a run of those that write bytes, stands for."""
+        """The text of an escape, or of a run of escapes that write bytes."""
         if escape["bytes"] is None:
             letter = escape["letter"] or ""
             return _ESCAPES.get(letter, letter)
@@ -360,5 +357,5 @@ class _Reading:
         ]
         try:
             return bytes(numbers).decode(self._encoding)
-        except ValueError:  # as others read it
+        except ValueError:  # as other readers do
             return "".join(map(chr, numbers))

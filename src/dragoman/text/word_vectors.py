@@ -1,6 +1,6 @@
-"""Vectors of words or pieces, in word2vec's text format, as fastText, GenSim and VecMap have it.
+"""Vectors of words or pieces in word2vec's text format, shared by fastText, GenSim and VecMap.
 
-The first line has the number of vectors and their dimension, each further line a word and its
+The first line has the number of vectors and their dimension. Each further line has a word and its
 vector, the most frequent word first (Mikolov et al. 2013, arXiv:1301.3781; their program's text
 output).
 """
@@ -21,15 +21,15 @@ from dragoman.text.lines import decode_lines, open_bytes, write_text
 
 Matrix = NDArray[np.float32]
 
-_LARGEST = 100_000, 10**9  # dimensions and vectors: what has more is another kind of file
-_LOOKED_AT = 10  # lines that tell whether the dimension is right
+_LARGEST = 100_000, 10**9  # dimensions and vectors; a larger header belongs to another kind of file
+_LOOKED_AT = 10  # lines by which the dimension is checked
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-_DIGITS = ".6g"  # a float32 that is read from six digits is written as these again
+_DIGITS = ".6g"  # a float32 read from six digits is written as the same digits
 
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words, from the most frequent one on, and their vectors.
+    """Words, the most frequent first, and their vectors.
 
     Args:
         words: distinct, not empty, without white space.
@@ -72,19 +72,19 @@ def read_header(path: Path | str) -> tuple[int, int]:
 def each_vector(
     path: Path | str, *, maximum: int | None = None, wanted: Collection[str] | None = None
 ) -> Iterator[tuple[int, str, Matrix]]:
-    """Read vectors one by one, decompressed if need be.
+    """Reads vectors singly, from a compressed file if its content shows it.
 
     Args:
         path: the file.
-        maximum: read only so many words, the most frequent ones.
+        maximum: number of words to read, the most frequent first; by default, all.
         wanted: keep only these words; by default, all.
 
     Yields:
-        The word's place in the file, from 1; the word; its vector ``(dimension,)``.
+        The word's place in the file (from 1), the word, and its vector ``(dimension,)``.
 
     Raises:
-        DataError: the file is missing, damaged, of another kind, or a line has something else than
-            a word and finite numbers.
+        DataError: the file is missing, damaged or of another kind, or a line is not a word and
+            finite numbers.
     """
     with open_bytes(path) as stream:
         lines = decode_lines(stream, str(path))
@@ -104,14 +104,14 @@ def each_vector(
 
 
 def read_vectors(path: Path | str, *, maximum: int | None = None) -> WordVectors:
-    """Read a file of vectors, decompressed if need be.
+    """Reads a file of vectors, compressed or not.
 
     Args:
         path: the file.
-        maximum: read only so many words, the most frequent ones.
+        maximum: number of words to read, the most frequent first; by default, all.
 
     Raises:
-        DataError: as for :func:`each_vector`; or a word is there twice.
+        DataError: a word occurs twice, or an error of :func:`each_vector`.
     """
     kept: dict[str, Matrix] = {}
     for place, word, vector in each_vector(path, maximum=maximum):
@@ -122,10 +122,10 @@ def read_vectors(path: Path | str, *, maximum: int | None = None) -> WordVectors
 
 
 def write_vectors(path: Path, vectors: WordVectors) -> None:
-    """Write vectors with six digits; a suffix such as ``.gz`` says how the file is compressed.
+    """Writes vectors with six digits, compressed if the suffix is that of a compression (``.gz``).
 
     Raises:
-        StorageError: the disk refuses; what was there before stays.
+        StorageError: the file cannot be written to the disk; an existing file stays.
     """
     row_format = " ".join([f"%{_DIGITS}"] * vectors.dimension)
     with write_text(path) as stream:
@@ -147,10 +147,10 @@ def _header(line: str, path: Path | str) -> tuple[int, int]:
 
 
 def _check_dimension(lines: list[str], dimension: int, path: Path | str) -> None:
-    """Check that lines have no more numbers than the first one promises.
+    """Checks that lines have no more numbers than the first line declares.
 
     Raises:
-        DataError: each has.  A single one may have a word such as ``windows 95``.
+        DataError: every line has more.  A single line may have a word such as ``windows 95``.
     """
     words = [_split(line, dimension, path, 2 + place)[0] for place, line in enumerate(lines)]
     if len(words) > 1 and all(_NUMBER.fullmatch(word.split(" ")[-1]) for word in words):
@@ -161,7 +161,7 @@ def _check_dimension(lines: list[str], dimension: int, path: Path | str) -> None
 
 
 def _split(line: str, dimension: int, path: Path | str, number: int) -> tuple[str, list[str]]:
-    """A word, which may hold spaces in files of phrases, and the numbers after it."""
+    """A word, which may contain spaces in files of phrases, and the numbers after it."""
     word, *values = line.rstrip(" ").rsplit(" ", dimension)
     word = word.strip(" ")
     if len(values) < dimension or not word:
@@ -174,7 +174,7 @@ def _split(line: str, dimension: int, path: Path | str, number: int) -> tuple[st
 
 def _vector(values: list[str], path: Path | str, number: int) -> Matrix:
     try:
-        with np.errstate(over="ignore"):  # it is infinite then
+        with np.errstate(over="ignore"):  # an overflow gives infinity
             vector = np.array(values, dtype=np.float32)
     except ValueError as error:
         raise DataError(f"{path}:{number}: {error!s:.100}; make the file again") from error

@@ -1,8 +1,8 @@
-"""Cleaning: normalise every string and drop pairs that would teach a model nothing.
+"""Cleaning: normalises every string and drops pairs that would teach a model nothing.
 
-By default only pairs that are clearly broken are dropped; every filter can be turned off.  On the
-choice of filters, see Khayrallah and Koehn 2018, "On the impact of various types of noise on neural
-machine translation" (arXiv:1805.12282).
+By default only clearly broken pairs are dropped. Every filter can be turned off.  On the choice of
+filters, see Khayrallah and Koehn 2018, "On the impact of various types of noise on neural machine
+translation" (arXiv:1805.12282).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class CleaningConfig(Config):
 
 
 def held_out_keys(pairs: Iterable[Pair], *, either_side: bool = False) -> frozenset[int]:
-    """Keys of evaluation pairs, for :func:`clean` to recognise them in training data.
+    """Keys of evaluation pairs, by which :func:`clean` recognises them in training data.
 
     Each side has a 64-bit key that ignores white space, case and Unicode composition.
 
@@ -109,11 +109,11 @@ def clean(
     has_source: bool = True,
     held_out: frozenset[int] = frozenset(),
 ) -> Iterator[Pair]:
-    """Normalise pairs and drop unfit ones, in order and in constant memory.
+    """Normalises pairs and drops unfit ones, in order and in constant memory.
 
     Args:
-        pairs: pairs of one part, within which duplicates are found.
-        config: what to drop.
+        pairs: pairs of one part, within which duplicates are dropped.
+        config: the filters.
         report: records every pair that is read, repaired or dropped.
         part: the part's name in the report.
         has_source: whether the pairs have one; if not, sides are not compared.
@@ -144,17 +144,17 @@ def clean_part(
 ) -> Iterator[Example]:
     """The examples that :func:`clean` keeps of a part of the corpus.
 
-    They have passed those of the part's transforms that run once, before training.  What its
-    filters leave out is neither a duplicate nor held out.
+    The part's transforms that run once, before training, have been applied.  Pairs dropped by its
+    filters count neither as duplicates nor as held out.
 
     Args:
         part: the part.
-        config: what to drop.
+        config: the filters of cleaning.
         report: records every pair that is read, repaired or dropped.
         held_out: keys of evaluation pairs, from :func:`held_out_keys`.
-        label: what the report calls the part; by default its name.
+        label: the part's name in the report; by default its own name.
         pairs: some of its pairs, in place of reading its files.
-        seen: knows which pairs are duplicates, in place of a table of all pairs seen here.
+        seen: recognises duplicates, in place of a table of all pairs seen here.
     """
     return _cleaned(
         read_pairs(part) if pairs is None else pairs,
@@ -168,13 +168,13 @@ def clean_part(
 
 
 class SeenPairs(Protocol):
-    """Knows which pairs occurred before."""
+    """Recognises pairs that occurred before."""
 
     def before(self, source: str, target: str) -> bool:
-        """Whether this pair, the next that nothing else drops, occurred before."""
+        """Whether this pair, which has passed all other filters, occurred before."""
 
     def close(self) -> None:
-        """Forget everything."""
+        """Forgets all pairs."""
 
 
 _T = TypeVar("_T")
@@ -190,7 +190,7 @@ def _cleaned(
     held_out: frozenset[int],
     seen: SeenPairs | None = None,
 ) -> Iterator[_T]:
-    """What ``make`` makes of the pairs that :func:`clean` keeps; None leaves a pair out."""
+    """The results of ``make`` for the pairs that :func:`clean` keeps; None leaves a pair out."""
     unfit = pair_check(config, has_source=has_source)
     with closing(seen or _Seen()) as earlier:
         for raw in pairs:
@@ -223,7 +223,7 @@ def pair_check(
 ) -> Callable[[str, str], Reason | None]:
     """All filters that look at one pair alone, as one function of its normalised sides.
 
-    The function names the first filter that drops the pair; None if none does.
+    The function returns the name of the first filter that drops the pair, or None.
     """
     scripts = [
         _script_pattern(names) if names else None
@@ -251,7 +251,7 @@ def pair_check(
 
 
 def _removed(*sides: tuple[str, str]) -> list[Note]:
-    """What was removed from texts, each with what is left of it."""
+    """Notes on characters removed from texts. Each argument is a text before and after."""
     found: list[Note] = []
     changed = [(one, left) for one, left in sides if one != left and not one.isprintable()]
     if any(CONTROLS.search(one) for one, _ in changed):
@@ -267,7 +267,7 @@ def _script_pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:
 
 
 def _written_in(text: str, script: regex.Pattern[str]) -> bool:
-    """Whether at least half of the letters are of the script; true of a text without letters."""
+    """Whether at least half of the letters are of the script (true of a text without letters)."""
     letters = "".join(_LETTER.findall(text))
     return 2 * len(script.findall(letters)) >= len(letters)
 
@@ -285,15 +285,15 @@ def _hash(text: str) -> int:
 
 
 def pair_key(source: str, target: str) -> int:
-    """What two equal pairs of normalised texts have in common: 64 bits, signed."""
-    # normalised text has no line feed, so pairs joined by one stay distinct
+    """Signed 64-bit hash of a pair of normalised texts."""
+    # normalised text has no line feed, so joined pairs stay distinct
     return _hash(f"{source}\n{target}")
 
 
 class _Seen:
     """The pairs seen so far, as hashes in a temporary table that SQLite moves to disk as it grows.
 
-    The file has no name and is gone when closed, whatever happens.
+    The file has no name and disappears when closed, even after a crash.
     """
 
     def __init__(self) -> None:
@@ -308,7 +308,7 @@ class _Seen:
             self._table.execute(statement)
 
     def before(self, source: str, target: str) -> bool:
-        """Whether this pair was asked about before."""
+        """Whether this pair was passed before."""
         key = pair_key(source, target)
         try:
             added = self._table.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
@@ -320,5 +320,5 @@ class _Seen:
         return added.rowcount == 0
 
     def close(self) -> None:
-        """Forget everything."""
+        """Forgets all pairs."""
         self._table.close()

@@ -1,4 +1,4 @@
-"""A part of a corpus as a recipe has it: its files, their sides, what is done to its pairs."""
+"""A part of a corpus as a recipe describes it: its files, their sides and its transforms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dragoman.text.transforms.transform_order import order_problems
 from dragoman.text.vocabularies.vocabulary import is_empty
 
 TRANSLATION = "translation"
-"""The training task of parts that name no other."""
+"""The training task of parts without a `task`."""
 
 
 _BESIDE_CONTEXT = {"filter", "tag"}
@@ -39,7 +39,7 @@ _FILE_ALONE = PathMark("text", unless="path")
 
 
 def from_folder(folder: Path, *names: str) -> Relocation:
-    """Makes paths absolute that are relative to a folder, or are of public corpora.
+    """Makes paths absolute if they are relative to a folder or belong to public corpora.
 
     Args:
         folder: of the file that has the paths.
@@ -142,17 +142,17 @@ class CorpusPart(Config):
         return value
 
     def conflicts(self) -> Iterator[str]:
-        """What of it does not fit together."""
+        """Combinations of settings that do not fit together."""
         yield from part_problems(self)
 
     @property
     def is_labelled(self) -> bool:
-        """Whether it says itself what the labels of its texts are."""
+        """Whether its settings state the labels of its texts."""
         return self.label is not None or bool(self.label_columns)
 
     @property
     def has_source(self) -> bool:
-        """Whether its pairs have a source; where they have none, it is an empty string."""
+        """Whether its pairs have a source; if not, their source is an empty string."""
         own = self.source is not None or bool(self.label_columns)
         return own or self.file_format.sides is None
 
@@ -178,12 +178,12 @@ class CorpusPart(Config):
 
     @property
     def zeroes_source(self) -> bool:
-        """Whether the decoder reads zeros in place of the source of its pairs, too."""
+        """Whether the decoder, as well as the encoder, reads zeros in place of the source."""
         return any(transform.zeroes_source for transform in self.transforms)
 
     @property
     def back_translation(self) -> SourceByModelConfig | None:
-        """How the model in training makes the sources, if it does."""
+        """How the model in training makes the sources, or None if it does not."""
         found = (one for one in self.transforms if isinstance(one, SourceByModelConfig))
         return next(found, None)
 
@@ -194,11 +194,11 @@ class CorpusPart(Config):
 
     @cached_property
     def epoch_transforms(self) -> list[Transform]:
-        """Transforms that run in each epoch: the first that draws, and those after it."""
+        """Transforms that run in each epoch: the first that draws, and all after it."""
         return split_at_first_draw(self.transforms)[1]
 
     def resolved(self, source_language: str, target_language: str) -> CorpusPart:
-        """The same part with its languages filled in: its own, or else those given."""
+        """A copy with missing languages filled in from the arguments."""
         languages = {
             "source_language": self.source_language or source_language,
             "target_language": self.target_language or target_language,
@@ -207,12 +207,12 @@ class CorpusPart(Config):
 
     @property
     def direction(self) -> Direction:
-        """What a model that learns from this part reads and writes."""
+        """What a model learns from this part: the languages and texts that it reads and writes."""
         return self._direction(self.transforms)
 
     @property
     def prepared_direction(self) -> Direction:
-        """The same when the corpus is prepared: without transforms that run in each epoch."""
+        """The direction of the prepared corpus: without transforms that run in each epoch."""
         return self._direction(self.prepared_transforms)
 
     def _direction(self, transforms: Iterable[Transform]) -> Direction:
@@ -237,7 +237,7 @@ class CorpusPart(Config):
     def kept_in(self, path: Path) -> CorpusPart:
         """The part with its text in ``path``, a JSONL file with the keys source and target.
 
-        Filters have run already: the lines that they number are other ones there.
+        Filters are left out: they have run already, and the file numbers its lines differently.
         """
         return self.model_copy(
             update={
@@ -252,15 +252,15 @@ class CorpusPart(Config):
         )
 
     def for_sets(self) -> CorpusPart:
-        """The part as a dev set of its text has it: without transforms that no set may have.
+        """The part as a dev set of its text: without transforms that no set may have.
 
-        A tag that is in front of a share of the sources is in front of all of them.
+        A tag in front of a share of the sources is put in front of all of them.
         """
         kept = (transform.for_sets() for transform in self.transforms)
         return self.model_copy(update={"transforms": tuple(one for one in kept if one is not None)})
 
     def scored(self) -> CorpusPart:
-        """The part whose targets translations are scored against: mostly the same."""
+        """The part whose targets translations are scored against, usually this one."""
         if self.target is None or self.path is None:
             return self.with_single_targets()
         side = self.file_format.scored_side(self.target)
@@ -268,16 +268,17 @@ class CorpusPart(Config):
         return scored.with_single_targets()
 
     def with_single_targets(self) -> CorpusPart:
-        """The part without context before its targets: what translations are compared with."""
+        """The part without context before its targets, with which translations are compared."""
         if self.context is None or not self.context.target:
             return self
         context = self.context.model_copy(update={"target": False})
         return self.model_copy(update={"context": context})
 
     def example_maker(self) -> Callable[[Pair], Example | None]:
-        """Pairs to examples after the transforms that run once; None if one dropped it.
+        """A function that turns pairs into examples, or into None if a transform drops the pair.
 
-        All transforms are given normalised text.  Without any, the text stays as it is.
+        It applies the transforms that run once. They are given normalised text. Without any, the
+        text stays as it is.
         """
         transforms, rng = self.prepared_transforms, Random(0)
         direction, name = self._direction(()), self.name
@@ -286,7 +287,7 @@ class CorpusPart(Config):
 
         def example_of(pair: Pair) -> Example | None:
             origin, source, target = Origin(name, pair.line), pair.source, pair.target
-            if changes:  # that of a dev or test set is as it was read
+            if changes:  # the text of a dev or test set stays as it was read
                 source, target = normalize(source), normalize(target)
             example = Example(source, target, source_language, target_language, self.tags, origin)
             made = transformed(example, transforms, rng) if transforms else example
@@ -295,7 +296,7 @@ class CorpusPart(Config):
         return example_of
 
     def fills(self, pair: Pair) -> bool:
-        """Whether every side that this part has is non-empty in ``pair`` once it is normalised."""
+        """Whether every side that this part has is non-empty in ``pair`` after normalisation."""
         return not (is_empty(pair.target) or (self.has_source and is_empty(pair.source)))
 
     @property
@@ -303,7 +304,7 @@ class CorpusPart(Config):
         """The format as given, or else that of the suffix.
 
         Raises:
-            FormatError: no format is given, and the suffix is of none or of several.
+            FormatError: no format is given, and the suffix belongs to none or to several.
         """
         if self.format is not None:
             return format_named(self.format)
@@ -317,18 +318,18 @@ class CorpusPart(Config):
         return " + ".join([label, *(path.name for path in second)])
 
     def files(self) -> list[Path]:
-        """The files that are read: one, or the source's, if there is one, and the target's."""
+        """The files that are read: one with both sides, or those of source (if any) and target."""
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
 
     def inputs(self) -> list[Path]:
-        """All files that its examples depend on: its own, and those that its transforms read."""
+        """All files that its examples depend on: its text and the files of its transforms."""
         read = [file for transform in self.transforms for file in transform.files()]
         return [*self.files(), *read]
 
 
 def part_problems(part: CorpusPart) -> Iterator[str]:
-    """A format that is unknown or does not fit the other keys, and the rest that does not."""
+    """Problems of its settings, such as an unknown format or keys that do not fit the format."""
     for name in ("path", "source", "target", "alignments"):
         if getattr(part, name) == "":
             yield f"{name} is empty; name it, or leave it out"
@@ -365,7 +366,7 @@ def part_problems(part: CorpusPart) -> Iterator[str]:
 
 
 def context_problems(part: CorpusPart) -> Iterator[str]:
-    """Why its sentences cannot be read with their context."""
+    """Reasons why its sentences cannot be read with their context."""
     if part.context is None:
         return
     if not part.has_source:
@@ -381,7 +382,7 @@ def context_problems(part: CorpusPart) -> Iterator[str]:
 
 
 def _label_problems(part: CorpusPart, form: Format) -> Iterator[str]:
-    """A label beside targets, or without sources."""
+    """Problems of labels: together with targets, or without sources."""
     if part.target is not None:
         yield "label is the target of every pair; leave target out, or label"
     if part.label_columns:
@@ -397,6 +398,6 @@ def _label_problems(part: CorpusPart, form: Format) -> Iterator[str]:
 
 
 def _alone(part: CorpusPart) -> str:
-    """What to do about text in one language that is named as a source."""
+    """The remedy for text in one language that is named as a source."""
     copied = any(transform.kind == "copy" for transform in part.transforms)
     return "; text to copy is named as target, with its target_language" if copied else ""

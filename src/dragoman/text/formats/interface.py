@@ -14,14 +14,14 @@ from dragoman.core.wording import named
 from dragoman.text.pairs import Link, Pair
 
 _MOST_COMPARED, _LONGEST_COMPARED = 1000, 80
-"""Names, and characters of one, among which what was meant is looked for."""
+"""Limits on the search for a similar name: the number of names, and characters of each."""
 
 
 Sides = tuple[str, str]
-"""What the source and the target are called in a file: columns, keys, languages ..."""
+"""Names of the source and the target in a file: columns, keys, languages ..."""
 
 AddPair = Callable[[Pair], object]
-"""Writes one more pair."""
+"""A function that writes one more pair."""
 
 
 class Format(ABC):
@@ -33,31 +33,31 @@ class Format(ABC):
     """
 
     name: ClassVar[str]
-    """What configurations and commands call it, such as ``tsv``."""
+    """Its name in configurations and commands, such as ``tsv``."""
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Suffixes of its files, such as ``.tsv``; suffixes of compression may follow them."""
+    """Suffixes of its files, such as ``.tsv``. Suffixes of compression may follow them."""
     sides: ClassVar[str | None] = None
-    """What ``source`` and ``target`` name in its files, in the plural, such as "columns"; None if a
-    file has just two sides, which need no names."""
+    """The sort of names that ``source`` and ``target`` are in its files, in the plural, such as
+    "columns". It is None if a file has just two sides, which need no names."""
     one_file: ClassVar[bool] = True
-    """Whether one file has both sides; otherwise either side has its own."""
+    """Whether one file has both sides. If not, each side has a file."""
 
     @abstractmethod
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
-        """The pairs unchanged, including empty ones, in constant memory if possible.
+        """Reads the pairs unchanged, including empty ones, in constant memory if possible.
 
         Args:
-            files: the file; or that of the source lines, unless they are not wanted, and that of
-                the target lines.
-            sides: names of the two sides, which may be the same; ignored by a format without
-                :attr:`sides`.
+            files: the file with both sides, or those of the source lines (if wanted) and target
+                lines.
+            sides: names of the two sides, which may be the same. Formats without :attr:`sides`
+                ignore them.
 
         Raises:
             DataError: while iterating: missing, damaged, of another format or without a side.
         """
 
     def write(self, files: Sequence[Path], sides: Sides) -> AbstractContextManager[AddPair]:
-        """Write files, which appear at the end of the ``with`` block, if it ends well.
+        """Writes files, which appear at the end of the ``with`` block if it succeeds.
 
         Reading the files again gives the same pairs.
 
@@ -66,9 +66,9 @@ class Format(ABC):
             sides: names of the two sides.
 
         Raises:
-            ConfigError: it cannot be written, or has no place for these names.
-            DataError: in the block: a pair has something that the format cannot hold.
-            StorageError: the disk refuses.
+            ConfigError: the format cannot be written, or cannot have these names.
+            DataError: in the block: the format cannot hold a pair.
+            StorageError: the file cannot be written to the disk.
         """
         raise ConfigError(
             f"{files[0]}: files of the format {self.name} are read and not written; choose another "
@@ -81,7 +81,7 @@ class Format(ABC):
         return self.one_file and self.sides is not None
 
     def offered_sides(self, path: Path) -> list[str]:
-        """The names that a side of this file can have; none where they have no names.
+        """The names that a side of this file can have; empty if sides have no names.
 
         Raises:
             DataError: it cannot be read.
@@ -99,16 +99,16 @@ class Format(ABC):
     def scored_side(self, side: str) -> str:
         """The side that outputs for ``side`` are scored against, if ``side`` leaves something out.
 
-        A metric may need more than what a model writes, such as the tags of a tree.
+        A metric may need more than a model writes, such as the tags of a tree.
         """
         return side
 
     def aligns(self, sides: Sides) -> bool:
-        """Whether these two sides are such that their words are linked by what they are."""
+        """Whether the kinds of these two sides determine the links between their words."""
         return False
 
     def links(self, pair: Pair) -> list[Link]:
-        """The links between words of a pair of such sides; none in a format that has no such.
+        """The links between words of a pair of such sides; none in other formats.
 
         Raises:
             DataError: the pair is not of those sides.
@@ -117,7 +117,7 @@ class Format(ABC):
 
 
 def instead(name: str, known: Iterable[str], what: str) -> str:
-    """What there is instead of ``name``, and which of these was probably meant."""
+    """A list of the known names, and those that ``name`` was probably meant to be."""
     names = [" ".join(one.split()) for one in known]
     short = [one for one in names[:_MOST_COMPARED] if len(one) <= _LONGEST_COMPARED]
     close = difflib.get_close_matches(name[:_LONGEST_COMPARED], short, n=1)
@@ -126,7 +126,7 @@ def instead(name: str, known: Iterable[str], what: str) -> str:
 
 
 def check_names(path: Path, sides: Sides) -> None:
-    """Refuse names that the two sides of one file cannot have.
+    """Refuses names that the two sides of one file cannot have.
 
     Raises:
         ConfigError: they are the same.
@@ -136,7 +136,7 @@ def check_names(path: Path, sides: Sides) -> None:
 
 
 def unwritable(path: Path, pair: Pair, side: str, what: str) -> DataError:
-    """The error of a pair that a format cannot hold."""
+    """The error for a pair that a format cannot hold."""
     return DataError(
         f"{path}: the {side} of the pair of line {pair.line} has {what}, which this format cannot "
         f"hold; write JSONL, which can, or correct it: {getattr(pair, side)[:40]!r}"

@@ -1,6 +1,6 @@
-"""Word translations from a file: a dictionary to learn a mapping from, or to measure one with.
+"""Word translations from a file: a dictionary for learning or measuring a mapping.
 
-Three kinds of files are read, told apart by name and content:
+The name and content of a file tell three kinds apart:
 
 - one pair per line, separated by a tab;
 - the same separated by a space, as in the dictionaries of MUSE (Conneau et al. 2018,
@@ -28,19 +28,19 @@ _DIGITS = {sign: value for value, sign in enumerate(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 )}  # fmt: skip
 _MOST_DIGITS = 10  # of 6 bits each
-# What a FreeDict article adds to a translation: grammar, region or field, and an explanation.
+# Additions of a FreeDict article to a translation: grammar, region or field, and an explanation.
 _REMARK = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)")
 _NUMBER = re.compile(r"\s?\d+\.\s")
-# Examples, notes and references; and a second headword, with its pronunciation.
+# Examples, notes and references, and a second headword with its pronunciation.
 _OTHER_LINE = re.compile(r"\s{2,}| see: |.*(?:^|\s)/[^/]+/")
 
 
 def read_dictionary(path: Path, wanted: Collection[str] | None = None) -> Dictionary:
-    """Read a dictionary; of a dictd one, articles of single words with their single words.
+    """Reads a dictionary; a dictd one gives the single words of its single-word articles.
 
     Args:
         path: a file of pairs, or the index or articles of a dictd dictionary.
-        wanted: keep only these words, whatever their case; by default, all.
+        wanted: keep only these words, in any case; by default, all.
 
     Raises:
         DataError: a file is missing, damaged, not UTF-8 or of another kind.
@@ -62,7 +62,7 @@ def _pairs(path: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, st
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Pairs of a file with one per line; an empty line is passed over."""
+    """Pairs of a file with one pair per line; empty lines are skipped."""
     for number, line in enumerate(read_lines(path), 1):
         fields = [normalize(one) for one in line.split("\t")] if "\t" in line else line.split()
         if fields in ([], ["", ""]):
@@ -91,14 +91,14 @@ def _articles(index: Path, wanted: Collection[str] | None) -> Iterator[tuple[str
             raise DataError(f"{path}: an article is not UTF-8 at byte {start}") from error
         if len(article) < length:
             raise DataError(f"{path}: shorter than {index} says; install the dictionary again")
-        # The index has headwords in lower case, the article as they are written.
+        # The index has headwords in lower case, the article has their original case.
         headword = normalize(re.split(r" /| <|\(", lines[0], maxsplit=1)[0]) if lines else ""
         if headword and " " not in headword:
             yield from ((headword, word) for word in _translations(lines[1:]))
 
 
 def _places(index: Path, wanted: Collection[str] | None) -> Iterator[tuple[int, int]]:
-    """Where the articles of wanted words begin, and their lengths, in bytes."""
+    """Offsets and lengths in bytes of the articles of wanted words."""
     for number, line in enumerate(read_lines(index), 1):
         fields = line.split("\t")
         if len(fields) < 3 or not all(map(_is_number, fields[1:3])):

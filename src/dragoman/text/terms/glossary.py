@@ -1,4 +1,4 @@
-"""Glossaries: how terms must be translated, and where they occur in a text."""
+"""Glossaries: how terms must be translated, and their positions in a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.text.normalization import normalize
 from dragoman.text.terms.glossary_files import Term, read_terms
 from dragoman.text.word_edges import Span, fold, is_whole, longest_apart, occurrences
 
-_KEY = 4  # characters that terms are looked up by
+_KEY = 4  # characters by which terms are looked up
 
 
 class Match(NamedTuple):
@@ -26,12 +26,12 @@ class Match(NamedTuple):
 
 
 class Glossary:
-    """Terms, found in texts as whole words.
+    """Terms, which are looked up in texts as whole words.
 
     Args:
         terms: in any order.
-        name: of the file or whatever they are from, for messages.
-        unit: what :attr:`Term.line` counts.
+        name: of their file or other origin, for messages.
+        unit: the sort of number that :attr:`Term.line` is.
 
     Raises:
         DataError: a side is empty, or two terms contradict each other.
@@ -50,13 +50,13 @@ class Glossary:
 
     @classmethod
     def read(cls, path: Path | str, languages: tuple[str, str] | None = None) -> Glossary:
-        """Read a glossary: TBX if the suffix says so, otherwise a table separated by tabs.
+        """Reads a glossary: TBX if the suffix says so, otherwise a table separated by tabs.
 
-        See :mod:`dragoman.text.terms.glossary_files` for both.
+        :mod:`dragoman.text.terms.glossary_files` describes both.
 
         Args:
             path: the file, compressed or not.
-            languages: source and target language, needed for TBX; a table may have them as header.
+            languages: source and target language, needed for TBX. A table may have them as header.
 
         Raises:
             DataError: the file is missing or broken, or terms contradict each other.
@@ -66,7 +66,7 @@ class Glossary:
 
     @classmethod
     def of(cls, targets: Mapping[str, str | Sequence[str]]) -> Glossary:
-        """A glossary from Python: the translation of each term, or several that will do.
+        """A glossary from Python: for each term a translation, or several alternatives.
 
         Raises:
             DataError: a side is empty.
@@ -80,13 +80,13 @@ class Glossary:
         return len(self.terms)
 
     def whole(self, source: str) -> Term | None:
-        """The term that a source is, once normalised; None if it is none, or more than one."""
+        """The term that equals the whole normalised source; None if there are none or several."""
         text = normalize(source)
         found = self._by_source.get((text, True))
         return found or self._by_source.get((fold(text), False))
 
     def matches(self, source: str) -> list[Match]:
-        """The terms in a source, in its order; none overlap, and longer ones win.
+        """The terms in a source, in its order, without overlaps; longer terms win.
 
         The text is normalised first.
         """
@@ -94,7 +94,7 @@ class Glossary:
         return [found[index] for index in longest_apart((one.start, one.end) for one in found)]
 
     def candidates(self, text: str) -> Iterator[Match]:
-        """Every term in a normalised text, overlapping ones too; case-sensitive ones first."""
+        """Every term in a normalised text, even if they overlap; case-sensitive ones first."""
         folded = fold(text)
         for start in range(len(text)):
             for length in range(1, _KEY + 1):
@@ -112,15 +112,15 @@ class Glossary:
     def missing(self, source: str, translation: str) -> list[Match]:
         """The terms of ``source`` that ``translation`` lacks.
 
-        A term that occurs twice must be translated twice, and one word of the translation counts
-        for one term.
+        A term that occurs twice must be translated twice. Each word of the translation counts for a
+        single term.
         """
         matches = self.matches(source)
         lacking = unmet([match.term.spellings() for match in matches], normalize(translation))
         return [matches[index] for index in lacking]
 
     def place(self, term: Term) -> str:
-        """Where a term is from: ``terms.tsv:7``."""
+        """The origin of a term, such as ``terms.tsv:7``."""
         if not term.line:
             return self.name
         return f"{self.name}:{'' if self._unit == 'line' else self._unit + ' '}{term.line}"
@@ -130,7 +130,7 @@ class Glossary:
         key = (term.source if term.case_sensitive else fold(term.source), term.case_sensitive)
         other = self._by_source.setdefault(key, term)
         if set(other.targets) != set(term.targets):
-            there, both = "", "in one list"  # of terms from Python
+            there, both = "", "in one list"  # for terms from Python
             if other.line:
                 there, both = (
                     f" in {self._unit} {other.line}",
@@ -160,12 +160,12 @@ class Glossary:
 def unmet(
     phrases: Sequence[Sequence[str]], text: str, whole: Sequence[bool] | None = None
 ) -> list[int]:
-    """Indices of those of ``phrases`` that do not occur in ``text``, each with its own occurrence.
+    """Indices of the ``phrases`` that ``text`` lacks; an occurrence counts for a single phrase.
 
     Args:
-        phrases: alternatives of each, any one of which will do.
+        phrases: alternatives of each phrase; any of them suffices.
         text: the text.
-        whole: whether each must begin and end where words do; by default, all must.
+        whole: whether each must begin and end at word boundaries; by default, all must.
     """
     keys = [(tuple(one), whole is None or whole[i]) for i, one in enumerate(phrases)]
     found = {key: _places(text, *key) for key in dict.fromkeys(keys)}
@@ -177,7 +177,7 @@ def unmet(
         range(len(phrases)), key=lambda i: (-max(map(len, phrases[i])), len(phrases[i]), i)
     )
     for index in order:
-        if keys[index] in vain:  # no room for one, so none for another like it
+        if keys[index] in vain:  # no room for it, so none for an equal phrase
             continue
         if seats := _seats(index, places, taken):
             taken |= seats
@@ -187,7 +187,7 @@ def unmet(
 
 
 def _places(text: str, alternatives: Sequence[str], whole: bool) -> list[Span]:
-    """Where any of the alternatives occurs, the longest first."""
+    """All positions of the alternatives, the longest first."""
     longest_first = sorted(alternatives, key=len, reverse=True)
     return [span for one in longest_first for span in occurrences(text, one, whole=whole)]
 
@@ -195,16 +195,17 @@ def _places(text: str, alternatives: Sequence[str], whole: bool) -> list[Span]:
 def _seats(
     index: int, places: Sequence[Sequence[Span]], taken: Mapping[int, Span]
 ) -> dict[int, Span]:
-    """A place for one more phrase, and new ones for those that make room for it.
+    """A place for one more phrase, and new places for the phrases that make room for it.
 
-    An augmenting path of a bipartite matching, searched breadth first; empty if there is none.
+    It is an augmenting path of a bipartite matching, searched breadth first, or empty if none
+    exists.
 
     Args:
         index: the phrase.
-        places: where each phrase occurs.
+        places: all positions of each phrase.
         taken: the places of the others.
     """
-    successors: dict[int, tuple[int, Span]] = {}  # who takes the place of a phrase, and which
+    successors: dict[int, tuple[int, Span]] = {}  # new holder of a place, and the place
     holders = {span: phrase for phrase, span in taken.items()}
     waiting, seen = deque([index]), set[Span]()
     while waiting:
@@ -215,7 +216,7 @@ def _seats(
             seen.add(span)
             there = (
                 [holders[span]]
-                if span in holders  # they do not overlap, so no other phrase is there
+                if span in holders  # places do not overlap, so no other phrase is here
                 else [
                     other
                     for other, held in taken.items()

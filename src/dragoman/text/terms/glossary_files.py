@@ -7,14 +7,14 @@
     Home Assistant<TAB><TAB>do-not-translate
     IT<TAB>EDV<TAB>case-sensitive
 
-``|`` separates translations, any one of which will do, and spaces or commas separate flags.  A
-first line ``source<TAB>target`` is a header, and so are two languages: those that are known, or if
-none are, any two.  Nothing is quoted.
+``|`` separates alternative translations, and spaces or commas separate flags.  A first line
+``source<TAB>target`` is a header. So are two languages: those of the run if they are known,
+otherwise any two.  There is no quoting.
 
-**TBX** has concepts with terms in several languages, which any version and dialect writes alike but
-for the names of the elements: ``termEntry``, ``langSet`` before version 3, ``conceptEntry``,
-``langSec`` since.  Every term of a concept in the source language may be translated by every one in
-the target language that is not marked as deprecated or superseded.
+**TBX** has concepts with terms in several languages. All versions and dialects write them alike
+except for the names of the elements: ``termEntry`` and ``langSet`` before version 3,
+``conceptEntry`` and ``langSec`` since.  Every term of a concept in the source language may be
+translated by every term in the target language that is not marked as deprecated or superseded.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _FEWEST_COLUMNS, _MOST_COLUMNS = 2, 3
 
 
 def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term], str]:
-    """The terms of a file, and what :attr:`Term.line` counts in it.
+    """The terms of a file, and the sort of number that :attr:`Term.line` is there.
 
     Args:
         path: TBX if its suffix is ``.tbx``, otherwise a table.
-        languages: source and target language; a table needs none, but may have them as a header.
+        languages: source and target language. A table needs none, but may have them as a header.
 
     Raises:
-        DataError: the file is missing, not UTF-8, or not in the format; or TBX has no term in one
-            of the languages; or the header of a table has them in the other order, or one of them
-            with a third.
+        DataError: the file is missing, not UTF-8, or not in the format; TBX lacks terms in one of
+            the languages; or the header of a table has them in the other order, or one of them with
+            a third.
     """
     if is_tbx(path):
         return _read_tbx(path, languages), "entry"
@@ -72,7 +72,7 @@ def is_tbx(path: Path) -> bool:
 
 
 def read_kept(path: Path) -> Iterator[Term]:
-    """Terms that are not to be translated, from a file with one in each line.
+    """Terms that must not be translated, from a file with one term in each line.
 
     Raises:
         DataError: the file is missing, empty or not UTF-8.
@@ -172,14 +172,14 @@ def _read_tbx(path: Path, languages: tuple[str, str] | None) -> list[Term]:
 
 
 def _merged(terms: list[Term]) -> list[Term]:
-    """Terms of several concepts may be the same: any translation of any concept will do.
+    """Merges equal terms of several concepts: any translation of any concept suffices.
 
-    But capitals, such as ``US``, are another term than ``us`` if both are there.
+    A term in capitals, such as ``US``, is kept apart from ``us`` if both occur.
     """
     by_source: dict[tuple[str, bool], Term] = {}
     for term in terms:
         source = normalize(term.source)
-        key = fold(source), len(source) > 1 and source.isupper()  # folded as glossaries compare
+        key = fold(source), len(source) > 1 and source.isupper()  # as glossaries compare
         if (first := by_source.get(key)) is not None:
             targets = tuple(dict.fromkeys((*first.targets, *term.targets)))
             term = Term(first.source, targets, line=first.line)  # noqa: PLW2901
@@ -214,7 +214,7 @@ def _is_outdated(group: Element) -> bool:
 
 
 def _in_language(found: dict[str, list[tuple[str, bool]]], language: str) -> list[tuple[str, bool]]:
-    """The terms of a language; ``en`` also finds ``en-US``."""
+    """The terms of a language; ``en`` includes ``en-US``."""
     wanted = spelling(language)
     exact = [terms for name, terms in found.items() if spelling(name) == wanted]
     near = [terms for name, terms in found.items() if spelling(name).startswith(f"{wanted}-")]
@@ -223,28 +223,28 @@ def _in_language(found: dict[str, list[tuple[str, bool]]], language: str) -> lis
 
 @dataclass(frozen=True)
 class Term:
-    """What a term of the source is called in the target language."""
+    """A source term and its translations in the target language."""
 
     source: str
     """The term as it occurs in sources, normalised as every line is."""
     targets: tuple[str, ...]
-    """Translations, such as inflected forms, any one of which will do."""
+    """Alternative translations, such as inflected forms."""
     case_sensitive: bool = False
-    """Whether upper and lower case are told apart, in the source and in translations."""
+    """Whether case matters, in the source and in translations."""
     do_not_translate: bool = False
     """Whether the only translation is the term itself."""
     line: int = 0
-    """Its line in the file, or the number of its entry in TBX, from 1; 0 if from no file."""
+    """Its line in the file, or the number of its entry in TBX, from 1; 0 without a file."""
 
     def spellings(self) -> tuple[str, ...]:
-        """The translations; unless case-sensitive, also with a capital letter, as in front."""
+        """The translations. Unless case-sensitive, they also begin with a capital letter."""
         if self.case_sensitive:
             return self.targets
         capitals = (target[0].upper() + target[1:] for target in self.targets)
         return tuple(dict.fromkeys((*self.targets, *capitals)))
 
     def occurs_in(self, translation: str) -> bool:
-        """Whether a translation of it occurs, as whole words, in a text."""
+        """Whether a text contains a translation of it as whole words."""
         return any(
             next(occurrences(translation, one), None) is not None for one in self.spellings()
         )

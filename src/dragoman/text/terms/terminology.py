@@ -1,7 +1,7 @@
-"""What a translation must contain: terms of glossaries, and what is copied from the source.
+"""Phrases that a translation must contain: terms of glossaries, and copies from the source.
 
-Named sets of patterns protect what programs read: placeholders, tags and entities, addresses and
-numbers.  All of it becomes :class:`LexicalConstraint`, one for each place in a source.
+Named sets of patterns protect strings for programs: placeholders, tags and entities, addresses and
+numbers.  Each place in a source becomes a :class:`LexicalConstraint`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dragoman.text.word_edges import UNSPACED, Span, is_whole, longest_apart
 
 ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
 
-# What is copied ends, and a number may begin, where a text goes on without a space.
+# A copied phrase ends, and a number may begin, where a text goes on without a space.
 _UNSPACED = rf"{UNSPACED}\p{{Script=Hangul}}"
 _WORD = rf"[\w--[{_UNSPACED}]]"
 _NUMBER = r"[\p{N}--\p{Script=Han}]"  # without 〇
@@ -55,20 +55,20 @@ class LexicalConstraint:
     """A phrase that a translation must contain."""
 
     phrases: tuple[str, ...]
-    """Alternatives, any one of which will do."""
+    """Alternatives, any of which suffices."""
     whole: bool = True
-    """Whether it must begin and end where words do."""
+    """Whether it must begin and end at word boundaries."""
     copied: bool = False
     """Whether it is copied from the source, in any language."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self.phrases[0]
 
 
 class _Pattern:
-    """What is copied wherever an expression matches."""
+    """Copies every match of an expression."""
 
     def __init__(self, name: str, expression: str, *, verbose: bool) -> None:
         self._name, self._is_number = name, name == "numbers"
@@ -102,15 +102,16 @@ class _Pattern:
 
 
 class Terminology:
-    """What translations must contain, found in their sources.
+    """Finds the phrases in sources that constrain their translations.
 
     Args:
-        glossaries: terms; of two for the same place the longer counts, then the earlier glossary's.
+        glossaries: terms. Of two terms for the same place, the longer wins, then that of the
+            earlier glossary.
         protect: names of sets of patterns.
-        patterns: regular expressions of what else is copied.
+        patterns: further regular expressions, whose matches are copied.
 
     Raises:
-        ConfigError: a pattern is no regular expression, or matches the empty text.
+        ConfigError: a pattern is not a regular expression, or matches the empty text.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class Terminology:
         return bool(self.glossaries or self._patterns)
 
     def also(self, glossary: Glossary) -> Terminology:
-        """This with one more glossary, which comes first."""
+        """A copy with one more glossary, which comes first."""
         more = Terminology((glossary, *self.glossaries))
         more._patterns = self._patterns
         return more
@@ -135,11 +136,11 @@ class Terminology:
     def constraints(
         self, text: str, ignored: frozenset[str] = frozenset()
     ) -> tuple[LexicalConstraint, ...]:
-        """What the translation of ``text`` must contain, in the order of the source.
+        """The phrases that the translation of ``text`` must contain, in the order of the source.
 
         Args:
             text: a line.
-            ignored: tags that are instructions to the model where they stand in front.
+            ignored: tags in front that are instructions to the model.
 
         Raises:
             DataError: a pattern takes too long.
@@ -153,7 +154,7 @@ class Terminology:
         return tuple(found[index][2] for index in longest_apart((s, e) for s, e, _ in found))
 
     def protected(self, text: str) -> list[Span]:
-        """Where a normalised text has what is copied by patterns, in its order.
+        """Positions in a normalised text that patterns copy, in order.
 
         Raises:
             DataError: a pattern takes too long.
@@ -165,7 +166,7 @@ class Terminology:
 def missing(
     constraints: Sequence[LexicalConstraint], translation: str
 ) -> tuple[LexicalConstraint, ...]:
-    """Those that a translation does not contain, each in a place of its own."""
+    """The constraints that a translation does not meet; an occurrence counts for one constraint."""
     lacking = unmet(
         [one.phrases for one in constraints],
         normalize(translation),
@@ -175,7 +176,7 @@ def missing(
 
 
 def _without_tags(text: str, tags: frozenset[str]) -> str:
-    """``text`` with spaces for the tags in front of it, so that places stay the same."""
+    """``text`` with its tags in front replaced by spaces, so that positions do not change."""
     start = 0
     while (tag := TAG.match(text, start)) is not None and tag[0] in tags:
         start = tag.end()
@@ -184,23 +185,23 @@ def _without_tags(text: str, tags: frozenset[str]) -> str:
 
 
 def _written(number: str) -> tuple[str, ...]:
-    """How a number may be written in other languages: 1,234.5 as 1.234,5, 1 234,5 or 1234.5."""
+    """Spellings of a number in other languages, such as 1.234,5, 1 234,5 or 1234.5 for 1,234.5."""
     return tuple(dict.fromkeys([*_separated(number), *_separated(_in_ascii(number))]))
 
 
 def _in_ascii(number: str) -> str:
-    """A number in the digits of most scripts: 10 for １０ and ١٠."""
+    """A number of almost any script in ASCII digits, such as 10 for １０ and ١٠."""
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in number)
 
 
 def _separated(number: str) -> list[str]:
-    """A number with the signs of several languages between its digits."""
+    """A number with the separators of several languages between its digits."""
     swapped = number.translate({ord(","): ".", ord("."): ","})
     found = [number, swapped]
     whole = number.replace(",", ".").partition(".")[0]
     mark, rest = number[len(whole) :][:1], number[len(whole) + 1 :]
     if len(rest) > len(rest.translate(_NO_MARKS)) or (mark and _is_group(whole, rest)):
-        for one in (number, swapped):  # the first mark stands between thousands
+        for one in (number, swapped):  # the first mark separates thousands
             first = next(c for c in one if c in ",.")
             found += [one.replace(first, " "), one.replace(first, "")]
     elif len(whole) > _GROUP and whole.isdecimal() and whole[0] != "0":
@@ -213,7 +214,7 @@ def _separated(number: str) -> list[str]:
 
 
 def _is_group(whole: str, rest: str) -> bool:
-    """Whether what stands after the only mark of a number may be its last three digits."""
+    """Whether the digits after the only mark of a number may be its last three digits."""
     return len(rest) == _GROUP and 0 < len(whole) <= _GROUP and whole[0] != "0"
 
 

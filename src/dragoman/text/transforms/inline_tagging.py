@@ -1,4 +1,4 @@
-"""Inline tags in training text: those of its own markup, and others around aligned phrases."""
+"""Inline tags in training text: from its markup, or injected around aligned phrases."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _KINDS = {
     "replaced": 0.1,
     "point": 0.05,
 }
-"""What is tagged, and how often it is tried: a phrase; what is between two of them; the whole line;
-a word that is the same on both sides, copied; a phrase in place of something that is copied; the
-place in front of a phrase."""
+"""Places of tags, with the probability of trying each: a phrase, the text between two phrases,
+the whole line, a copied word that is the same on both sides, a phrase in place of copied text,
+and the point in front of a phrase."""
 
 
 class MarkupTagsConfig(TransformConfig):
@@ -62,7 +62,7 @@ class MarkupTagsConfig(TransformConfig):
     """How many tags a sentence may have."""
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """Those of all tags."""
+        """The symbols of all tags."""
         yield from self.inline_tags.symbols()
 
     def __call__(self, example: Example, rng: Random) -> Example:
@@ -78,7 +78,7 @@ class MarkupTagsConfig(TransformConfig):
 def tagged_markup(
     source: str, target: str, styles: Sequence[MarkupStyle], inline_tags: InlineTags
 ) -> tuple[str, str]:
-    """Both sides with symbols instead of their markup, if that is the same and not too much."""
+    """Both sides with symbols for their markup, if it is the same and there are enough symbols."""
     ours, theirs = read_markup(source, styles), read_markup(target, styles)
     if not ours[1] or not theirs[1]:
         return source, target
@@ -100,7 +100,7 @@ def tagged_markup(
 def _matched(
     ours: Sequence[MarkupSpan], theirs: Sequence[MarkupSpan]
 ) -> Iterator[tuple[MarkupSpan, MarkupSpan]]:
-    """Markup of both sides with the same key, the first with the first."""
+    """Markup of both sides with the same key, paired in order."""
     waiting: defaultdict[tuple[str, TagKind], deque[MarkupSpan]] = defaultdict(deque)
     for one in theirs:
         waiting[one.key, one.span.kind].append(one)
@@ -129,28 +129,28 @@ class InjectTagsConfig(SharedTransform):
 
     @property
     def is_random(self) -> bool:
-        """Always: it draws the phrases."""
+        """Always, since it draws the phrases."""
         return True
 
     @property
     def is_for_sets(self) -> bool:
-        """A test set may have tags: each line then has the same in every run."""
+        """Always: the tags of each line of a test set are the same in every run."""
         return True
 
     def files(self) -> list[Path]:
-        """The segments."""
+        """The file of segments."""
         return [Path(self.segments)]
 
     def text_settings(self) -> dict[str, Any]:
-        """All but the place of the file, whose content is compared."""
+        """All settings except the path of the file, whose content is compared."""
         return self.model_dump(mode="json", exclude={"segments"})
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """Those of all tags."""
+        """The symbols of all tags."""
         yield from self.inline_tags.symbols()
 
     def reversed(self, direction: Direction) -> None:
-        """Nothing: the segments are of the other direction."""
+        """None, since the segments are of the other direction."""
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with tags, if it has aligned phrases."""
@@ -167,13 +167,13 @@ def tagged_phrases(
 ) -> tuple[str, str]:
     """Both sides of a pair with tags at words that translate each other.
 
-    Sides whose tags differ already stay as they are.
+    Sides whose tags already differ stay unchanged.
 
     Args:
         source: normalised, like the target; may have symbols already.
         target: the translation.
         segments: phrases that translate each other.
-        inline_tags: how many tags there may be.
+        inline_tags: sets the number of available tags.
         rng: draws the phrases.
     """
     nested = structure(symbols_in(source))
@@ -185,7 +185,7 @@ def tagged_phrases(
         injection.add(_drawn_kind(rng), rng)
     made = injection.written()
     if structure(symbols_in(made[0])) != structure(symbols_in(made[1])):
-        return source, target  # what touches on one side only is within on the other
+        return source, target  # tags that touch on one side only are nested on the other
     return normalize(made[0]), normalize(made[1])
 
 
@@ -197,7 +197,7 @@ class _Both(NamedTuple):
 
 
 def _count(rng: Random) -> int:
-    """How many tags are tried."""
+    """The number of tags to try."""
     count = 1
     while count < _MOST and rng.random() < _MORE:
         count += 1
@@ -219,7 +219,7 @@ def _anchors(table: SegmentTable, source: str, target: str) -> Iterator[_Both]:
 
 
 def _only(text: str, phrase: str) -> Range | None:
-    """Where a phrase is, if that is in one place."""
+    """The position of a phrase that occurs exactly once; otherwise None."""
     places: list[Range] = []
     start = text.find(phrase)
     while start >= 0 and len(places) < 2:
@@ -230,7 +230,7 @@ def _only(text: str, phrase: str) -> Range | None:
 
 
 class _Injection:
-    """Chooses tags for a pair, none of which cross on either side."""
+    """Chooses tags for a pair such that none cross on either side."""
 
     def __init__(
         self, source: str, target: str, anchors: Sequence[_Both], inline_tags: InlineTags
@@ -246,7 +246,7 @@ class _Injection:
         return max((int(found["number"]) for found in SYMBOL.finditer(self._texts[0])), default=0)
 
     def add(self, kind: str, rng: Random) -> None:
-        """Try to add a tag of some kind."""
+        """Tries to add a tag of a kind."""
         chosen = self._candidate(kind, rng)
         if chosen is None:
             return
@@ -276,14 +276,14 @@ class _Injection:
         return one, "copy" if kind == "replaced" else "pair"
 
     def _is_run(self, run: _Both) -> bool:
-        """Whether what is within on one side is within on the other, as far as that is known."""
+        """Whether known translations of the inside on one side are inside on the other."""
         return all(
             _relation(one.source, run.source) == _relation(one.target, run.target)
             for one in self._anchors
         )
 
     def _fits(self, both: _Both, tag: TagKind) -> bool:
-        """Whether it has the same place among other tags on both sides, and replaces none."""
+        """Whether it has the same place among the other tags on both sides, and replaces none."""
         symbols = [_Both(self._old[0][symbol], self._old[1][symbol]) for symbol in self._old[0]]
         for other, kind in [*((one, "pair") for one in symbols), *self._new]:
             relation = _relation(other.source, both.source)
@@ -301,7 +301,7 @@ class _Injection:
 
     def written(self) -> tuple[str, str]:
         """Both sides with all tags."""
-        # Numbers beyond those that are there; all are numbered again afterwards.
+        # Temporary numbers beyond the existing ones; all are renumbered afterwards.
         numbers = range(self._first, self._first + len(self._new))
         made = []
         for side, text in enumerate(self._texts):
@@ -314,7 +314,7 @@ class _Injection:
 
 
 def _spans_of_symbols(text: str) -> dict[str, Range]:
-    """Where tags are that are in a text already, with their symbols."""
+    """Positions of the tags that a text already has, with their symbols."""
     found: dict[str, Range] = {}
     for symbol in SYMBOL.finditer(text):
         if symbol["sign"] == "/t":
@@ -336,7 +336,7 @@ def _hull(one: Range, other: Range) -> Range:
 
 
 def _relation(one: Range, other: Range) -> str:
-    """Where one range is, seen from another."""
+    """The position of a range relative to another."""
     if one == other:
         return "same"
     if one[1] <= other[0]:
@@ -349,7 +349,7 @@ def _relation(one: Range, other: Range) -> str:
 
 
 def _same_words(source: str, target: str) -> list[_Both]:
-    """Words that are the same on both sides, once in each; no symbol of a tag is one."""
+    """Words that are the same on both sides, once in each; symbols of tags are left out."""
     sides = [_words_once(source), _words_once(target)]
     return [_Both(place, sides[1][word]) for word, place in sides[0].items() if word in sides[1]]
 
@@ -368,7 +368,7 @@ _SIGNS = ".,:;!?\"'()[]{}<>«»„“”‚‘’…-–—/&*%$#@=+|\\_~`^。�
 
 
 def inline_tags(transforms: Iterable[TransformConfig]) -> InlineTags | None:
-    """The tags that a model learns by these transforms, all together; None if it learns none."""
+    """All tags that a model learns by these transforms; None if it learns none."""
     found = [
         one.inline_tags
         for one in transforms

@@ -1,4 +1,4 @@
-"""What every transform has in common."""
+"""The interface of all transforms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TransformConfig(Config):
 
     @property
     def uses_target(self) -> bool:
-        """Whether it reads or changes the target; if not, it may be given an empty one."""
+        """Whether it reads or changes the target. If not, it may be given an empty target."""
         return True
 
     @property
@@ -46,16 +46,16 @@ class TransformConfig(Config):
 
     @property
     def is_for_sets(self) -> bool:
-        """Whether a dev or test set may have it; one that draws then draws once for each line."""
+        """Whether a dev or test set may have it. If random, it then draws once for each line."""
         return not self.is_random
 
     def for_sets(self) -> TransformConfig | None:
-        """What a dev set of the same text has in its place; None: nothing."""
+        """The transform for a dev set of the same text, or None."""
         return self if self.is_for_sets else None
 
     @property
     def needs_copy(self) -> bool:
-        """Whether it works on text that is its own source, by a transform ``copy`` before it."""
+        """Whether it works on text that is its own source, made by ``copy`` before it."""
         return False
 
     @property
@@ -65,7 +65,7 @@ class TransformConfig(Config):
 
     @property
     def zeroes_source(self) -> bool:
-        """Whether the decoder reads zeros in place of the source of its examples, too."""
+        """Whether the decoder, as well as the encoder, reads zeros in place of the source."""
         return False
 
     @property
@@ -75,11 +75,11 @@ class TransformConfig(Config):
 
     @property
     def reads_languages(self) -> bool:
-        """Whether what it changes depends on the languages of its part, and not on text alone."""
+        """Whether its changes depend on the languages of its part, and not on text alone."""
         return False
 
     def files(self) -> Sequence[Path]:
-        """Files that it reads besides the corpus; if their content changes, the text does."""
+        """Files that it reads besides the corpus. Changes to their content change the text."""
         return ()
 
     def text_settings(self) -> dict[str, Any]:
@@ -95,10 +95,10 @@ class TransformConfig(Config):
         return direction
 
     def reversed(self, direction: Direction) -> TransformConfig | None:
-        """What corresponds to it for the same pairs with their sides exchanged.
+        """The corresponding transform for the same pairs with their sides exchanged, or None.
 
-        What always changes the text of one language moves with it to the other side.  What draws
-        is noise for the model, and stays on the side where it is.  None: it has no counterpart.
+        A transform that always changes the text of one language moves with it to the other side.  A
+        random transform is noise for the model and stays on its side.
 
         Args:
             direction: that of its part, before the exchange.
@@ -107,11 +107,11 @@ class TransformConfig(Config):
 
     @abstractmethod
     def __call__(self, example: Example, rng: Random) -> Example | None:
-        """The changed example; None drops it.
+        """The changed example, or None to drop it.
 
         Args:
             example: normalised, as the result must be.
-            rng: seeded for this example and epoch; not used unless :attr:`is_random`.
+            rng: seeded for this example and epoch; used only if :attr:`is_random`.
         """
 
 

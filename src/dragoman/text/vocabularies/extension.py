@@ -1,10 +1,10 @@
 """Extension of vocabularies: pieces of new text are appended, and existing ones keep their ids.
 
-Byte-pair encoding is continued: the words of the new text, split as the vocabulary splits them,
-are merged further (Purason et al. 2025, arXiv:2512.03989, section 3; appending the pieces of a
-vocabulary trained on the new text instead would add some that no split ever reaches).  Old merges
-come first, so old pieces are formed as before.  In a unigram model every piece is reachable: it
-gets the pieces of a model trained on the new text, with their log-probabilities there.
+Byte-pair encoding is continued: the words of the new text are split by the vocabulary and merged
+further (Purason et al. 2025, arXiv:2512.03989, section 3). Appending the pieces of a vocabulary
+trained on the new text instead would add some that no split ever reaches.  Old merges come first,
+so old pieces are formed as before.  In a unigram model every piece is reachable: it gets the pieces
+of a model trained on the new text, with their log-probabilities there.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def extend_vocabularies(
 ) -> Vocabularies:
     """Vocabularies of ``config.size`` pieces each that begin with the pieces of ``parents``.
 
-    Kind, normalisation and whether both sides share one do not change.
+    The kind, the normalisation and the sharing of one vocabulary by both sides do not change.
 
     Args:
-        parents: the vocabularies to extend; a joint one is extended by the text of both sides.
+        parents: the vocabularies to extend. A joint one is extended by the text of both sides.
         pairs: sources and targets of the new text with their weight.
         config: only ``size``, ``tags``, ``character_coverage``, ``balance`` and ``training_pairs``
             are read.
@@ -110,15 +110,15 @@ def extend(
 
 @dataclass(frozen=True)
 class Growth:
-    """What new text can add to a vocabulary."""
+    """The pieces that new text can add to a vocabulary."""
 
     parent: SentencePieceVocabulary
     tags: tuple[str, ...]
-    """Tags that it lacks."""
+    """New tags."""
     characters: tuple[Scored, ...]
-    """Characters that it lacks, the most frequent first."""
+    """New characters, the most frequent first."""
     others: tuple[Scored, ...]
-    """Longer pieces, the most useful first."""
+    """New longer pieces, the most useful first."""
 
     def grown(self, count: int) -> SentencePieceVocabulary:
         """The vocabulary with the tags, the characters and the first ``count`` longer pieces."""
@@ -139,16 +139,16 @@ def growth(
     *,
     fewest: int = _FEWEST,
 ) -> Growth:
-    """What the text can add to ``parent``.
+    """The pieces that the text can add to ``parent``.
 
     Args:
         parent: the vocabulary to extend.
         lines: the new text, each line with its count.
         config: only ``tags`` and ``character_coverage`` are read.
         side: name of the side in messages, such as "source "; empty for both.
-        room: how many longer pieces are wanted at most, given how many tags and characters there
-            are; below 0 counts as 0.
-        fewest: how often a merge of byte-pair encoding must occur in the text.
+        room: maximum number of longer pieces, given the number of tags and characters; below 0
+            counts as 0.
+        fewest: minimum count of a merge of byte-pair encoding in the text.
 
     Raises:
         ConfigError: the pieces are a fixed list from another toolkit.
@@ -182,11 +182,11 @@ def growth(
 
 
 def without_tags(lines: Sequence[Counted], tags: Iterable[str]) -> list[Counted]:
-    """Lines without the tags in them, such as those of context and markup, which are never spelt.
+    """Lines without their tags, such as those of context and markup, which are never split.
 
     Args:
         lines: each with its count.
-        tags: what is left out; a space takes its place.
+        tags: those to remove; a space takes the place of each.
     """
     names = "|".join(map(re.escape, sorted(tags, key=len, reverse=True)))
     if not names:
@@ -197,9 +197,9 @@ def without_tags(lines: Sequence[Counted], tags: Iterable[str]) -> list[Counted]
 def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:
     """The pieces of ``parent`` that each piece of ``child`` is made of, by id.
 
-    That is the same piece where there is one, or those into which ``parent`` splits it (Gee et al.
-    2022, arXiv:2402.09977).  It is empty where ``parent`` lacks a character, and for symbols that
-    are never split.
+    That is the same piece if ``parent`` has it, or else the pieces into which ``parent`` splits it
+    (Gee et al. 2022, arXiv:2402.09977).  It is empty if ``parent`` lacks a character, and for
+    symbols that are never split.
     """
     known = {piece: i for i, piece in enumerate(parent.pieces(range(len(parent))))}
 
@@ -254,7 +254,7 @@ def _merges(
 ) -> list[Scored]:
     """Further merges in their order, then characters, with scores below all existing ones."""
     scores = parent.scores
-    # Also those that are never split, such as "<?>": they must not be added a second time.
+    # Including those that are never split, such as "<?>": they must not be added twice.
     symbols = {*parent.pieces(range(len(parent))), *characters, SPACE_SIGN}
     words = [(list(merge_all(word, scores)), count) for word, count in sorted(_words(text).items())]
     merges = _Merging(words, symbols).merges(room, fewest)
@@ -264,7 +264,7 @@ def _merges(
 
 
 def _words(text: Sequence[Counted]) -> Counter[str]:
-    """Runs of characters that may become one piece: of one word and one script."""
+    """Runs of characters that may become one piece, within one word and one script."""
     words: Counter[str] = Counter()
     for line, count in text:
         for word in line.split(SPACE_SIGN)[0 if line[0] != SPACE_SIGN else 1 :]:
@@ -277,7 +277,7 @@ def _words(text: Sequence[Counted]) -> Counter[str]:
 
 
 def _runs(word: str) -> Iterator[str]:
-    """``word`` cut where the script changes, as sentencepiece does it; marks follow letters."""
+    """Parts of ``word`` in one script each, cut as sentencepiece does; marks follow letters."""
     script = ""
 
     def of(character: str) -> str:
@@ -298,7 +298,7 @@ class _Merging:
 
     Args:
         words: symbols of each word, and how often it occurs.
-        symbols: what may be merged, and the results of earlier merges.
+        symbols: those that may be merged, and the results of earlier merges.
     """
 
     def __init__(self, words: list[tuple[list[str], int]], symbols: set[str]) -> None:
@@ -311,12 +311,12 @@ class _Merging:
         heapq.heapify(self._heap)
 
     def merges(self, most: int, fewest: int = _FEWEST) -> list[str]:
-        """Up to ``most`` new symbols that occur ``fewest`` times or more, most frequent first."""
+        """Up to ``most`` new symbols that occur at least ``fewest`` times, most frequent first."""
         found: list[str] = []
         while self._heap and len(found) < most:
             count, pair = heapq.heappop(self._heap)
             if -count != self._counts[pair]:
-                continue  # another merge changed it; the heap also has it with its new count
+                continue  # another merge changed it, and the heap also has it with its new count
             merged = "".join(pair)
             if merged not in self._symbols:  # an old merge has it once its parts are neighbours
                 if -count < fewest:
@@ -327,7 +327,7 @@ class _Merging:
         return found
 
     def _count(self, place: int, sign: int) -> None:
-        """Add the pairs of a word to the counts, or take them away."""
+        """Adds the pairs of a word to the counts, or subtracts them."""
         symbols, count = self._words[place]
         for pair in pairwise(symbols):
             if len(pair[0]) + len(pair[1]) > _LONGEST_PIECE or not self._symbols.issuperset(pair):

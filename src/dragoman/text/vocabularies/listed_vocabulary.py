@@ -1,4 +1,4 @@
-"""Vocabularies that are a fixed list of pieces, as other toolkits number them."""
+"""Vocabularies that are a fixed list of pieces, with the numbers of another toolkit."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 
 
 class PieceList(Config):
-    """What a file of such a vocabulary holds, beside its digest."""
+    """The content of a file of such a vocabulary, without its digest."""
 
     format: Literal[1] = 1
-    """Of the file."""
+    """Version of the file format."""
     pieces: tuple[str, ...]
-    """By id; the first four are pad, unknown, begin and end."""
+    """Pieces by id; the first four are pad, unknown, begin and end."""
     tags: tuple[str, ...] = ()
-    """Those of the pieces that are tags."""
+    """The pieces that are tags."""
     splitting: Annotated[SentencePieces | SubwordNmt, Field(discriminator="by")]
-    """How text becomes pieces."""
+    """The method that splits text into pieces."""
 
     @model_validator(mode="after")
     def _check(self) -> PieceList:
@@ -59,10 +59,7 @@ class PieceList(Config):
 class ListedVocabulary(Vocabulary):
     """A list of pieces, and how text is split into them.
 
-    What training makes can be extended and sampled from; this can not.
-
-    Args:
-        content: pieces and splitting.
+    Unlike a vocabulary made by training, it can be neither extended nor sampled from.
     """
 
     suffix: ClassVar[str] = ".pieces"
@@ -98,20 +95,20 @@ class ListedVocabulary(Vocabulary):
         threads: int = 1,
         normalized: bool = False,
     ) -> list[list[int]]:
-        """Encode many texts; see :meth:`Vocabulary.encode_batch`. One thread does it all."""
+        """Encodes many texts in a single thread; see :meth:`Vocabulary.encode_batch`."""
         return [[self._id(piece) for piece in self._split(prepare_line(text))] for text in texts]
 
     def split_anew(
         self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
     ) -> tuple[IntArray, IntArray]:
-        """See :meth:`Vocabulary.split_anew`; a list always splits in one way."""
+        """Never possible, since a list splits in one way; see :meth:`Vocabulary.split_anew`."""
         raise ConfigError(
             "vocabulary.sampling: the vocabulary is a fixed list of pieces from another toolkit, "
             "which has no subword sampling; set it to 0"
         )
 
     def _id(self, piece: str) -> int:
-        """The id of a piece that came out of text; the names of special ones are text there."""
+        """The id of a piece that came out of text, where names of special pieces are text."""
         found = self._ids.get(piece, UNK)
         return found if found > EOS else UNK
 
@@ -120,7 +117,7 @@ class ListedVocabulary(Vocabulary):
             yield from [part] if is_a_tag else self._splitting.split(part)
 
     def _parts(self, line: str) -> Iterator[tuple[str, bool]]:
-        """Tags, and what is between them."""
+        """Tags, and the text between them."""
         parts = [line] if self._tag is None else self._tag.split(line)
         for number, part in enumerate(parts):
             is_a_tag = number % 2 == 1
@@ -132,7 +129,7 @@ class ListedVocabulary(Vocabulary):
         return list(map(self._id, self._splitting.literal(piece)))
 
     def normalized(self, text: str) -> str:
-        """See :meth:`Vocabulary.normalized`; tags stay, without "▁"."""
+        """See :meth:`Vocabulary.normalized`. Tags stay, without "▁"."""
         return "".join(
             part if is_a_tag else self._splitting.normalized(part)
             for part, is_a_tag in self._parts(prepare_line(text))
@@ -181,7 +178,7 @@ class ListedVocabulary(Vocabulary):
 
     @property
     def tags_alone(self) -> bool:
-        """Always: what splits text knows no tags; see :attr:`Vocabulary.tags_alone`."""
+        """Always, since the splitting has no tags; see :attr:`Vocabulary.tags_alone`."""
         return True
 
     @property

@@ -1,8 +1,8 @@
-"""Vocabularies: what turns text into ids and ids into text, and how it is trained.
+"""Vocabularies, which turn text into ids and ids into text, and the settings of their training.
 
-Byte-pair encoding after Sennrich et al. 2016 (arXiv:1508.07909) or a unigram language model
-after Kudo 2018 (arXiv:1804.10959), each with its subword sampling: BPE-dropout after Provilkov
-et al. 2020 (arXiv:1910.13267) or sampled segmentations.
+Byte-pair encoding follows Sennrich et al. 2016 (arXiv:1508.07909), the unigram language model Kudo
+2018 (arXiv:1804.10959). Each has subword sampling: BPE-dropout after Provilkov et al. 2020
+(arXiv:1910.13267), or sampled segmentations.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from dragoman.core.unseen import UNSEEN
 from dragoman.text.normalization import CONTROLS, normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
 
-# What is neither white space nor may be removed.
+# Characters that are neither white space nor removed.
 _KEPT = re.compile(f"[^\\s{SPACE_SIGN}{CONTROLS.pattern[1:-1]}{UNSEEN.pattern[1:]}")
 
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
-UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded text
+UNKNOWN_SURFACE = "\u2047"  # "⁇": an unknown piece in decoded text
 
 
 OF_THE_KIND = ("kind", "target_kind", "joint", "byte_fallback", "normalization")
-"""Settings that an existing vocabulary decides, even one that is extended."""
+"""Settings that are fixed by an existing vocabulary, even by one that is extended."""
 DECIDED_ELSEWHERE = (
     *OF_THE_KIND,
     *("size", "character_coverage", "tags", "balance", "training_pairs"),
 )
-"""Settings that the vocabulary of another run decides if it is taken as it is."""
+"""Settings that are fixed by the vocabulary of another run if it is taken unchanged."""
 
 
 class VocabularyConfig(Config):
@@ -85,7 +85,7 @@ class VocabularyConfig(Config):
     other vocabulary is refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that are not read: of a vocabulary taken as it is, or of a joint one."""
+        """Settings without effect in a vocabulary taken unchanged, or in a joint one."""
         if self.of is None:
             yield from self.unread("without of", "digest")
             if self.joint and self.target_kind is not None:
@@ -102,19 +102,19 @@ class VocabularyConfig(Config):
 class Vocabulary(ABC):
     """Text to ids and back; the ids 0 to 3 are pad, unknown, begin and end.
 
-    The one that training makes is a
-    :class:`~dragoman.text.vocabularies.sentencepiece_vocabulary.SentencePieceVocabulary`.  A list
-    of pieces from another toolkit is a
+    Training makes a
+    :class:`~dragoman.text.vocabularies.sentencepiece_vocabulary.SentencePieceVocabulary`. A list of
+    pieces from another toolkit is a
     :class:`~dragoman.text.vocabularies.listed_vocabulary.ListedVocabulary`.
     """
 
     suffix: ClassVar[str]
-    """Of its files."""
+    """Suffix of its files."""
 
     @property
     @abstractmethod
     def atoms(self) -> Sequence[bool]:
-        """Which pieces are never split: special ones, bytes and tags."""
+        """Whether each piece is never split: special ones, bytes and tags."""
 
     @property
     @abstractmethod
@@ -171,26 +171,26 @@ class Vocabulary(ABC):
 
     @abstractmethod
     def normalized(self, text: str) -> str:
-        """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
+        """``text`` before it is split: "▁" for spaces and at the front, no space at the end."""
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""
+        """The text of ``ids``. Pad, begin and end are dropped, and an unknown piece becomes "⁇"."""
 
     @abstractmethod
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The pieces that ``ids`` stand for; "▁" is a space before."""
+        """The pieces with these ``ids``; "▁" is a space before."""
 
     @abstractmethod
     def surfaces(self, text: str) -> list[str]:
-        """The pieces of ``text``, those that are unknown as they are spelt in it.
+        """The pieces of ``text``, with unknown pieces as they are spelt in it.
 
         Together they spell the tags in front, and then :meth:`normalized` of the rest.
         """
 
     @abstractmethod
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The ids of pieces; what is no piece is unknown."""
+        """The ids of pieces; a string that is not a piece gets the unknown id."""
 
     @property
     @abstractmethod
@@ -213,7 +213,7 @@ class Vocabulary(ABC):
     @property
     @abstractmethod
     def sentencepiece(self) -> bytes | None:
-        """A serialised sentencepiece model that splits text into these pieces; None if none does.
+        """A serialised sentencepiece model that splits text into these pieces; None if impossible.
 
         Its ids are those of the pieces only in a
         :class:`~dragoman.text.vocabularies.sentencepiece_vocabulary.SentencePieceVocabulary`.
@@ -221,18 +221,18 @@ class Vocabulary(ABC):
 
     @abstractmethod
     def save(self, path: Path | str) -> None:
-        """Write it to a file, which ``load_vocabulary`` reads.
+        """Writes it to a file, which ``load_vocabulary`` reads.
 
         Raises:
-            StorageError: the disk refuses.
+            StorageError: the file cannot be written to the disk.
         """
 
     @abstractmethod
     def require_space_signs(self, purpose: str) -> None:
-        """Check that pieces mark spaces, so that one alone tells whether it begins a word.
+        """Checks that pieces mark spaces, so that each piece shows whether it begins a word.
 
         Args:
-            purpose: what needs that; the subject of the message.
+            purpose: the subject of the message: the feature that needs space signs.
 
         Raises:
             ConfigError: they do not.
@@ -259,12 +259,12 @@ class Vocabulary(ABC):
 
 
 def prepare_line(text: str) -> str:
-    """A text as the vocabulary is trained on it and splits it."""
+    """A text normalised as for training and splitting."""
     return normalize(text.replace(SPACE_SIGN, " ") if SPACE_SIGN in text else text)
 
 
 def is_empty(text: str) -> bool:
-    """Whether :func:`prepare_line` leaves nothing of a text, such as of a lone byte order mark."""
+    """Whether :func:`prepare_line` leaves nothing of a text, such as a lone byte order mark."""
     if _KEPT.search(text):  # nearly always ends at the first character
         return False
     return not prepare_line(text)

@@ -1,11 +1,11 @@
-"""What a vocabulary lacks for new text, and whether extending it pays.
+"""Measures what a vocabulary lacks for new text, and whether extending it pays.
 
-A model that goes on learning from other text keeps its vocabulary as long as that can spell the
-text: a new piece has to be learned, and the pieces of the same words are known.  Another script is
-spelt in unknown pieces, in bytes or in single characters, and there an extension pays.
+A model that goes on learning from other text should keep its vocabulary as long as that can spell
+the text: new pieces have to be learnt, while the existing pieces of the same words are known.
+Another script is spelt in unknown pieces, in bytes or in single characters, and an extension pays.
 
-A new piece is counted as useful if the text has it often enough to learn it: after Gowda and May
-2020 (arXiv:2004.02334, section 4), nearly all classes need many examples.
+A new piece counts as useful if the text has it often enough to learn it. By Gowda and May 2020
+(arXiv:2004.02334, section 4), nearly all classes need many examples.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ MOST_LACKING = 0.001
 LEAST_SAVED = 0.25
 """Share of the pieces of a side that an extension must save to pay."""
 LEAST_OCCURRENCES = 20
-"""How often nearly all new pieces must occur in the new text."""
+"""Minimum count in the new text of nearly all new pieces."""
 
 _NEARLY_ALL = 0.95
-_MOST_PAIRS = 50_000  # enough to tell, in seconds
+_MOST_PAIRS = 50_000  # enough for a decision within seconds
 _SHOWN_CHARACTERS = 10
 _SPACE = "\u2581"
 
 
 class Unknown(NamedTuple):
-    """What a vocabulary cannot spell of some lines."""
+    """Unknown pieces of some lines."""
 
     pieces: int
-    """Unknown ones."""
+    """Number of unknown pieces."""
     lines: list[str]
-    """Those that have any."""
+    """The lines that contain any."""
 
     @classmethod
     def of(cls, lines: Sequence[str], vocabulary: Vocabulary) -> Unknown:
-        """What a vocabulary cannot spell of these lines.
+        """The unknown pieces of these lines.
 
-        If that is anything in a dev or test set, bytes should spell it (``byte_fallback``): so says
-        the doctor, and ``dragoman init`` decides by it.
+        If a dev or test set has any, bytes should spell them (``byte_fallback``). The doctor
+        recommends this, and ``dragoman init`` decides by it.
         """
         encoded = vocabulary.encode_batch(lines)
         return cls(
@@ -58,12 +58,12 @@ class Unknown(NamedTuple):
 
 @dataclass(frozen=True)
 class SideNeeds:
-    """How one side of new text is spelt by a vocabulary."""
+    """How a vocabulary spells one side of new text."""
 
     side: str
     """``source`` or ``target``."""
     lacking: float
-    """Share of the characters that have no piece: they are unknown, or spelt as bytes."""
+    """Share of the characters without a piece: they are unknown, or spelt as bytes."""
     lacking_lines: float
     """Share of the lines with such a character."""
     characters: tuple[str, ...]
@@ -71,11 +71,11 @@ class SideNeeds:
     are_bytes: bool
     """Whether they are spelt as bytes rather than unknown."""
     fertility: float
-    """Pieces per word, each unknown character counted as one; words are separated by spaces."""
+    """Pieces per word, counting each unknown character as one piece. Spaces separate words."""
     extended_fertility: float
-    """The same after the extension."""
+    """Pieces per word after the extension."""
     general_fertility: float | None = None
-    """That of the general text, if there is some to compare with."""
+    """Pieces per word of the general text, if there is any."""
 
     @property
     def saved(self) -> float:
@@ -89,7 +89,7 @@ class SideNeeds:
         return unknown or self.saved >= LEAST_SAVED
 
     def described(self) -> str:
-        """A line for people."""
+        """A readable line."""
         text = f"{self.side}: {self.fertility:.1f} pieces per word"
         if self.general_fertility is not None:
             text += f" (general text: {self.general_fertility:.1f})"
@@ -107,15 +107,15 @@ class SideNeeds:
 
 @dataclass(frozen=True)
 class VocabularyNeeds:
-    """What the vocabularies of a model lack for new text."""
+    """The pieces that the vocabularies of a model lack for new text."""
 
     parent: Vocabularies
     sides: tuple[SideNeeds, SideNeeds]
     """Source and target."""
     growths: tuple[Growth, ...]
-    """What each vocabulary can grow by; one if they are joint."""
+    """Possible growth of each vocabulary, a single one if they are joint."""
     counts: tuple[int, ...]
-    """How many longer pieces of each growth occur often enough."""
+    """Number of longer pieces of each growth that occur often enough."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class VocabularyNeeds:
 
     @property
     def pays(self) -> bool:
-        """Whether to extend: tags are lacking, or one side pays."""
+        """Whether to extend: tags are missing, or it pays for a side."""
         return bool(self.tags) or any(side.pays for side in self.sides)
 
     @property
@@ -144,7 +144,7 @@ class VocabularyNeeds:
         return Vocabularies(grown[0], grown[-1])
 
     def described(self) -> Iterator[str]:
-        """Lines for people: each side that has text, and what follows."""
+        """Readable lines: each side that has text, and the conclusion."""
         yield from (side.described() for side in self.sides if side.fertility)
         if self.tags:
             yield f"the vocabulary lacks {', '.join(self.tags)}"
@@ -169,19 +169,19 @@ def vocabulary_needs(
     seed: int,
     general: Iterable[tuple[Sides, float]] = (),
 ) -> VocabularyNeeds:
-    """Find what ``parent`` lacks for new text.
+    """Finds the pieces that ``parent`` lacks for new text.
 
-    Extending pays where tags are lacking, where more than one character in a thousand is unknown,
-    or where it saves a quarter of the pieces of a side (:data:`MOST_LACKING`, :data:`LEAST_SAVED`).
-    Of longer pieces it adds as many as occur :data:`LEAST_OCCURRENCES` times or more, up to the
-    size of the parent.
+    Extending pays if tags are missing, if more than one character in a thousand is unknown, or if
+    it saves a quarter of the pieces of a side (:data:`MOST_LACKING`, :data:`LEAST_SAVED`). It adds
+    the longer pieces that occur at least :data:`LEAST_OCCURRENCES` times, up to the size of the
+    parent.
 
     Args:
         parent: the vocabularies of the model.
         pairs: sources and targets of the new text with their weight, read once.
         config: only ``tags``, ``character_coverage``, ``balance`` and ``training_pairs`` are read.
         seed: seed of the sample drawn from a corpus of more than 50,000 pairs.
-        general: text of the kind that the model knows, to compare pieces per word with.
+        general: text of the kind that the model was trained on, for comparing pieces per word.
 
     Raises:
         DataError: there is no text.
@@ -220,14 +220,14 @@ def _texts(
 def _growth(
     vocabulary: Vocabulary, lines: Sequence[Counted], config: VocabularyConfig, side: str
 ) -> Growth:
-    """What a vocabulary can grow by: at most to twice its size."""
+    """The possible growth of a vocabulary, at most to twice its size."""
     return growth(
         vocabulary, lines, config, side, lambda _: len(vocabulary), fewest=LEAST_OCCURRENCES
     )
 
 
 def _useful(found: Growth, words: Counter[str]) -> int:
-    """How many longer pieces to add so that nearly all of them occur often enough."""
+    """Number of longer pieces to add so that nearly all of them occur often enough."""
     count = len(found.others)
     while count:
         pieces = {piece for piece, _ in found.others[:count]}
@@ -237,7 +237,7 @@ def _useful(found: Growth, words: Counter[str]) -> int:
         often = sum(occurrences[i] >= LEAST_OCCURRENCES for i in ids)
         if often >= _NEARLY_ALL * count:
             return count
-        count = often  # without the others, their parts occur more often
+        count = often  # without the other pieces, their parts occur more often
     return 0
 
 
@@ -271,7 +271,7 @@ def _side(
 
 
 def _words(vocabulary: Vocabulary, lines: Sequence[Counted]) -> Counter[str]:
-    """Words of normalised text; a piece never reaches beyond one."""
+    """Words of normalised text. A piece never extends beyond a word."""
     found: Counter[str] = Counter()
     for line, times in lines:
         for word in vocabulary.normalized(line).split(_SPACE):
@@ -290,10 +290,10 @@ def _occurrences(vocabulary: Vocabulary, words: Counter[str]) -> Counter[int]:
 
 
 def _fertility(vocabulary: Vocabulary, words: Counter[str]) -> float:
-    """Pieces per word, each unknown character counted as one; 0 without words."""
+    """Pieces per word, counting each unknown character as one piece; 0 without words."""
     occurrences = _occurrences(vocabulary, words)
     pieces = occurrences.total()
-    if occurrences[UNK]:  # one for a whole run of them
+    if occurrences[UNK]:  # a whole run of them is a single unknown piece
         known = set(vocabulary.pieces(range(len(vocabulary))))
         unknown = (times for word, times in words.items() for one in word if one not in known)
         pieces += sum(unknown) - occurrences[UNK]

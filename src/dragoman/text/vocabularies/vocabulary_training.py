@@ -38,7 +38,7 @@ _TRAINING_THREADS = 16
 _COUNTED: dict[str, Any] = {"input_format": "tsv"}
 _ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
 _EVERY_WORD: dict[str, Any] = {"use_all_vocab": True}
-_SMALLEST_COUNT = 100  # of a line where languages are balanced: within half a percent of its weight
+_SMALLEST_COUNT = 100  # of a line if languages are balanced: within half a percent of its weight
 _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece drops longer lines silently
 # sentencepiece's trainer writes it for unknown characters, and drops lines that have it silently.
 _RESERVED = "\u2585"
@@ -47,27 +47,27 @@ _RESERVED = "\u2585"
 def train_vocabularies(
     pairs: Iterable[Sides], config: VocabularyConfig, *, seed: int
 ) -> Vocabularies:
-    """:func:`train_weighted_vocabularies` where every pair counts the same."""
+    """:func:`train_weighted_vocabularies` with the same weight for all pairs."""
     return train_weighted_vocabularies(((pair, 1.0) for pair in pairs), config, seed=seed)
 
 
 def train_weighted_vocabularies(
     pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, *, seed: int
 ) -> Vocabularies:
-    """Train the vocabularies of a corpus; the same pairs and seed give the same files.
+    """Trains the vocabularies of a corpus; the same pairs and seed give the same files.
 
     A pair of weight 2 counts like two of weight 1, in the proportions of
     :func:`~dragoman.text.reservoir.whole_counts`.
 
     Args:
-        pairs: sources and targets with their weight, read once; at most ``config.training_pairs``
+        pairs: sources and targets with their weight, read once. At most ``config.training_pairs``
             are kept, each with the same probability.
         config: kind, size and so on.
         seed: seed of the sample drawn from a larger corpus.
 
     Raises:
-        ConfigError: the vocabulary is larger than the text allows or too small for its
-            characters; the message names the bound.
+        ConfigError: the vocabulary is larger than the text allows or too small for its characters;
+            the message names the bound.
         DataError: there is no text.
     """
     sources, targets = counted_lines(pairs, config, seed, joint=config.joint)
@@ -85,11 +85,11 @@ def counted_lines(
 ) -> tuple[list[Counted], list[Counted]]:
     """The lines of each side of a sample of at most ``training_pairs`` pairs, counted by weight.
 
-    With ``config.balance`` each language counts as that says, and every direction has an equal
-    share of the sample's places.
+    ``config.balance`` sets the weight of each language. All directions then have an equal share of
+    the sample.
 
     Args:
-        pairs: examples where languages are balanced.
+        pairs: examples if languages are balanced.
         config: only ``training_pairs`` and ``balance`` are read.
         seed: seed of the sample.
         joint: whether the lines of both sides train one vocabulary, and languages count over both.
@@ -117,14 +117,14 @@ def train_vocabulary(
     exact_size: bool = True,
     kind: Literal["bpe", "unigram", "word"] | None = None,
 ) -> SentencePieceVocabulary:
-    """Train on lines, each repeated as often as its count says.
+    """Trains on lines, each repeated by its count.
 
     Args:
         lines: the text.
         config: kind, size and so on.
         side: name of the side in messages, such as "source "; empty for both.
         exact_size: whether a text that does not give ``config.size`` pieces is an error.
-        kind: in place of ``config.kind``; ``word`` makes a piece of every word, however many.
+        kind: in place of ``config.kind``; ``word`` makes a piece of every word, without limit.
 
     Raises:
         ConfigError: the size does not fit the text.
@@ -140,7 +140,7 @@ def train_vocabulary(
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
-            **(_COUNTED if weighted else {}),  # which would be stored in the model
+            **(_COUNTED if weighted else {}),  # would be stored in the model
             **({} if exact_size else _ANY_SIZE),
             **(_EVERY_WORD if kind == "word" else {}),
             model_writer=model,
@@ -149,7 +149,7 @@ def train_vocabulary(
             byte_fallback=config.byte_fallback and kind != "word",
             character_coverage=config.character_coverage,
             normalization_rule_name=config.normalization,
-            user_defined_symbols=[] if kind == "word" else list(config.tags),  # words are, too
+            user_defined_symbols=[] if kind == "word" else list(config.tags),  # words already
             pad_id=PAD,
             unk_id=UNK,
             bos_id=BOS,
@@ -165,7 +165,7 @@ def train_vocabulary(
 
 
 def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
-    """Say what sentencepiece's message means for the configuration."""
+    """Explains sentencepiece's message in terms of the configuration."""
     size = f"vocabulary.size {config.size}"
     # The bounds of two sides may leave no size for both.
     other = (
