@@ -1,4 +1,4 @@
-"""The description of a run: one YAML file, read into typed parts that do not contradict."""
+"""The description of a run: one YAML file, read into typed parts without contradictions."""
 
 from __future__ import annotations
 

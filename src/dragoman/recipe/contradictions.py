@@ -98,7 +98,7 @@ def _unfit_objectives(run: RunDescription) -> Iterator[str]:
 def nothing_improved(run: RunDescription) -> Iterator[str]:
     """Objectives that only improve a translator, where training begins without one.
 
-    A recipe may leave open with which: this is asked when a run begins.
+    A recipe may leave open which model to start from, so this is checked when a run begins.
     """
     start = run.training.start_from
     if run.training.components or (start is not None and "decoder" in start.parts):
@@ -343,7 +343,7 @@ def _files_that_match_nothing(run: RunDescription) -> Iterator[str]:
 
 
 def _uses_vocabulary_of_another(run: RunDescription) -> bool:
-    """Whether another model's vocabulary is kept, extended or taken, with tags unknown here."""
+    """Whether another model's vocabulary is used, with tags that are not known here."""
     start = run.training.start_from
     kept = start is not None and start.vocabulary != "new"
     return kept or run.vocabulary.of is not None

@@ -26,7 +26,7 @@ _ONE, _SEVERAL = "one set", "sets by name"
 
 
 def has_sets_by_name(values: Any) -> bool:
-    """Whether the value of ``dev``, as read from a file, is several sets by name."""
+    """Whether the value of ``dev``, as read from a file, holds several sets by name."""
     if not isinstance(values, dict) or not values:
         return False
     return all(isinstance(one, (dict, CorpusPart)) for one in values.values())
@@ -176,21 +176,17 @@ class RunDescription(Config):
         return list(dict.fromkeys(part.task for part in self.data.train))
 
     def back_tags(self, part: CorpusPart) -> tuple[str, ...] | None:
-        """Tags that ask for the sources of a part that the model makes itself; None: it has some.
-
-        Args:
-            part: with its languages.
-        """
+        """Tags that request sources for a part to be back-translated; None for other parts."""
         return asking_tags(part, self.train_parts()) if part.back_translation else None
 
     def evaluation_of(self, part: CorpusPart) -> EvaluationConfig:
-        """How translations of a dev or test set are scored, with the language they should be in."""
+        """Evaluation settings for translations of a dev or test set, with its target language."""
         if "wrong_language" not in self.evaluation.metrics:
             return self.evaluation
         return self.evaluation_in(part.direction.target_language)
 
     def evaluation_in(self, language: str) -> EvaluationConfig:
-        """How translations are scored that should be in ``language``, no other of the run."""
+        """Evaluation settings for translations into ``language`` alone."""
         languages = (
             known
             for one in self.directions()
@@ -202,7 +198,7 @@ class RunDescription(Config):
         )
 
     def evaluations(self) -> list[EvaluationConfig]:
-        """How the dev and test sets are scored: one by one, in their order."""
+        """Evaluation settings of the dev and test sets, in their order."""
         return [self.evaluation_of(part) for part in self.sets_by_key().values()]
 
     @property
@@ -223,14 +219,14 @@ class RunDescription(Config):
 
     @property
     def decoding(self) -> SearchConfig:
-        """Settings of search; a classifier's output is one label, whatever they say."""
+        """Search settings; for a classifier, always for an output of one label."""
         if not self.model.writes_labels:
             return self.search
         one = {"beam": 1, "nbest": 1, "minimum_length": 1, "maximum_length": 1}
         return self.search.model_copy(update={**one, "sampling": None, "mbr": None})
 
     def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
-        """Keys of the pairs of dev and test sets, for cleaning to recognise; no label is one.
+        """Keys of the pairs of dev and test sets, removed by cleaning; none of labels.
 
         Raises:
             DataError: a set cannot be read.
@@ -251,5 +247,5 @@ class RunDescription(Config):
 
 
 def is_train(key: str) -> bool:
-    """Whether text with this configuration key is learned from."""
+    """Whether text with this configuration key is training text."""
     return key.startswith("data.train.")

@@ -39,7 +39,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
     Its key ``base`` may name another such file; it then contains only the differences.
 
     Args:
-        path: the file or, if there is none, the name of a bundled recipe.
+        path: the file; if it does not exist, the name of a bundled recipe.
         settings: overrides such as ``training.step_tokens=4096``.
 
     Raises:
@@ -60,7 +60,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
         settings: overrides such as ``training.step_tokens=4096``.
 
     Raises:
-        ConfigError: the file cannot be read, or a setting is no setting.
+        ConfigError: the file cannot be read, or a setting is malformed.
     """
     own = read_yaml(path)
     whole = on_base(
@@ -70,7 +70,7 @@ def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
         replaced=REPLACED,
         families={"model": "transformer", "model.backbone": "transformer"},
     )
-    # The file's own models are absolute by now; --set is relative to the current directory.
+    # The file's own models are absolute by now. --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
     values = _with_implied_vocabulary(_with_models_here(override(whole, list(settings))))
     return relocated(values, Path(os.path.realpath(path)).parent)
@@ -95,7 +95,7 @@ def with_train_parts(
 
 
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
-    """Text that cannot be read, or only once; whatever reads a missing file reports it."""
+    """Text that cannot be read, or only once; a missing file is reported when it is read."""
     held_out = (("data.held_out", part) for part in config.data.held_out)
     for name, part in (*config.parts(), *held_out, *config.general_text().items()):
         for file in part.files():
@@ -146,7 +146,7 @@ def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[st
 
 
 def _with_implied_vocabulary(values: dict[str, Any]) -> dict[str, Any]:
-    """A model composed of trained ones has their vocabulary, unless ``values`` say otherwise."""
+    """Values in which a model composed of trained ones keeps their vocabulary by default."""
     training, vocabulary = values.get("training"), values.get("vocabulary") or {}
     components = component_paths(values.get("model"))
     starts = isinstance(training, dict) and training.get("start_from") is not None
@@ -160,7 +160,7 @@ def component_paths(model: Any) -> dict[str, str]:
     if not isinstance(model, Mapping):
         return {}
     kinds = list(FAMILIES.at_hand())
-    # The family may be that of a base; one that there is not is reported later.
+    # The family may come from a base. An unknown family is reported later.
     with suppress(KeyError, TypeError, ConfigError):
         kinds.append(FAMILIES.find(model.get("family", FAMILIES.default)))
     names = dict.fromkeys(name for kind in kinds for name in kind.components)

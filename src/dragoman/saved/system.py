@@ -176,7 +176,7 @@ class TranslationSystem(Config):
 
     @property
     def chooses_adapter(self) -> bool:
-        """Whether the domain of each line decides what translates it."""
+        """Whether each line's domain selects the model that translates it."""
         return bool(self.adapters)
 
     def _beyond_ctranslate2(self) -> Iterator[str]:
@@ -201,7 +201,7 @@ class TranslationSystem(Config):
 
     @property
     def chooses_route(self) -> bool:
-        """Whether the language of each line decides what translates it."""
+        """Whether each line's language selects the model that translates it."""
         return self.source_language == AUTO
 
     def _route_conflicts(self) -> Iterator[str]:
@@ -240,7 +240,7 @@ class TranslationSystem(Config):
         """The system for lines in a language; the default for None and languages without a route.
 
         Raises:
-            ConfigError: the values of the route are no such description.
+            ConfigError: the values of the route do not describe a system.
         """
         common: dict[str, Any] = {"source_language": None, "routes": {}, "identifier": None}
         if language is None or language not in self.routed():
@@ -314,7 +314,7 @@ class TranslationSystem(Config):
         )
 
     def searches_like(self, other: TranslationSystem) -> bool:
-        """Whether one engine can do the searches of both: they differ in settings and tags only."""
+        """Whether one engine can search for both systems: they differ in settings and tags only."""
         names = (
             "models",
             "weights",
@@ -340,7 +340,7 @@ class TranslationSystem(Config):
         return list(dict.fromkeys(needed))
 
     def paths(self) -> list[Path]:
-        """All files and directories that it names, of routes and a pivot, too."""
+        """All files and directories named in the description, its routes and its pivot."""
         found: list[Path] = []
 
         def noted(name: str) -> str:
@@ -360,7 +360,7 @@ def read_system(path: Path) -> TranslationSystem:
     """Read a description; relative paths in it are relative to its folder.
 
     Raises:
-        ConfigError: the file is missing, or not such a description.
+        ConfigError: the file is missing, or does not describe a system.
     """
     return parse(TranslationSystem, read_values(path), path)
 
@@ -381,9 +381,9 @@ def on_folder(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def is_description(path: Path) -> bool:
-    """Whether a file describes a system, or is empty, so that another description may replace it.
+    """Whether a file describes a system or is empty, so that another description may replace it.
 
-    A path in it may have gone since, and a value may be of another release.
+    Paths in it need not exist any more, and its values may be of another release.
     """
     try:
         values = read_yaml(path) if path.stat().st_size else {"models": []}
@@ -398,7 +398,7 @@ def write_system(path: Path, system: TranslationSystem) -> None:
     A symbolic link at ``path`` is replaced by the file.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the description cannot be written.
     """
     folder = Path(os.path.realpath(path.parent))
 

@@ -103,7 +103,7 @@ class Beams:
 
     @classmethod
     def first(cls, sentences: int, beam: int, like: Tensor) -> Beams:
-        """Nothing generated yet: only the first of a sentence's hypotheses is one."""
+        """The state before the first step: one possible hypothesis for each sentence."""
         scores = like.new_full((sentences, beam), _IMPOSSIBLE)
         scores[:, 0] = 0.0
         empty = torch.empty((sentences * beam, 0), dtype=torch.int64, device=like.device)
@@ -178,7 +178,7 @@ class Finished:
         self._counts = torch.zeros_like(limits)
         divisors = [length_penalty(limit + 1, ranker.penalties.length) for limit in self._limits]
         self._kindest = torch.tensor(divisors, dtype=torch.float64, device=limits.device)
-        # The lowest score of a full n-best list; an equal score may still enter, by lower ids.
+        # The lowest score of a full n-best list. An equal score may still enter, by lower ids.
         self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
 
     def found(self, sentences: Tensor) -> Tensor:
@@ -212,12 +212,12 @@ class Finished:
         return found[-1].score if len(found) == self._nbest else _IMPOSSIBLE
 
     def unsettled(self, sentences: Tensor, scores: Tensor) -> Tensor:
-        """Which sentences need more search, ``(sentences,)``.
+        """Sentences that need more search, ``(sentences,)``.
 
         Args:
             sentences: their numbers, ``(sentences,)``.
-            scores: the log-probability of the likeliest unfinished hypothesis of each; -inf where
-                there is none.
+            scores: log-probability of each sentence's likeliest unfinished hypothesis, -inf without
+                one.
         """
         bounds = scores.double() / self._kindest[sentences]
         needed = (bounds >= self._thresholds[sentences]) & scores.isfinite()

@@ -4,13 +4,13 @@ Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam Allo
 Machine Translation" (arXiv:1804.06609), section 3; vectorised over sentences and hypotheses, as in
 Hu et al. 2019 (:mod:`dragoman.search.phrases`).
 
-Hypotheses that have got further with the phrases are less likely, and a plain beam would drop them
-all.  So the beam is divided among banks by how many pieces of phrases a hypothesis has, and each
-bank keeps its likeliest; what one bank does not need goes to the others.  Each hypothesis is
-continued by its likeliest pieces and by those that phrases want.  Only a hypothesis with all
-phrases may end.
+Hypotheses with more pieces of the phrases are less likely, and a plain beam would drop them all.
+So the beam is divided among banks by the number of phrase pieces in a hypothesis.  Each bank keeps
+its likeliest hypotheses, and passes unneeded places to other banks.  Each hypothesis is continued
+by its likeliest pieces and by the next pieces of phrases.  Only a hypothesis with all phrases may
+end.
 
-Where the length limit comes first, the hypothesis with most pieces of phrases is returned.
+If the length limit comes first, the hypothesis with most pieces of phrases is returned.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class _Step:
         self._needed = table.pieces[progress.sentences[:: self._beam]].unsqueeze(1)
 
     def ending(self, found: Tensor) -> Candidates:
-        """The best that end; those that lack phrases only at the limit and if nothing better is.
+        """The best hypotheses that end; without all phrases only at the limit, as a last resort.
 
         Args:
             found: sentences that have a finished hypothesis, ``(sentences,)``.
@@ -179,11 +179,11 @@ class _Step:
         return self._chosen(totals, order)
 
     def unfinished(self) -> tuple[Candidates, Tensor]:
-        """The hypotheses to go on with, and the places of their progress in :attr:`after`.
+        """The hypotheses to continue, and the places of their progress in :attr:`after`.
 
         Each bank gets its best before any gets its second best, and so on; of equal ranks, the
-        likelier go first.  Where phrases have more pieces than there are hypotheses, those with
-        most pieces go first instead, so that all phrases are met in time.
+        likelier go first.  If phrases have more pieces than there are hypotheses, those with most
+        pieces go first instead, so that all phrases are met in time.
         """
         totals = self._totals.masked_fill(self._pieces == EOS, _IMPOSSIBLE)
         totals, order = totals.sort(dim=1, descending=True, stable=True)
@@ -207,12 +207,12 @@ class _Step:
 
 
 def _or_ended(totals: Tensor, dead_ends: Tensor) -> Tensor:
-    """Totals ``(sentences, candidates)``: a sentence that cannot go on ends without its phrases.
+    """Totals ``(sentences, candidates)``, with an end for sentences that cannot continue.
 
     Args:
-        totals: of each hypothesis, ``(sentences, beam, candidates of each)``; where none of a
-            sentence is possible, the first are ends for want of anything else.
-        dead_ends: what these score if they may end without their phrases, ``(sentences, beam)``.
+        totals: of each hypothesis, ``(sentences, beam, candidates of each)``; for a sentence
+            without possible candidates, the first are used as ends.
+        dead_ends: scores of ending without the phrases, where allowed, ``(sentences, beam)``.
     """
     stuck = ~totals.flatten(1).isfinite().any(1, keepdim=True)
     totals[:, :, 0] = torch.where(stuck, dead_ends, totals[:, :, 0])

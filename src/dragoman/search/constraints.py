@@ -1,12 +1,12 @@
 """Constraints on outputs: one list that greedy search, beam search and sampling share.
 
 A :class:`Constraint` forbids pieces, a :class:`Requirement` dictates the next one.  Neither
-changes the score of what remains: a hypothesis keeps the probability that the model gives it,
-and forced decoding finds the same.  Where they disagree, a requirement overrides every
-constraint, and a later requirement an earlier one.
+changes the score of other pieces: a hypothesis keeps the model's probability, and forced decoding
+gives the same score.  A requirement overrides every constraint, and a later requirement an earlier
+one.
 
-Search never gets stuck: a required piece counts as probability 1.2e-38 if the scorer gives it
-none, and so does the end symbol where nothing at all may follow (:func:`close_dead_ends`).
+Search never gets stuck: a required piece whose probability is 0 counts as 1.2e-38, and so does the
+end symbol where nothing at all may follow (:func:`close_dead_ends`).
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Unbroken(Constraint, Protocol):
     """A constraint that holds even for pieces that an output is made to contain."""
 
     def breaks(self, pieces: Tensor, partial: PartialOutputs) -> Tensor:
-        """Whether pieces ``(rows, pieces)`` may not come next, the same shape."""
+        """Whether pieces ``(rows, pieces)`` are forbidden next, in the same shape."""
 
 
 class Requirement(Protocol):
     """Decides the next piece of some rows."""
 
     def required(self, partial: PartialOutputs) -> Tensor:
-        """The id that must come next in each row, ``(rows,)``; ``FREE`` where none must."""
+        """The id that must come next in each row, ``(rows,)``; ``FREE`` for a row without one."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class NoRepeatedNgram:
     size: int
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid what would repeat an n-gram; see :meth:`Constraint.forbid`."""
+        """Forbid pieces that would repeat an n-gram; see :meth:`Constraint.forbid`."""
         if partial.length < self.size:
             return
         ngrams = partial.history.unfold(1, self.size, 1)  # (rows, ngrams, size)
@@ -167,16 +167,16 @@ class Rules:
 
 
 def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
-    """End the rows that have no continuation to choose: only the end symbol may follow.
+    """End the rows without a finite continuation: only the end symbol may follow.
 
     In such a row everything is forbidden or impossible, or the scores are not log-probabilities:
     they contain NaN or +inf, as after an overflow.
 
     Args:
-        scores: what the continuations were chosen from, ``(rows, vocabulary)``.
-        values: scores of the chosen ones, ``(rows, chosen)``, best first; the first is not finite
+        scores: scores before the choice, ``(rows, vocabulary)``.
+        values: scores of the chosen pieces, ``(rows, chosen)``, best first; the first is not finite
             in a row without a continuation.
-        pieces: the chosen ones, ``(rows, chosen)``.
+        pieces: the chosen pieces, ``(rows, chosen)``.
 
     Returns:
         ``values`` and ``pieces``, in which these rows have the end symbol followed only by

@@ -29,7 +29,7 @@ class Bounds:
     """The most repetition and length that an output may have without being degenerate."""
 
     repeats: int
-    """How often a part of it may follow itself; below the least loop, it may not loop at all."""
+    """Maximum times that a part may follow itself; a value below the least loop forbids any."""
     pieces: int | None
     """Maximum pieces; None if the usual length is not known."""
 
@@ -40,10 +40,10 @@ class Bounds:
         """The bounds of a sentence.
 
         Args:
-            source: its pieces; an output may repeat what repeats there.
+            source: its pieces; an output may repeat what repeats here.
             prefix: pieces that its output begins with.
-            ratio: target pieces per source piece that are usual; None if that is not known.
-            factor: how many times the usual length is far too long; 0 if nothing is.
+            ratio: usual number of target pieces per source piece; None if unknown.
+            factor: multiple of the usual length from which an output is too long; 0 disables this.
         """
         longest = None
         if ratio is not None and factor:
@@ -87,12 +87,12 @@ Again = Callable[[list[int], "list[Bounds]"], list[list[Hypothesis]]]
 def without_faults(
     found: Sequence[list[Hypothesis]], bounds: Sequence[Bounds], again: Again | None
 ) -> list[list[Hypothesis]]:
-    """Hypotheses that name their faults, where those of a second search are better, these.
+    """Hypotheses that name their faults, replaced by those of a second search if these are better.
 
     Args:
         found: by the ordinary search, best first.
         bounds: of each sentence.
-        again: searches for some of them again; None keeps what was found.
+        again: searches for some of them again; None keeps ``found``.
     """
     marked = [_marked(one, bound) for one, bound in zip(found, bounds, strict=True)]
     places = [place for place, one in enumerate(marked) if one[0].faults]
@@ -115,9 +115,9 @@ def _marked(hypotheses: list[Hypothesis], bounds: Bounds) -> list[Hypothesis]:
 
 
 def _badness(hypothesis: Hypothesis) -> int:
-    """The lower, the better; no output at all is worst.
+    """The badness of an output, lower is better; an empty output is worst.
 
-    One that is cut off is as bad as one that is too long.
+    A truncated output is as bad as one that is too long.
     """
     if not hypothesis.ids:
         return 3

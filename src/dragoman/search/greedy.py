@@ -15,13 +15,13 @@ from dragoman.search.scorer import Scorer
 def greedy_search(
     scorer: Scorer, source: Tensor, source_mask: Tensor, rules: Rules, *, penalties: Penalties
 ) -> list[list[Hypothesis]]:
-    """One hypothesis for each sentence; what :func:`beam_search` finds with a beam of one.
+    """One hypothesis for each sentence, the same as :func:`beam_search` gives with a beam of one.
 
     Args:
         scorer: gives log-probabilities.
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
-        rules: what may be generated.
+        rules: constraints on the output.
         penalties: of length and coverage; here they affect only the returned score.
     """
     return follow_paths(

@@ -31,9 +31,9 @@ class Hypothesis:
     """False if the length limit cut the hypothesis off, that is, if it is as long as allowed."""
 
     confidence: float | None = None
-    """Calibrated probability that it is right; None where no calibration is in use."""
+    """Calibrated probability that it is right; None without a calibration."""
     faults: tuple[str, ...] = ()
-    """Reasons why it is degenerate: ``REPETITION``, ``TOO_LONG``; nearly always none."""
+    """Reasons why it is degenerate: ``REPETITION``, ``TOO_LONG``; usually empty."""
     token_scores: list[float] | None = None
     """Natural logarithm of the model's probability of each of ``ids``, then of the end symbol.
     Their sum is ``log_probability``.  None if the engine does not give them."""
@@ -45,5 +45,5 @@ def steps(totals: Sequence[float]) -> list[float]:
 
 
 def rank(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-    """Best first; ties are broken by lowest ids, so that the order is always the same."""
+    """Hypotheses, best first; ties are broken by lowest ids, so that the order is reproducible."""
     return sorted(hypotheses, key=lambda hypothesis: (-hypothesis.score, hypothesis.ids))

@@ -14,8 +14,8 @@ from dragoman.search.penalties import Penalties, coverage, length_penalty
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabularies.vocabulary import BOS, PAD
 
-# Pairs of target and source positions whose attention weights are computed at once; each layer
-# and head of a model has this many.
+# Pairs of target and source positions whose attention weights are computed at once, for each
+# layer and head of a model.
 _PAIRS_AT_ONCE = 1 << 18
 
 

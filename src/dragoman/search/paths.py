@@ -97,7 +97,7 @@ class _Paths:
         return self.history.new_full((len(self.history), 1), BOS)
 
     def extended(self, scores: Tensor, pieces: Tensor) -> _Paths:
-        """Every path one piece further; paths that have ended only repeat the end symbol."""
+        """Every path extended by one piece; paths that have ended only repeat the end symbol."""
         pieces = pieces.unsqueeze(1)
         gained, pieces = close_dead_ends(scores, scores.gather(1, pieces), pieces)  # (rows, 1)
         pieces = torch.where(self.ended.unsqueeze(1), EOS, pieces)

@@ -1,8 +1,9 @@
-"""How hypotheses of different lengths and coverage are compared (Wu et al. 2016, equation 14).
+"""Penalties that make hypotheses of different lengths and coverage comparable.
 
     s(Y, X) = log P(Y | X) / lp(Y) + cp(X; Y)
 
-with a length penalty ``lp`` and a coverage penalty ``cp``, which is never above 0.
+(Wu et al. 2016, equation 14), with a length penalty ``lp`` and a coverage penalty ``cp``, which is
+never above 0.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import torch
 from torch import Tensor
 
 _LEAST = torch.finfo(torch.float32).tiny
-"""A softmax in float32 may give 0; its logarithm would make all such hypotheses equally bad."""
+"""A floor: a softmax in float32 may give 0, whose logarithm makes all such hypotheses equally bad.
+"""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ def length_penalty(length: int, alpha: float) -> float:
 def coverage(weights: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tensor:
     """``sum_i log(min(sum_j p_ij, 1))``, Wu et al. 2016, equation 14, without its beta.
 
-    0 where every source position got as much attention as one target position has to give; lower
-    where more of the source got little attention.  Weights that are NaN count as 0.
+    0 if every source position got at least the attention of one target position; lower the more of
+    the source got little attention.  Weights that are NaN count as 0.
 
     Args:
         weights: ``p_ij``, ``(rows, target, source)``; over the source they sum to 1.

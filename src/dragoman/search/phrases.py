@@ -50,7 +50,7 @@ class WordEdges(NamedTuple):
 
 @dataclass(frozen=True)
 class PhraseProgress:
-    """How far each row has got."""
+    """The progress of each row through its phrases."""
 
     sentences: Tensor  # (rows,): numbered as when search began
     nodes: Tensor  # (rows,): the longest beginning of a phrase that the row ends in
@@ -86,7 +86,7 @@ class PhraseTable:
         phrases: of each sentence; a phrase has at least one spelling, none of them empty.
         edges: of the target vocabulary.
         device: of the search.
-        restart: id behind which nothing in front of it counts; None: there is none.
+        restart: id at which counting of phrases starts anew; None: they count anywhere.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class PhraseTable:
         self.most_pieces = max(map(sum, needs), default=0)
 
     def start(self, sentences: Tensor) -> PhraseProgress:
-        """Nothing generated yet; ``sentences`` are those of the rows, ``(rows,)``."""
+        """The progress before the first piece; ``sentences`` are those of the rows, ``(rows,)``."""
         none = torch.full_like(sentences, NONE)
         met = self._needs[sentences] == 0
         return PhraseProgress(sentences, self._roots[sentences], met, none, none == 0, none)
@@ -167,7 +167,7 @@ class PhraseTable:
         inside = progress.inside.masked_fill(~own | spoilt, NONE)
 
         ends = self._ends[nodes]  # (rows, ends)
-        # What was met on the way may be given up for a longer phrase.
+        # A longer phrase may replace one that was met on the way.
         free = _marked(met, inside, value=False)
         unmet = (ends != NONE) & ~free.gather(1, ends.clamp(min=0))
         place, ended = unmet.to(torch.uint8).argmax(1, keepdim=True), unmet.any(1)
@@ -223,7 +223,7 @@ class _Node:
 
 
 class _Trie:
-    """The phrases of one sentence; node 0 is the root at the end of a word, 1 that inside one."""
+    """The phrases of one sentence; node 0 is the root after a word, node 1 inside a word."""
 
     def __init__(self, phrases: Sequence[Phrase], width: int, ends_in_word: Tensor) -> None:
         self.needs = [min(len(spelling.ids) for spelling in phrase) for phrase in phrases]

@@ -41,7 +41,7 @@ class Filter:
         return vocabulary
 
     def keeps(self, probabilities: Tensor) -> Tensor:
-        """Which pieces may be drawn.
+        """Mark the pieces that may be drawn.
 
         Args:
             probabilities: of the pieces that :meth:`count` keeps, after temperature, ``(rows,
@@ -185,7 +185,7 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
     if any(one.ranked for one in filters):
         vocabulary = scores.size(1)
         scores, ids = best(scores, min(one.count(vocabulary) for one in filters))
-    # Small probabilities would vanish from a long sum in float32; the largest score is shifted to
+    # Small probabilities would vanish from a long sum in float32. The largest score is shifted to
     # 0 first, so that a tiny temperature does not turn all of them into -inf.
     highest, where_highest = scores.max(1, keepdim=True)
     probabilities = torch.softmax((scores.double() - highest) / config.temperature, dim=1)

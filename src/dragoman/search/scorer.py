@@ -1,8 +1,8 @@
 """Scorers give search log-probabilities of the next piece.
 
-A :class:`Scorer` may be one model or combine other scorers; search cannot tell.  Its memory and
-state follow the axis-0 rule of :mod:`dragoman.models.interface`, so ``select`` reorders and drops
-hypotheses of any scorer.
+A :class:`Scorer` is one model or a combination of scorers, behind the same interface.  Its memory
+and state follow the axis-0 rule of :mod:`dragoman.models.interface`, so ``select`` reorders and
+drops hypotheses of any scorer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Scorer(Protocol):
         """The state before the first position, ``beam`` adjacent rows per sentence."""
 
     def step(self, target: Tensor, memory: Any, state: Any) -> tuple[Tensor, Any]:
-        """Read further positions and score what may follow each.
+        """Read further positions and score the pieces that may follow each.
 
         Args:
             target: ids ``(rows, positions)``; the very first position is the begin symbol.
@@ -97,7 +97,7 @@ class ModelScorer:
     def attention(self, target: Tensor, memory: Memory) -> Tensor:
         """The mean over layers and heads; see :meth:`Scorer.attention`.
 
-        Wu et al. 2016 have one layer of attention with one head, so there the mean changes nothing.
+        Wu et al. 2016 have one attention layer with one head, where the mean changes nothing.
         """
         try:
             weights = self.model.attention_weights(target, memory)
@@ -116,7 +116,7 @@ class Ensemble:
     ``log-linear`` averages log-probabilities and normalises: every scorer must find it likely.
 
     Raises:
-        ConfigError: there is no scorer, or not one positive, finite weight for each.
+        ConfigError: the list of scorers is empty, or a scorer lacks a positive, finite weight.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class FusedScorer:
     """Shallow fusion: a translation scorer plus a weighted language model.
 
     ``log p(y_t) + weight * log p_lm(y_t)`` (Gulcehre et al. 2015, arXiv:1503.03535, section 4.1).
-    The sum is not normalised, nor is theirs: it ranks continuations and is not a probability.
+    The sum is not normalised, as in the paper: it ranks continuations and is not a probability.
 
     Args:
         translation: the scorer that reads the source.
@@ -235,7 +235,7 @@ def _lowest_limit(scorers: Iterable[Scorer]) -> int | None:
 
 
 def _is_weight(weight: float) -> bool:
-    """Whether it is positive, finite and near enough to 1 that no ratio of two underflows."""
+    """Whether a weight is positive, finite and near enough to 1 to avoid underflow."""
     return _LEAST_WEIGHT <= weight <= _GREATEST_WEIGHT
 
 

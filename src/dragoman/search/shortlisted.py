@@ -1,9 +1,9 @@
-"""Scorers that know only some pieces of the target vocabulary, so that each step costs less.
+"""Scorers over a shortlist of the target vocabulary, so that each step costs less.
 
-Most of a small model's time goes into the scores of all pieces, of which a sentence can need few.
-Search then speaks of places in a list of pieces instead of ids; only the scorers here know which
-piece stands where.  The list is in ascending order and begins with the symbols, so that these have
-their ids, and of equal scores the lowest id still wins.
+A small model spends most of its time on the scores of all pieces, although a sentence needs few.
+Search therefore uses places in a list of pieces instead of ids, and only these scorers map places
+to pieces.  The list is in ascending order and begins with the symbols.  So symbols keep their ids,
+and the lowest id still wins among equal scores.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Choices:
         return cls(pieces, bias.masked_fill_(~allowed[:, pieces], float("-inf")))
 
     def places(self, ids: Sequence[int]) -> list[int]:
-        """Places of pieces among the choices; pieces that are not choices have none."""
+        """Places of pieces among the choices; other pieces are left out."""
         wanted = torch.tensor(list(ids), dtype=torch.int64, device=self.pieces.device)
         places = torch.searchsorted(self.pieces, wanted).clamp(max=len(self.pieces) - 1)
         found: list[int] = places[self.pieces[places] == wanted].tolist()
@@ -99,7 +99,7 @@ class ShortlistedScorer:
         return torch.log_softmax(scores.flatten(0, 1), dim=-1), state
 
     def attention(self, target: Tensor, memory: ShortlistedMemory) -> Tensor:
-        """The model's; see :meth:`Scorer.attention`."""
+        """The model's attention; see :meth:`Scorer.attention`."""
         return ModelScorer(self.model).attention(self._choices.pieces[target], memory.of_model)
 
 

@@ -134,7 +134,7 @@ class SearchConfig(Config):
             yield f"mbr compares texts, and grammar {self.grammar} has none; remove one of the two"
 
     def refusal(self, pieces: int, positions: int | None) -> str | None:
-        """Why a model with ``positions`` positions refuses a line of ``pieces``; None: it does not.
+        """The reason why a model of ``positions`` refuses a line of ``pieces``; None if it fits.
 
         The end symbol takes one position.
         """
@@ -195,25 +195,25 @@ def search(
         scorer: a model, an ensemble or anything else that gives log-probabilities.
         source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
         source_mask: ``(batch, source)``, True is a real token.
-        config: which search, and its limits.
+        config: kind of search, and its limits.
         prefixes: ids that each sentence's output begins with.
         never: ids that outputs may not contain, in addition to padding and the begin symbol.
-        numbers: of the sentences in the whole input, which decide what sampling draws; if not
-            given, their places in this batch.
-        symbols: of the vocabularies; read with ``config.grammar`` ``trees``, which needs them.
-        tags: the symbols of inline tags, if the model knows them: an output has those of its
-            source.
-        phrases: what each sentence's output must contain; with a beam of one, two hypotheses are
-            followed.  Sampling cannot do this.
+        numbers: of the sentences in the whole input, which decide what sampling draws; by default
+            their places in this batch.
+        symbols: of the vocabularies; needed with ``config.grammar`` ``trees``.
+        tags: the symbols of inline tags, if the model was trained with them: an output then has
+            those of its source.
+        phrases: phrases that each sentence's output must contain; a beam of one then follows two
+            hypotheses.  Sampling does not support phrases.
         edges: where words begin and end in the target vocabulary; needed with ``phrases``.
         restart: id behind the last of which ``phrases`` must be; None: anywhere.
-        bounds: what each sentence's output may be without being degenerate, if it must not be.
+        bounds: limits beyond which each sentence's output is degenerate; None: no limits.
         characters: the bytes of the target vocabulary, if it has some: those of an output make up
             whole characters.
 
     Returns:
-        The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
-        at most ``config.nbest``.
+        The hypotheses of each sentence, best first: at least one, even for NaN scores,
+        and at most ``config.nbest``.
     """
     if not len(source):
         return []
@@ -284,11 +284,11 @@ def build_rules(
     plan: TagPlan | None = None,
     characters: ByteSymbols | None = None,
 ) -> Rules:
-    """The constraints and limits that ``config`` asks for.
+    """The constraints and limits that ``config`` requires.
 
-    Arguments are those of :func:`search`; ``positions`` is the maximum that the scorer can read,
-    ``trees`` what outputs are made of if they must be trees, and ``plan`` the inline tags that they
-    must have.
+    The arguments are those of :func:`search`.  In addition, ``positions`` is the maximum that the
+    scorer can read, ``trees`` describes the trees that outputs must be, if any, and ``plan`` the
+    inline tags that outputs must have.
     """
     device = source_mask.device
     if plan is not None:

@@ -1,11 +1,11 @@
-"""Outputs have the inline tags of their source: each exactly once, nested as there.
+"""Outputs have the inline tags of their source: each exactly once, in the same nesting.
 
-Hanneman and Dinu 2020 (section 5) report tags that a model loses, doubles or crosses; here it
-cannot.  What may come next follows from what a hypothesis has so far: a tag opens or stands where
-the pair that it is within in the source is the innermost open one, and that pair closes once it has
-all its own.  The end symbol waits for the last tag, and where only as many pieces are left as tags
-are missing, tags follow.  So every output has the structure of its source, whatever
-the model prefers.
+Hanneman and Dinu 2020 (section 5) report models that lose, double or cross tags; this constraint
+prevents it.  The output so far determines the tags that may come next.  A tag may come while the
+innermost open pair is the one that encloses it in the source.  A pair closes once all tags within
+it have come.  The end symbol waits for the last tag, and once the remaining length only suffices
+for the missing tags, tags follow.  So every output has the structure of its source, independently
+of the model's scores.
 
 A source whose tags are not well-formed (one occurs twice, is not closed, or two cross) has no
 structure: its symbols then come as often as in the source, in any order.
@@ -42,10 +42,10 @@ class TagSymbols:
 
     @classmethod
     def of(cls, vocabularies: Vocabularies, inline_tags: InlineTags) -> TagSymbols:
-        """The symbols of a model that knows ``inline_tags``.
+        """The symbols of a model trained with ``inline_tags``.
 
         Raises:
-            ConfigError: a vocabulary lacks one.
+            ConfigError: a vocabulary lacks a symbol.
         """
         pairs = [pair_symbols(number) for number in range(1, inline_tags.pairs + 1)]
         names = (
@@ -120,7 +120,7 @@ class TagPlan:
 
 
 class TagStructure:
-    """Every output has the tags of its source, nested as there: a constraint and a requirement.
+    """A constraint and requirement: outputs have their source's tags, in the same nesting.
 
     Args:
         plan: the tags of each sentence.
@@ -140,7 +140,7 @@ class TagStructure:
         scores[:, ids] = values.masked_fill(~allowed, _IMPOSSIBLE)
         unfinished = missing > 0
         scores[:, EOS] = scores[:, EOS].masked_fill(unfinished, _IMPOSSIBLE)
-        # Where nothing has a probability, a tag gets the least.
+        # If every piece is impossible, a tag gets the lowest probability.
         bound = (unfinished & ~scores.amax(1).isfinite()).nonzero().flatten()
         if len(bound):
             kept = some_probability(values[bound]).masked_fill(~allowed[bound], _IMPOSSIBLE)
@@ -148,7 +148,7 @@ class TagStructure:
             scores[bound.unsqueeze(1), ids] = kept
 
     def required(self, partial: PartialOutputs) -> Tensor:
-        """A tag where there is no room for anything else; see ``Requirement``."""
+        """A tag where nothing else fits any more; see ``Requirement``."""
         left = self._left(partial)
         missing = left.sum(1)
         allowed = self._allowed(left, partial)
@@ -158,11 +158,11 @@ class TagStructure:
         return torch.where(full, self._plan.symbols.ids[first], FREE)
 
     def missing(self, partial: PartialOutputs) -> Tensor:
-        """How many tags must still come, ``(rows,)``."""
+        """The number of tags that must still come, ``(rows,)``."""
         return self._left(partial).sum(1)
 
     def _left(self, partial: PartialOutputs) -> Tensor:
-        """How often each symbol must still come, ``(rows, slots)``."""
+        """The number of times that each symbol must still come, ``(rows, slots)``."""
         return (self._plan.needed[partial.sentences] - self._counts(partial)).clamp(min=0)
 
     def _counts(self, partial: PartialOutputs) -> Tensor:

@@ -23,7 +23,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import EOS
 
 LONGEST_CHAIN = 10
-"""Brackets that may open with no word between; at most 6 in the Penn Treebank's sample."""
+"""Maximum brackets opened without a word between; the Penn Treebank's sample has at most 6."""
 SMALLEST = 2
 """Symbols of a tree beyond one per word: a root is opened and closed."""
 
@@ -106,7 +106,7 @@ class TreeGrammar:
         self._limits = limits
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid what no tree goes on with; see :meth:`Constraint.forbid`."""
+        """Forbid pieces that do not continue a tree; see :meth:`Constraint.forbid`."""
         symbols, history, length = self._symbols, partial.history, partial.length
         kinds = symbols.kinds[history]  # (rows, length)
         opening = kinds == _OPENING
@@ -118,7 +118,7 @@ class TreeGrammar:
         places = torch.arange(1, length + 1, device=history.device)
         innermost = _last(places * (opening & (depths == depth.unsqueeze(1))))
         chain = length - _last(places * ~opening)
-        # What must still follow: the words that are left, and a closing bracket for each open one.
+        # The symbols that must follow: the remaining words, and the closing brackets.
         room = self._limits[partial.sentences] - length - left - depth
 
         may_open = (left > 0) & (room >= SMALLEST) & (chain < LONGEST_CHAIN)

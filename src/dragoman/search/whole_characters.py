@@ -1,9 +1,9 @@
-"""Characters that are spelt in bytes (``byte_fallback``) are finished, and are characters of text.
+"""Constraint to well-formed characters where text is spelt in bytes (``byte_fallback``).
 
-The bytes of a character follow one another as the Unicode Standard says (table 3-7, well-formed
-UTF-8): no overlong form, no half of a surrogate pair, nothing beyond U+10FFFF, and nothing else
-between them.  Characters that no text has are not spelt either: control characters, ends of lines,
-byte order marks, and U+FFFD, by which a decoder says that something was lost.
+The bytes of a character follow one another as the Unicode Standard requires (table 3-7,
+well-formed UTF-8): no overlong form, no half of a surrogate pair, nothing beyond U+10FFFF, and
+nothing else between them.  Characters that are not part of text are forbidden as well: control
+characters, ends of lines, byte order marks, and U+FFFD, a decoder's mark of lost text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _OTHER = 256  # in place of a byte: any other piece
 _NEVER = 9  # in place of a number of pieces
 _LONGEST = 4  # bytes of a character
 
-# What may follow in each state: first and last byte, and the state behind them.  The states are
-# named by the bytes that led there; "more" and "last" are those of most characters.
+# The bytes that may follow in each state: first and last byte, and the state behind them.  The
+# states are named by the bytes that led there; "more" and "last" are those of most characters.
 _START = "start"
 _GRAMMAR: dict[str, list[tuple[int, int, str]]] = {
     _START: [
@@ -86,7 +86,7 @@ class ByteSymbols:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> ByteSymbols | None:
-        """Those of a vocabulary; None if it has none."""
+        """The byte symbols of a vocabulary; None if it has none."""
         if not vocabulary.has_bytes:
             return None
         pieces = vocabulary.pieces(range(len(vocabulary)))
@@ -135,7 +135,7 @@ def _following(state: str, byte: int) -> str | None:
 
 
 def _length(state: str) -> int:
-    """How many bytes are missing until a character is finished."""
+    """The number of bytes that are missing until a character is finished."""
     length = 0
     while state != _START:
         state, length = _GRAMMAR[state][0][2], length + 1
@@ -165,7 +165,7 @@ class TakesRoom(Protocol):
     """Something that needs the last pieces of an output for itself."""
 
     def missing(self, partial: PartialOutputs) -> Tensor:
-        """How many pieces, ``(rows,)``."""
+        """The number of missing pieces, ``(rows,)``."""
 
 
 class WholeCharacters:
@@ -187,7 +187,7 @@ class WholeCharacters:
         self._behind, self._needed = _BEHIND.to(limits.device), _NEEDED.to(limits.device)
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Forbid what breaks a character; see :meth:`Constraint.forbid`."""
+        """Forbid pieces that break a character; see :meth:`Constraint.forbid`."""
         ids = self._symbols.ids
         states = self._states(partial)
         allowed = self._allowed(states, self._symbols.values[ids].unsqueeze(0), partial)
