@@ -26,22 +26,23 @@ class Batch:
     source_mask: Tensor
     """True for real tokens; bool, ``(batch, source)``."""
     target_input: Tensor
-    """What the decoder reads: begin symbol, ids, padding; int64, ``(batch, target)``."""
+    """The decoder's input: begin symbol, ids, padding; int64, ``(batch, target)``."""
     target_output: Tensor
-    """What the decoder should output: ids, end symbol, padding; int64, ``(batch, target)``."""
+    """The expected output: ids, end symbol, padding; int64, ``(batch, target)``."""
     rows: Tensor
     """Row of the store, or number of the given sentence; int64, ``(batch,)``, on the CPU."""
     target_tokens: int
     """Target positions other than padding, including end symbols."""
     alignments: Tensor | None = None
-    """Which piece of ``target_output`` is linked to which of the source; bool, ``(batch, target,
-    source)``.  None if no pair has links."""
+    """Links between pieces of ``target_output`` and the source; bool, ``(batch, target, source)``.
+    None if no pair has links.
+    """
     parts: Tensor | None = None
-    """Part of the corpus that each row is from, see :attr:`.batches.Batches.parts`; int64,
-    ``(batch,)``, on the CPU.  None if sentences were given."""
+    """Part of the corpus of each row, see :attr:`.batches.Batches.parts`; int64, ``(batch,)``, on
+    the CPU.  None if sentences were given.
+    """
     candidates: RatedCandidates | None = None
-    """Outputs that the model in training made, on its device; None unless the objective asks for
-    them."""
+    """Outputs of the model in training, on its device; None unless the objective needs them."""
 
     @property
     def sentences(self) -> int:
@@ -49,10 +50,10 @@ class Batch:
         return len(self.source)
 
     def select(self, sentences: Tensor) -> Batch:
-        """Some of the pairs, without the padding that only the others need.
+        """Select some of the pairs, and remove padding that only the others need.
 
         Args:
-            sentences: indices of one pair or more, ``(selected,)``, on the CPU.
+            sentences: indices of one or more pairs, ``(selected,)``, on the CPU.
         """
         on_device = sentences.to(self.source.device)
         mask, output = self.source_mask[on_device], self.target_output[on_device]
@@ -112,7 +113,7 @@ def real_ids(row: list[int]) -> list[int]:
 
 
 def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
-    """A batch of given pairs, in the given order.
+    """A batch of the given pairs, in the given order.
 
     Args:
         sources: ids of each source sentence, without end symbol.
@@ -143,7 +144,7 @@ def _with_end(
 
 
 def assemble(rows: IntArray, source: Sentences, target: Sentences) -> Batch:
-    """A batch of the pairs in these rows of a store, from the ids and lengths of either side."""
+    """A batch of these rows of a store, from the ids and lengths of each side."""
     source_ids, source_mask = _with_end(*source)
     target_output, _ = _with_end(*target)
     target_ids, target_lengths = target

@@ -1,7 +1,7 @@
 """Rows of a store as batches of tensors, within a token budget, in an order fixed by the epoch.
 
-The sentences of a training step depend only on text, settings, seed and step; the number of
-processes and what fits on a device only divide them.
+The sentences of a training step depend only on text, settings, seed and step.  The number of
+processes and the memory of a device only affect how they are divided.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch", "real_id
 
 
 # Rows are grouped by length within windows of this many, drawn from blocks that follow each other
-# on disk: memory does not grow with the store, and a store of up to a window's size is mixed as a
-# whole.
+# on disk.  Memory therefore does not grow with the store, and a store no larger than a window is
+# mixed as a whole.
 _WINDOW_ROWS = 1 << 19
 _BLOCK_ROWS = 1 << 16
 
@@ -47,7 +47,7 @@ class Batches:
 
     The sentences of a step are a pure function of (store, step_tokens, seed, epoch, vocabularies,
     sampling, parts, sampling_temperature, longest).  Every epoch groups and orders the pairs again,
-    and shows every row as often as the weight of its part says.  Ranks and ``device_tokens`` divide
+    and shows each row according to the weight of its part.  Ranks and ``device_tokens`` divide
     each step, see :func:`~dragoman.data.grouping.divide`.
 
     Args:
@@ -65,9 +65,8 @@ class Batches:
             never changes.
         sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
         chosen: numbers of the store's parts that are shown; None shows all.
-        apart: whether what is drawn at random is drawn in another process, beside a GPU.
-        longest: maximum pieces of a side that gets other ones than are stored; by default that of
-            the store.
+        apart: whether random changes are drawn in a separate process, beside a GPU.
+        longest: maximum pieces of a side whose pieces are resampled; by default that of the store.
 
     Raises:
         ConfigError: the weights of the parts are so small that an epoch would be empty.
@@ -147,9 +146,8 @@ class Batches:
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
         """This rank's batches of each step of one window, from step ``start`` on.
 
-        Steps before ``start`` are not assembled, so an epoch resumes in its middle without
-        reading the rest, however long it is.  A step of fewer sentences than ranks has no batch
-        for some ranks.
+        Steps before ``start`` are not assembled, so an epoch resumes in its middle without reading
+        the rest.  A step with fewer sentences than ranks has no batch for some ranks.
         """
         if self._sampler is None:
             yield from map(self._read, self._plan(epoch, window)[start:])
@@ -161,7 +159,7 @@ class Batches:
         return batch
 
     def _divide(self, source_lengths: IntArray, target_lengths: IntArray) -> list[IntArray]:
-        """The sentences of a step in each of this rank's batches; lengths exclude end symbols."""
+        """Divide a step's sentences into this rank's batches; lengths exclude end symbols."""
         return divide(
             source_lengths + 1,
             target_lengths + 1,
@@ -171,7 +169,7 @@ class Batches:
         )
 
     def _read(self, rows: IntArray) -> list[Batch]:
-        """This rank's batches of the step that learns from ``rows``."""
+        """This rank's batches of the step that consists of ``rows``."""
         store = self._store
         parts = self._divide(store.lengths("source", rows), store.lengths("target", rows))
         return [
@@ -193,12 +191,12 @@ class Batches:
             skipped = max(0, skipped - len(pool.planned))
 
     def _pools_of(self, epoch: int, window: int) -> list[Pool]:
-        """The pools of a window; none if the weights show nothing of it in this epoch."""
+        """The pools of a window; none if the weights leave none of its rows in this epoch."""
         if (epoch, window) not in self._pools:
             plan = self._plan(epoch, window)
             shown = _shown_before(plan) if plan else []
             pools = -(-len(plan) // POOL_BATCHES)
-            # Of equal size: a small last one would be hard to group.
+            # Of equal size, because a small last pool would be hard to group.
             bounds = [len(plan) * number // pools for number in range(pools + 1)] if pools else [0]
             seeds = [self._random(_PIECES, epoch, window, at).integers(2**30) for at in bounds[:-1]]
             found = [
@@ -210,7 +208,7 @@ class Batches:
         return self._pools[epoch, window]
 
     def _pool_after(self, epoch: int, window: int, number: int) -> Pool:
-        """The pool that comes after one, in this window or a later one."""
+        """The pool after the given one, in this window or a later one."""
         pools = self._pools_of(epoch, window)
         while number + 1 >= len(pools):
             window, number = window + 1, -1
@@ -245,8 +243,8 @@ class Batches:
         blocks = []
         for part, weight in zip(self._store.parts, self._weights, strict=True):
             if not weight:
-                continue  # of another task
-            # A block holds as many pairs as the epoch shows, not as many as are stored.
+                continue  # a part of another task
+            # A block holds the number of pairs shown by the epoch, not the number stored.
             length = max(1, int(_BLOCK_ROWS / max(1.0, weight)))
             for start in range(part.start, part.stop, length):
                 blocks.append((start, min(start + length, part.stop), weight))
@@ -282,7 +280,7 @@ class Batches:
 
 
 def _shown_before(plan: list[IntArray]) -> list[IntArray]:
-    """How often each row of each step occurred before; a row occurs in one window only."""
+    """Count earlier occurrences of each row of each step; a row occurs in one window only."""
     rows = np.concatenate(plan)
     order = np.argsort(rows, kind="stable")
     arranged = rows[order]

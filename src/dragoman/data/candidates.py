@@ -1,4 +1,4 @@
-"""Outputs that a model in training made for a batch, as tensors: what expected risk compares."""
+"""Outputs of a model in training for a batch, as tensors, for the expected risk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Outputs:
 
     ids: list[list[int]]
     rewards: list[float]
-    """How good each is, from 0 to 1."""
+    """Quality of each, from 0 to 1."""
     times: list[float]
-    """How often each is among the candidates; 0 for a reference that is only compared with."""
+    """Number of times each is among the candidates; 0 for a reference used only for comparison."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,15 @@ class RatedCandidates:
     """Begin symbol, ids, padding; int64, ``(batch, outputs, target)``.  Output 0 is the
     reference."""
     target_output: Tensor
-    """Ids, end symbol, padding; int64, ``(batch, outputs, target)``.  Outputs that are missing
-    are all padding."""
+    """Ids, end symbol, padding; int64, ``(batch, outputs, target)``.  Missing outputs are all
+    padding.
+    """
     rewards: Tensor
-    """How good each output is, from 0 to 1; float32, ``(batch, outputs)``."""
+    """Quality of each output, from 0 to 1; float32, ``(batch, outputs)``."""
     times: Tensor
-    """How often each output is among the candidates: 0 for those that are missing, and for a
-    reference that is no candidate; float32, ``(batch, outputs)``."""
+    """Number of times each output is among the candidates: 0 for missing outputs and for a
+    reference that is no candidate; float32, ``(batch, outputs)``.
+    """
 
     @classmethod
     def of(cls, sentences: Sequence[Outputs], device: torch.device) -> RatedCandidates:
@@ -60,7 +62,7 @@ class RatedCandidates:
         )
 
     def select(self, sentences: Tensor) -> RatedCandidates:
-        """Those of some sentences.
+        """Select the outputs of some sentences.
 
         Args:
             sentences: their indices, ``(selected,)``, on the same device.
@@ -76,7 +78,7 @@ class RatedCandidates:
 def _closed(
     outputs: list[list[int]], first: list[int], last: list[int], count: int
 ) -> list[list[int]]:
-    """The outputs between two symbols, and nothing for those that are missing."""
+    """The outputs between two symbols; empty for missing outputs."""
     return [[*first, *ids, *last] for ids in outputs] + [[]] * (count - len(outputs))
 
 

@@ -27,13 +27,13 @@ class Masking:
     mask: int
     """Id of the mask symbol."""
     ordinary: IntArray
-    """Ids that may be masked, and that others are drawn from: no special pieces and no tags."""
+    """Ids that may be masked and may replace others: no special pieces and no tags."""
     chosen: float = 0.15
     """Share of a sentence's pieces that are predicted: rounded, and at least one."""
     masked: float = 0.8
-    """Probability that such a piece becomes the mask symbol."""
+    """Probability that a chosen piece becomes the mask symbol."""
     replaced: float = 0.1
-    """Probability that it becomes a random piece instead; otherwise it is kept."""
+    """Probability that a chosen piece becomes a random piece instead; otherwise it is kept."""
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, symbol: str, *shares: float) -> Masking:
@@ -45,7 +45,7 @@ class Masking:
             shares: :attr:`chosen`, :attr:`masked` and :attr:`replaced`.
 
         Raises:
-            ConfigError: the vocabulary has no such tag.
+            ConfigError: the vocabulary lacks this tag.
         """
         mask = vocabulary.tag(symbol)
         ordinary = np.setdiff1d(np.arange(EOS + 1, len(vocabulary)), vocabulary.tags)
@@ -70,7 +70,7 @@ class Masking:
         for row, number in enumerate(batch.rows.tolist()):
             places = maskable[row].nonzero()[0]
             if not len(places):
-                continue  # tags alone
+                continue  # only tags
             rng = np.random.default_rng([*key, number])
             count = max(1, round(self.chosen * len(places)))
             places = rng.choice(places, count, replace=False)
@@ -86,7 +86,7 @@ class Masking:
         )
 
     def _replaced(self, pieces: IntArray, rng: np.random.Generator) -> IntArray:
-        """What the model reads in place of pieces that it is to predict, ``(pieces,)``."""
+        """The model's input in place of the pieces to predict, ``(pieces,)``."""
         chance = rng.random(len(pieces))
         others = rng.choice(self.ordinary, len(pieces))
         kept = np.where(chance < self.masked + self.replaced, others, pieces)
@@ -94,7 +94,7 @@ class Masking:
 
 
 class _Stream(Protocol):
-    """As :class:`dragoman.training.tasks.Stream`, which is above this room."""
+    """The same as :class:`dragoman.training.tasks.Stream`, which this room must not import."""
 
     def windows(self, epoch: int) -> int:
         pass
@@ -110,8 +110,8 @@ class MaskedBatches:
     """Batches whose sources are masked, differently in each step.
 
     Args:
-        batches: whose sources are whole sentences.
-        masking: how.
+        batches: with unmasked sources.
+        masking: symbol and probabilities.
         seed: of the masks.
     """
 

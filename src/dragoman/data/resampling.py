@@ -1,11 +1,10 @@
 """The text and pieces of a row in an epoch, after random transforms and subword sampling.
 
-Subword sampling splits a sentence into other pieces each time it is seen: Kudo 2018
-(arXiv:1804.10959) for unigram vocabularies, Provilkov et al. 2020 (arXiv:1910.13267) for byte-pair
-encoding.  The store holds best segmentations, whose words are split again.  This makes sentences
-longer, by a third on average with BPE-dropout 0.1 and some by far more, so the planned batches of a
-pool are regrouped by their new lengths.  Random transforms come first, see
-:mod:`dragoman.data.rewriting`.
+Subword sampling splits a sentence differently each time it is seen: Kudo 2018 (arXiv:1804.10959)
+for unigram vocabularies, Provilkov et al. 2020 (arXiv:1910.13267) for byte-pair encoding.  The
+store holds the best segmentations, whose words are split again.  This makes sentences longer, by a
+third on average with BPE-dropout 0.1 and some by far more, so the planned batches of a pool are
+regrouped by their new lengths.  Random transforms come first, see :mod:`dragoman.data.rewriting`.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from dragoman.data.store import Side, Store, take
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import UNK, Vocabulary
 
-# How many batches are regrouped together: enough sentences that little is padded, few enough that
-# training need not wait for them.
+# Number of batches that are regrouped together: enough sentences that little is padded, few enough
+# that training need not wait for them.
 POOL_BATCHES = 64
-# Batches are planned with room for this much more than the growth found in a sample.
+# Batches are planned with room for this much more than the growth measured in a sample.
 _ROOM = 1.2
 _SAMPLE_ROWS = 2000
-# By how much the budget is raised at a time where rewritten sentences do not fit the plan.
+# Factor by which the budget is raised each time rewritten sentences exceed the plan.
 _OVERFLOW = 1.05
 _SIDES: tuple[Side, Side] = ("source", "target")
 
@@ -41,7 +40,7 @@ class Pool(NamedTuple):
     planned: list[IntArray]
     """The rows of each batch."""
     shown: list[IntArray]
-    """How often the epoch showed each of these rows before."""
+    """Number of earlier times that the epoch showed each of these rows."""
     epoch: int
     """Number from 0, which random transforms depend on."""
     seed: int
@@ -52,11 +51,11 @@ class Resampling(Protocol):
     """Gives pools new pieces."""
 
     def sample(self, pool: Pool, following: Callable[[], Pool]) -> list[SampledBatch]:
-        """As many batches as are planned, of the same sentences.
+        """Return the planned number of batches, of the same sentences.
 
         Args:
-            pool: what is needed now.
-            following: what will be needed next, which may be sampled ahead.
+            pool: the pool to sample now.
+            following: gives the next pool, which may be sampled ahead.
         """
 
 
@@ -115,7 +114,7 @@ class Sampler:
             budget *= _OVERFLOW
             groups = group_by_length(*lengths, int(budget))
         groups = halve_until(groups, len(planned))
-        # Groups come sorted by width; laid over the plan, their order is as random as the plan's.
+        # Groups come sorted by width.  Laid over the plan, they get its random order.
         widths = [
             max(int(self._store.lengths(side, batch).max()) for side in _SIDES) for batch in planned
         ]
@@ -136,7 +135,7 @@ class Sampler:
     def _sides(
         self, rows: IntArray, shown: IntArray, epoch: int, seed: int
     ) -> tuple[Sentences, Sentences]:
-        """Sources and targets of ``rows``, transformed and split as ``epoch`` and ``seed`` say."""
+        """Sources and targets of ``rows``, transformed and split by ``epoch`` and ``seed``."""
         if self._rewriter is not None:
             source, target = self._rewriter(rows, shown, epoch)
         else:
@@ -155,7 +154,7 @@ class Sampler:
         )
 
     def _growth(self, seed: int) -> float:
-        """How many times as many tokens or batches a sample of the pairs becomes."""
+        """The factor by which tokens or batches grow in a sample of the pairs."""
         pairs = len(self._store)
         rows = np.unique(np.linspace(0, pairs - 1, min(pairs, _SAMPLE_ROWS)).astype(np.int64))
         tokens, batches = [], []
@@ -189,8 +188,8 @@ def resample(
 ) -> Sentences:
     """Split sentences again, at random.
 
-    One that holds an unknown piece, whose text is lost, is not changed; nor is one that would have
-    more than ``max_pieces``.
+    A sentence stays unchanged if it holds an unknown piece, whose text is lost, or would exceed
+    ``max_pieces``.
 
     Args:
         ids: the sentences one after another.

@@ -1,8 +1,8 @@
-"""A corpus as ids on disk, mapped into memory: opening costs nothing, whatever the size.
+"""A corpus as ids on disk, memory-mapped, so that opening needs no memory at any size.
 
-A store is a directory: for either side ``*.ids`` (all sentences' ids one after another, int32)
-and ``*.offsets`` (where each sentence starts, and the end of the last, int64), little-endian;
-and ``store.json``, a :class:`Manifest`, which says what they hold and what they were made from.
+A store is a directory.  Each side has ``*.ids`` (the ids of all sentences one after another, int32)
+and ``*.offsets`` (the start of each sentence, and the end of the last, int64), little-endian.
+``store.json``, a :class:`Manifest`, describes their content and origin.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dragoman.data.origin import InputFile
 
 FORMAT: Literal[1] = 1
 DATA_DIRECTORY = "data"
-"""Of a run."""
+"""Name of the data directory in a run."""
 MANIFEST = "store.json"
 
 Ids = npt.NDArray[np.int32]
@@ -125,7 +125,7 @@ class Store:
         return store
 
     def _fits(self) -> bool:
-        """Whether the manifest tells of as many rows as there are."""
+        """Whether the arrays have the number of rows in the manifest."""
         ends = [(offsets, len(self._ids[side])) for side, offsets in self._offsets.items()]
         return all(part.start <= part.stop <= len(self) for part in self.parts) and all(
             len(offsets) == len(self) + 1 and offsets[0] == 0 and offsets[-1] == count
@@ -141,7 +141,7 @@ class Store:
         return self.manifest.parts
 
     def part_numbers(self, rows: IntArray) -> IntArray:
-        """Which of :attr:`parts` each of ``rows`` belongs to, ``(rows,)``."""
+        """Index into :attr:`parts` of each of ``rows``, ``(rows,)``."""
         stops = np.array([part.stop for part in self.parts], dtype=np.int64)
         return np.searchsorted(stops, rows, side="right")
 
@@ -161,12 +161,12 @@ class Store:
         return np.diff(self._offsets["target"])
 
     def length_ratio(self, parts: Collection[int]) -> float | None:
-        """The median number of target ids per source id, end symbols counted.
+        """The median number of target ids per source id, counting end symbols.
 
-        None if no pair has a source.  Of a large store, pairs at even distances are looked at.
+        None if no pair has a source.  A large store is sampled at regular intervals.
 
         Args:
-            parts: numbers of those of :attr:`parts` whose sources have words.
+            parts: indices into :attr:`parts` of those whose sources have words.
         """
         chosen = [self.parts[number] for number in sorted(parts)]
         step = max(1, sum(part.stop - part.start for part in chosen) // _RATIO_ROWS)
@@ -179,7 +179,7 @@ class Store:
         return round(float(np.median((targets[filled] + 1) / (sources[filled] + 1))), 4)
 
     def longest(self, side: Side) -> int:
-        """The largest number of ids of a sentence on a side; 0 without any."""
+        """The largest number of ids of a sentence on a side; 0 for an empty store."""
         offsets, starts = self._offsets[side], range(0, len(self), _ROWS_AT_ONCE)
         each = (np.diff(offsets[start : start + _ROWS_AT_ONCE + 1]) for start in starts)
         return max((int(lengths.max()) for lengths in each), default=0)
@@ -203,7 +203,7 @@ class Store:
         return take(self._ids[side], self._offsets[side], rows)
 
     def piece_counts(self, side: Side, part: int, size: int) -> IntArray:
-        """How often each id occurs on a side of one of :attr:`parts`, ``(size,)``."""
+        """Number of occurrences of each id on a side of one of :attr:`parts`, ``(size,)``."""
         chosen, offsets = self.parts[part], self._offsets[side]
         start, stop = int(offsets[chosen.start]), int(offsets[chosen.stop])
         counts = np.zeros(size, dtype=np.int64)
@@ -226,8 +226,8 @@ def take(
 
     Args:
         ids: all sentences' ids.
-        offsets: where each sentence starts, and the end of the last.
-        rows: which sentences to take, ``(rows,)``.
+        offsets: start of each sentence, and the end of the last.
+        rows: numbers of the sentences to take, ``(rows,)``.
 
     Returns:
         Their ids one after another, and the length of each, ``(rows,)``.
@@ -238,7 +238,7 @@ def take(
 
 
 class StoreWriter:
-    """Appends pairs to the files of a store; holds none of them in memory.
+    """Appends pairs to the files of a store without holding them in memory.
 
     A context manager: the files are closed at the end of the block.
     """
@@ -266,7 +266,7 @@ class StoreWriter:
     def append(
         self, source: Ids, source_lengths: IntArray, target: Ids, target_lengths: IntArray
     ) -> None:
-        """Add pairs: either side's ids one after another, and the length of each sentence."""
+        """Add pairs: the ids of each side one after another, and the length of each sentence."""
         assert len(source_lengths) == len(target_lengths), "a pair has two sides"
         self._append("source", source, source_lengths)
         self._append("target", target, target_lengths)
@@ -279,7 +279,7 @@ class StoreWriter:
         self._ends[side] += len(ids)
 
     def files(self) -> dict[str, StoredFile]:
-        """Sizes and checksums of what was written, by file name."""
+        """Sizes and checksums of the written files, by name."""
         return {output.path.name: output.stored() for output in self._outputs()}
 
     def _outputs(self) -> list[_Output]:
@@ -309,7 +309,7 @@ class _Output:
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
-    """Write ``store.json``; this comes last, as it makes the directory a store."""
+    """Write ``store.json``, last of all, because it makes the directory a store."""
     write_json(directory / MANIFEST, manifest.model_dump())
 
 
@@ -339,13 +339,13 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def _map(path: Path, dtype: np.dtype[Scalar]) -> npt.NDArray[Scalar]:
-    if path.stat().st_size == 0:  # which cannot be mapped
+    if path.stat().st_size == 0:  # an empty file cannot be mapped
         return np.zeros(0, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
 
 
 def _check(path: Path, expected: StoredFile) -> None:
-    """Compare a file's size, then its content, with what was written."""
+    """Compare a file's size, then its content, with the manifest."""
     try:
         size_bytes = path.stat().st_size
         if size_bytes != expected.size_bytes:

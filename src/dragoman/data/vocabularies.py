@@ -1,7 +1,7 @@
-"""The vocabularies of a run: trained on its training text, and trained again when that changes.
+"""The vocabularies of a run: trained on its training text, and retrained when it changes.
 
 A run that starts from another model keeps the vocabularies of that model, or extends them.
-``vocabulary.json`` beside them says what they were made from, and identifies them.
+``vocabulary.json`` beside them records their origin and identifies them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from dragoman.text.vocabularies.vocabulary_training import (
 ORIGIN_FILE = "vocabulary.json"
 
 WeightedExamples = Callable[[], Iterator[tuple[Example, float]]]
-"""Gives the cleaned text of all parts in order, each example with the weight of its part."""
+"""Yields the cleaned text of all parts in order, each example with the weight of its part."""
 
 
 @dataclass(frozen=True)
 class Parent:
-    """The model that a run starts from, or takes the vocabulary of, as far as vocabularies go."""
+    """The vocabularies of the model that a run starts from or takes the vocabulary of."""
 
     vocabularies: Vocabularies
     where: str
@@ -76,28 +76,28 @@ def prepare_vocabularies(
     labels: bool = False,
     examples: WeightedExamples | None = None,
 ) -> Vocabularies:
-    """The vocabularies in ``directory``; trained if missing, or if what they depend on has changed.
+    """The vocabularies in ``directory``; trained if missing, or if anything they depend on changed.
 
-    They are trained on the cleaned text, in which a pair counts as often as it is shown per epoch.
+    They are trained on the cleaned text, in which a pair counts as often as an epoch shows it.
     Vocabularies that the user put there are used unchanged.
 
     Args:
         directory: directory of the run.
         parts: the corpus, with absolute paths.
         config: kind, size and so on.
-        cleaning: which pairs are dropped.
+        cleaning: rules for dropping pairs.
         seed: seed of the sample drawn from a larger corpus.
-        inputs: the files of the corpus, as they are now.
+        inputs: the files of the corpus in their present state.
         held_out: keys of pairs that are not trained on.
         parent: model whose vocabularies are kept or extended.
         sets: dev and test sets, and general text, by their key in the configuration.
-        labels: whether targets are labels: each is then a piece of the target vocabulary, and the
-            settings and ``parent`` are for the source alone.
+        labels: whether targets are labels.  If so, each label is a piece of the target vocabulary,
+            and the settings and ``parent`` apply to the source alone.
         examples: the text, cleaned elsewhere; by default it is read and cleaned here.
 
     Raises:
-        ConfigError: the vocabulary does not fit the text, lacks a tag of it or of a set, or is not
-            that of ``parent``.
+        ConfigError: the vocabulary does not fit the text, lacks a tag of it or of a set, or differs
+            from that of ``parent``.
         DataError: the text cannot be used, or cleaning leaves nothing of it.
         SavedError: vocabularies that the user put there are damaged.
         StorageError: the disk refuses.
@@ -138,7 +138,7 @@ def label_vocabularies(
     seed: int,
     parent: Parent | None,
 ) -> Vocabularies:
-    """A vocabulary of the sources, or that of ``parent`` or more, and one of all labels.
+    """A source vocabulary, kept or extended from ``parent`` if given, and one of all labels.
 
     Args:
         pairs: texts with their labels, and weights; read once.
@@ -148,7 +148,7 @@ def label_vocabularies(
 
     Raises:
         ConfigError: the vocabulary does not fit the text.
-        DataError: there is no text, or there are not two labels.
+        DataError: there is no text, or fewer than two labels.
     """
     found: set[str] = set()
 
@@ -174,7 +174,7 @@ def _settings(
     config: VocabularyConfig, seed: int, parent: Parent | None, text: dict[str, Any]
 ) -> str:
     """Digest of everything that vocabularies depend on, apart from the content of the files."""
-    # Settings that came later, or older vocabularies would be retrained.
+    # Later settings are left out if unset, so that older vocabularies are not retrained.
     later = {name for name in ("balance", "target_kind") if getattr(config, name) is None}
     trained = config.model_dump(mode="json", exclude={"sampling", "of", "digest"} | later)
     values = {"vocabulary": trained, "seed": seed, **text}
@@ -186,7 +186,7 @@ def _settings(
 def check_tags(
     config: VocabularyConfig, parent: Parent | None, tagged: Mapping[str, CorpusPart]
 ) -> None:
-    """Check that a vocabulary that is yet to be made will have the tags of all sources.
+    """Check that a vocabulary, before it is made, will have the tags of all sources.
 
     Args:
         config: with the tags of the training text.
@@ -195,7 +195,7 @@ def check_tags(
             configuration.
 
     Raises:
-        ConfigError: it will lack one.
+        ConfigError: it will lack a tag.
     """
     known = list(config.tags)
     if parent is not None:
@@ -218,7 +218,7 @@ def _check_known(
     """Check that all tags in front of sources are among ``known``.
 
     Raises:
-        ConfigError: one is not.
+        ConfigError: a tag is unknown.
     """
     lacking = {key: missing_tags(part.symbols(), known) for key, part in tagged.items()}
     tags = list(dict.fromkeys(chain.from_iterable(lacking.values())))
@@ -248,7 +248,7 @@ def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path, 
     Only the first of ``sides`` are compared.
 
     Raises:
-        ConfigError: they do not.
+        ConfigError: they differ.
     """
     if parent is None:
         return
@@ -267,7 +267,7 @@ def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path, 
 
 
 def _usable(directory: Path, settings: str, inputs: Sequence[InputFile]) -> Vocabularies | None:
-    """The existing vocabularies, unless unfinished or made here from something else."""
+    """The existing vocabularies, unless unfinished or made here from other settings or files."""
     note = directory / ORIGIN_FILE
     if not any((directory / name).exists() for name in FILE_NAMES):
         return None
@@ -298,7 +298,7 @@ def _weighted_pairs(
 def _replace(
     directory: Path, vocabularies: Vocabularies, settings: str, inputs: Sequence[InputFile]
 ) -> None:
-    """Replace them, in an order in which no crash leaves some that are mistaken for others."""
+    """Replace the vocabularies in an order in which no crash leaves a mistakable set behind."""
     for name in FILE_NAMES:
         with storage_errors(directory / name):
             (directory / name).unlink(missing_ok=True)

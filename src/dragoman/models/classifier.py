@@ -1,4 +1,4 @@
-"""Classifiers: an encoder of any family, pooled over its pieces, and one projection to labels.
+"""Classifiers: an encoder of any family, pooling over its pieces, and one projection to labels.
 
 With ``h_j`` the encoder's state of piece ``j``, the end symbol's included, a sentence is
 
@@ -6,13 +6,13 @@ With ``h_j`` the encoder's state of piece ``j``, the end symbol's included, a se
     attention:  s = sum_j a_j h_j,  a = softmax_j(v . tanh(W h_j + b))
     first:      s = h_1
 
-and ``p = softmax(W_o s + b_o)``.  Attention is that of Yang et al. 2016, "Hierarchical Attention
-Networks for Document Classification", section 2.2, equations 5 to 7; the first piece is that of
+and ``p = softmax(W_o s + b_o)``.  Attention follows Yang et al. 2016, "Hierarchical Attention
+Networks for Document Classification", section 2.2, equations 5 to 7.  The first piece follows
 Devlin et al. 2019, "BERT" (arXiv:1810.04805), section 3, who put a symbol there for this purpose.
 
-To the rest of the program it is a translation model whose target vocabulary are the labels and
-whose target is one of them (docs/decisions/043-classifiers.md): the first position scores labels,
-and every later one scores the same learned vector, which says that the output has ended.
+To the rest of the program a classifier is a translation model with the labels as its target
+vocabulary and one label as its target (docs/decisions/043-classifiers.md).  The first position
+scores labels.  Every later position scores the same learned vector, which marks the end.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class ClassifierConfig(FamilyConfig):
     @model_validator(mode="before")
     @classmethod
     def _take_width(cls, values: Any) -> Any:
-        """The width is that of the encoder's states."""
+        """Set the width to that of the encoder's states."""
         return width_as_of(values, "backbone", lambda one: one.encoder_width or one.d_model)
 
     def conflicts(self) -> Iterator[str]:
-        """A model without an encoder, and another width than its."""
+        """Yield a model without an encoder, and a width that differs from the encoder's."""
         width = self.backbone.encoder_width
         if width is None:
             yield (
@@ -81,7 +81,7 @@ class ClassifierConfig(FamilyConfig):
 
     @property
     def writes_labels(self) -> bool:
-        """Yes: each target is a label."""
+        """True: each target is a label."""
         return True
 
     @property
@@ -91,18 +91,18 @@ class ClassifierConfig(FamilyConfig):
 
     @property
     def attention_layers(self) -> int:
-        """One if pooling attends."""
+        """1 if pooling uses attention, else 0."""
         return int(self.pooling == "attention")
 
     @property
     def position_limit(self) -> int | None:
-        """The encoder's."""
+        """The encoder's limit."""
         return self.backbone.position_limit
 
 
 @dataclass(frozen=True)
 class ClassifierMemory(Memory):
-    """The encoder's states, and what is made of them."""
+    """The encoder's states, and their pooled vector and weights."""
 
     pooled: Tensor  # (batch, d_model)
     weights: Tensor  # (batch, source): each piece's share of ``pooled``
@@ -110,17 +110,17 @@ class ClassifierMemory(Memory):
 
 @dataclass(frozen=True)
 class ClassifierState(State):
-    """Whether the label was read."""
+    """The number of target positions read."""
 
     length: int  # target positions read so far
 
 
 class Pooling(nn.Module, ABC):
-    """States of pieces to one for the sentence: the weighted mean that ``weights`` says."""
+    """Pools states of pieces to one state per sentence, their mean weighted by ``weights``."""
 
     @abstractmethod
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """``(batch, source)``, 0 in padding: the share of each of ``(batch, source, d_model)``."""
+        """The share of each of ``(batch, source, d_model)``, ``(batch, source)``; 0 in padding."""
 
     def forward(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pool ``(batch, source, d_model)``; True in ``mask`` is a real token.
@@ -129,7 +129,7 @@ class Pooling(nn.Module, ABC):
             ``(batch, d_model)``, and the weights ``(batch, source)``.
         """
         weights = self.weights(states, mask)
-        # What stands in padding may be infinite, and 0 times infinity is no number.
+        # Padding may hold infinity, and 0 times infinity is NaN.
         kept = states.masked_fill(~mask.unsqueeze(2), 0)
         return (weights.unsqueeze(1) @ kept).squeeze(1), weights
 
@@ -192,7 +192,7 @@ class ClassifierModel(TranslationModel):
     ) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
         inner = config.backbone
-        # It never sees a target, so that one embedding matrix may serve its two sides.
+        # It never sees a target, so one embedding matrix may serve its two sides.
         whole = FAMILIES[inner.family](inner, source_vocabulary, source_vocabulary)
         self.backbone = _without_decoder(whole)
         self.pooling = _pooling(config)
@@ -205,7 +205,7 @@ class ClassifierModel(TranslationModel):
         self.freeze(*config.frozen_components)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """Those of the encoder; see :meth:`TranslationModel.encoder_states`."""
+        """The encoder's outputs; see :meth:`TranslationModel.encoder_states`."""
         return self.backbone.encoder_states(source, source_mask)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ClassifierMemory:
@@ -215,13 +215,13 @@ class ClassifierModel(TranslationModel):
         return ClassifierMemory(states, source_mask, self.dropout(pooled), weights)
 
     def start(self, memory: Memory, beam: int = 1) -> ClassifierState:
-        """No label yet."""
+        """The state before the label."""
         return ClassifierState(0)
 
     def decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, ClassifierState]:
-        """The pooled state at the first position, the end's vector at all others."""
+        """The pooled state at the first position, and the end's vector at all others."""
         assert isinstance(memory, ClassifierMemory)
         assert isinstance(state, ClassifierState)
         rows, length = target.shape
@@ -233,13 +233,13 @@ class ClassifierModel(TranslationModel):
         return hidden, ClassifierState(state.length + length)
 
     def has_attention(self) -> bool:
-        """Whether pooling attends."""
+        """Whether pooling uses attention."""
         return self.config.pooling == "attention"
 
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The weights of pooling, for every position; there is one layer with one head."""
+        """The pooling weights, repeated for every position; one layer with one head."""
         if not self.has_attention():
             raise TypeError(
                 f"{type(self).__name__} with pooling: {self.config.pooling} has no attention over "
@@ -255,26 +255,26 @@ class ClassifierModel(TranslationModel):
         return cast(Tensor, self.output(hidden))
 
     def part_of(self, name: str) -> Part:
-        """What the encoder's model says of its weights; see :meth:`TranslationModel.part_of`."""
+        """The part given by the encoder's model; see :meth:`TranslationModel.part_of`."""
         component, _, rest = name.partition(".")
         return self.backbone.part_of(rest) if component == "backbone" else super().part_of(name)
 
     def side_of(self, name: str) -> Side | None:
-        """What the encoder's model says of its weights; see :meth:`TranslationModel.side_of`."""
+        """The side given by the encoder's model; see :meth:`TranslationModel.side_of`."""
         component, _, rest = name.partition(".")
         return self.backbone.side_of(rest) if component == "backbone" else super().side_of(name)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """That of the encoder; see :meth:`TranslationModel.auxiliary_loss`."""
+        """The encoder's auxiliary loss; see :meth:`TranslationModel.auxiliary_loss`."""
         return self.backbone.auxiliary_loss(source_mask, target_mask)
 
     def figures(self) -> dict[str, float]:
-        """Those of the encoder; see :meth:`TranslationModel.figures`."""
+        """The encoder's figures; see :meth:`TranslationModel.figures`."""
         return self.backbone.figures()
 
 
 def _without_decoder(model: TranslationModel) -> TranslationModel:
-    """``model`` with nothing in place of what only a target reaches, so that no weight is idle."""
+    """Remove the modules of ``model`` that only a target reaches, so that no weight is unused."""
     for name, _ in list(model.named_children()):
         reads_target = name in {"target_embedding", "output"}
         if reads_target or model.parts.get(name) == "decoder":

@@ -1,12 +1,12 @@
-"""The contract of every translation model, whatever its architecture.
+"""The contract of every translation model, for any architecture.
 
-Search and training know nothing of a model but this file.  One pass is
+Search and training use models only through this file.  One pass is
 
     memory = model.encode(source, source_mask)
     hidden, state = model.decode(target, memory, model.start(memory))
     scores = model.logits(hidden)
 
-Teacher forcing gives ``decode`` the whole target; a step of search gives it one position and the
+Teacher forcing gives ``decode`` the whole target.  A step of search gives it one position and the
 state returned by the step before.  Both take the same code path.
 """
 
@@ -25,12 +25,13 @@ from dragoman.core.config import ComposedConfig
 from dragoman.core.errors import ConfigError
 
 Part = Literal["encoder", "decoder", "embeddings"]
-"""Which weights may be copied from another model: the layers of either side, or those of pieces
-and positions, including the output projection."""
+"""The weights that may be copied from another model: the layers of one side, or the embeddings of
+pieces and positions, including the output projection.
+"""
 Side = Literal["source", "target"]
 
 MAX_LAYERS = 1000
-"""As many as in the deepest Transformer (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
+"""The depth of the deepest Transformer (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
 
 
 class FamilyConfig(ComposedConfig):
@@ -47,39 +48,39 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def reads_source(self) -> bool:
-        """Whether there is a source; a language model has none and is trained on targets alone."""
+        """Whether the model has a source; a language model learns from targets alone."""
         return True
 
     @property
     def writes_labels(self) -> bool:
-        """Whether its target is one of a set of labels instead of a text: a classifier's is."""
+        """Whether its target is a label from a fixed set instead of a text, as in a classifier."""
         return False
 
     @property
     def architecture(self) -> str:
-        """Families of one architecture can start from one another's weights, part by part.
+        """Name of the architecture, within which families can copy each other's weights by part.
 
-        They have the same names for them: in :meth:`common_settings` and by
-        :meth:`TranslationModel.common_name`.
+        They use the same names for settings (:meth:`common_settings`) and for weights
+        (:meth:`TranslationModel.common_name`).
         """
         return self.family
 
     def common_settings(self) -> dict[str, Any]:
-        """The settings by the names of the architecture, in plain values."""
+        """The settings under the architecture's names, as plain values."""
         return self.model_dump()
 
     @property
     def needs_joint_vocabulary(self) -> bool:
         """Whether source and target must share one vocabulary.
 
-        ``embeddings: shared`` asks for this, as one matrix serves both, and ``language_tags:
-        decoder``, as the decoder reads a piece of the source; in the families that have the choice.
+        In the families that have these settings, ``embeddings: shared`` needs it because one matrix
+        serves both sides, and ``language_tags: decoder`` because the decoder reads a source piece.
         """
         return self.joint_setting is not None
 
     @property
     def joint_setting(self) -> tuple[str, str] | None:
-        """What needs a joint vocabulary, and what to set instead; None if nothing does."""
+        """The setting that needs a joint vocabulary, and its alternative; None without any."""
         if getattr(self, "embeddings", None) == "shared":
             return "model.embeddings: shared", "model.embeddings: target"
         if getattr(getattr(self, "tags", None), "language_tags", None) == "decoder":
@@ -91,14 +92,14 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def frozen_components(self) -> tuple[str, ...]:
-        """Those of :attr:`components` that do not learn, so that their weights must be given."""
+        """The :attr:`components` that do not learn, so that their weights must be given."""
         return ()
 
     def check_vocabularies(self, source: int, target: int) -> None:
         """Check that vocabularies of these sizes fit this model.
 
         Raises:
-            ConfigError: one embedding matrix is to serve both, but their sizes differ.
+            ConfigError: one embedding matrix serves both sides, but their sizes differ.
         """
         if self.joint_setting is not None and source != target:
             setting, other = self.joint_setting
@@ -109,7 +110,7 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def encoder_width(self) -> int | None:
-        """Width of :meth:`TranslationModel.encoder_states`; None without an encoder of its own."""
+        """Width of :meth:`TranslationModel.encoder_states`; None without a separate encoder."""
         return None
 
     @property
@@ -119,9 +120,9 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def trains_at_random(self) -> bool:
-        """Whether two passes of training over one batch may differ: by dropout, or noise of gates.
+        """Whether two training passes over one batch may differ, through dropout or noise in gates.
 
-        A family without a setting that is called so may do so in another way.
+        A family without dropout settings is taken to differ in some other way.
         """
         learning = (getattr(self, n) for n in self.components if n not in self.frozen_components)
         if any(one.trains_at_random for one in learning):
@@ -142,7 +143,7 @@ class FamilyConfig(ComposedConfig):
 
 
 def _settings(section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The names and values of a section, and of the sections in it."""
+    """The names and values of a section and its nested sections."""
     for name, value in section.items():
         yield name, value
         if isinstance(value, dict):
@@ -162,11 +163,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class State:
-    """What decoding keeps: a family's dataclass of tensors whose axis 0 is rows.
+    """The state kept by decoding: a family's dataclass of tensors whose axis 0 is rows.
 
-    Rows are sentences times beam, a sentence's beams adjacent.  Fields may also be lists of
-    tensors or of dataclasses (one per layer), and numbers that apply to all rows; and parts that
-    are :class:`SelectsRows`.
+    There are sentences times beam rows; the beams of a sentence are adjacent.  Fields may also be
+    lists of tensors or of dataclasses (one per layer), numbers that apply to all rows, and parts
+    that are :class:`SelectsRows`.
     """
 
 
@@ -179,7 +180,7 @@ class SelectsRows(Protocol):
 
 
 def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """What is saved with a model but never learned: persistent buffers and frozen parameters."""
+    """Tensors saved with a model but never learned: persistent buffers and frozen parameters."""
     saved = model.state_dict().keys()
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
     return buffers | {n: p for n, p in model.named_parameters() if not p.requires_grad}
@@ -211,9 +212,9 @@ def select(state: Selectable, rows: Tensor) -> Selectable:
 
 
 def without_content(memory: Selectable) -> Selectable:
-    """A :class:`Memory` that says nothing: zeros in place of all numbers, but masks as they are.
+    """An empty :class:`Memory`: zeros in place of all numbers, with unchanged masks.
 
-    Attention to it gives zeros, or the bias of its last projection where there is one.
+    Attention to it gives zeros, or the bias of its last projection if it has one.
     """
     emptied: Any = memory
     if isinstance(memory, Tensor):
@@ -261,14 +262,12 @@ class TranslationModel(nn.Module, ABC):
     """The part that the weights of each attribute belong to; a family adds its own."""
 
     def __init__(self, config: FamilyConfig | None = None, *vocabularies: int) -> None:
-        """Take over the properties that follow from the configuration.
+        """Set the properties that follow from the configuration.
 
         Args:
-            config: of the model; a family of another package may do without, and set ``config``.
+            config: of the model.  A family from another package may omit it and set ``config``
+                itself.
             vocabularies: sizes of the source and target vocabulary.
-
-        Raises:
-            ConfigError: one embedding matrix is to serve both sides, but their sizes differ.
         """
         super().__init__()
         if config is not None:
@@ -286,17 +285,17 @@ class TranslationModel(nn.Module, ABC):
         """
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """What the encoder makes of each piece, without anything that serves a decoder.
+        """Encoder outputs, one per piece, without anything that serves only a decoder.
 
         Args:
             source: as for :meth:`encode`.
             source_mask: as for :meth:`encode`.
 
         Returns:
-            ``(batch, source, encoder_width)``; what stands in padding means nothing.
+            ``(batch, source, encoder_width)``; values in padding are meaningless.
 
         Raises:
-            TypeError: this family has no encoder of its own.
+            TypeError: this family has no separate encoder.
         """
         raise TypeError(f"{type(self).__name__} has no encoder")
 
@@ -324,17 +323,17 @@ class TranslationModel(nn.Module, ABC):
 
     @property
     def projection(self) -> nn.Linear | None:
-        """The layer that :meth:`logits` applies, if it does nothing else.
+        """The layer that :meth:`logits` applies, if it does nothing else; None otherwise.
 
-        Search can then compute the scores of some pieces alone.  None: it cannot.
+        With this layer, search can compute the scores of selected pieces alone.
         """
         return None
 
     def freeze(self, *modules: str) -> None:
-        """Keep the weights of some modules as they are: training does not change them.
+        """Keep the weights of some modules fixed during training.
 
-        Their parameters require no gradient, which is how an optimizer knows them; they are saved
-        with the others.  The modules stay in evaluation mode, where there is no dropout.
+        Their parameters require no gradient, so optimizers skip them, but they are saved with the
+        others.  The modules stay in evaluation mode, without dropout.
 
         Args:
             modules: their names, as for :meth:`torch.nn.Module.get_submodule`.
@@ -352,50 +351,50 @@ class TranslationModel(nn.Module, ABC):
         return self
 
     def part_of(self, name: str) -> Part:
-        """The part that the weight ``name`` belongs to: a parameter or a persistent buffer."""
+        """The part that ``name``, a parameter or persistent buffer, belongs to."""
         return self.parts[name.partition(".")[0]]
 
     def common_name(self, name: str) -> str:
-        """What the architecture calls the weight ``name``; see :attr:`FamilyConfig.architecture`.
+        """The architecture's name for the weight ``name``; see :attr:`FamilyConfig.architecture`.
 
-        Weights of the same name mean the same in all families of an architecture.
+        Weights of the same name have the same meaning in all families of an architecture.
         """
         return name
 
     def side_of(self, name: str) -> Side | None:
-        """The side whose pieces the rows of the weight ``name`` stand for, if any."""
+        """The side whose pieces index the rows of the weight ``name``, if any."""
         if name == "source_embedding.weight":
             return "source"
         output = name.partition(".")[0] == "output"
         return "target" if output or name == "target_embedding.weight" else None
 
     def separate_layers(self) -> Iterator[nn.Module]:
-        """The layers whose weights are used in calls of the layer alone, as of any module.
+        """The layers whose weights are used only within calls of the layer itself.
 
-        Training may repeat such a call, or fetch the weights just before it.  A layer may name in
-        ``entrances`` other methods of it that are called from outside and use its weights.  A
-        family whose :attr:`FamilyConfig.has_separate_layers` is False has none.
+        Training may repeat such a call, or fetch the weights just before it.  A layer may list in
+        ``entrances`` other methods that are called from outside and use its weights.  A family
+        whose :attr:`FamilyConfig.has_separate_layers` is False yields none.
         """
         yield from ()
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """The weights that :meth:`decode` uses for nothing but to read the source.
+        """The weights that :meth:`decode` uses only to read the source.
 
-        Those of attention over the source: its queries, keys, values and output.  A family without
-        any, or whose attention reads source and target with the same weights, has none.
+        These are the queries, keys, values and output of attention over the source.  A family
+        yields none if it has no such attention, or reads source and target with the same weights.
         """
         yield from ()
 
     def figures(self) -> dict[str, float]:
         """Figures of a family for the training log, over the passes since the last call.
 
-        Keys appear in the log next to ``loss`` and the like; empty unless overridden.  With
-        several processes only the leader is asked, for its own share of the passes.
+        Keys appear in the log next to ``loss`` and others; empty unless overridden.  With several
+        processes, only the leader's figures are logged, for its own share of the passes.
         """
         return {}
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """What training minimises in addition to the target's loss, per target position.
+        """A loss that training minimises in addition to the target's, per target position.
 
         It belongs to the last pass in training mode, and can be read once per pass.
 
@@ -404,26 +403,22 @@ class TranslationModel(nn.Module, ABC):
             target_mask: ``(batch, target)`` of that pass, True is a real token.
 
         Returns:
-            A scalar with gradient; None if there is no such loss, or outside training.
+            A scalar with gradient; None if the family has no such loss, or outside training.
         """
         return None
 
     def has_attention(self) -> bool:
-        """Whether there is attention over the source, which :meth:`decode_attending` returns."""
+        """Whether it has attention over the source, which :meth:`decode_attending` returns."""
         return type(self).decode_attending is not TranslationModel.decode_attending
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
-        """Where each target position looks: ``(batch, layers, heads, target, source)``.
-
-        Raises:
-            TypeError: this family has no attention over the source.
-        """
+        """Attention over the source: ``(batch, layers, heads, target, source)``."""
         return self.decode_attending(target, memory)[1]
 
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Read a whole target and return where each position looks: one pass, with gradients.
+        """Read a whole target and return its attention over the source: one pass, with gradients.
 
         Args:
             target: input ids ``(batch, target)``.

@@ -1,4 +1,4 @@
-"""A directory that is filled shard by shard: what it is made from, and whether it is finished."""
+"""A directory that is filled shard by shard, with a record of its origin and completion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BulkDirectory:
 
     Args:
         path: the directory.
-        results: names of the files that it has in the end.
+        results: names of the files that it finally holds.
     """
 
     def __init__(self, path: Path, results: Collection[str]) -> None:
@@ -29,17 +29,17 @@ class BulkDirectory:
         self._results = tuple(results)
 
     def begin(self, origin: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Begin, or go on with what an earlier call began.
+        """Begin, or continue what an earlier call began.
 
         Args:
             origin: plain values that everything depends on.
 
         Returns:
-            What :meth:`finish` was given, if it is finished; None if there is work left.
+            The argument of :meth:`finish` if the directory is finished; None if work is left.
 
         Raises:
-            ConfigError: it has another origin, or holds other files.
-            SavedError: a file of it is missing or altered.
+            ConfigError: the directory has another origin, or holds other files.
+            SavedError: one of its files is missing or altered.
         """
         self.check_usable()
         origin = json.loads(json.dumps(origin))
@@ -64,7 +64,7 @@ class BulkDirectory:
         return None
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        """Note that everything is there; shards are removed."""
+        """Record that all files are complete, and remove the shards."""
         found = read_json(self._file)
         digests = {name: content_digest(self.path / name) for name in self._results}
         write_json(self._file, {**found, "result": {"of": result, "sha256": digests}})
@@ -78,10 +78,10 @@ class BulkDirectory:
         return self.path / ORIGIN
 
     def check_usable(self) -> None:
-        """Make the directory if necessary; refuse one with other files, but for hidden ones.
+        """Make the directory if necessary; refuse one that holds other files, except hidden ones.
 
         Raises:
-            ConfigError: it has some.
+            ConfigError: it holds other files.
             StorageError: it cannot be made.
         """
         with storage_errors(self.path):

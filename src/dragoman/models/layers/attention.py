@@ -17,15 +17,18 @@ from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.softmax import softmax
 
 _LONG = 1024
-"""From this many keys on, CPUs use PyTorch's fused kernel, which never holds all scores.  Below,
-training with plain products is two to nine times faster in bfloat16, and about as fast in float32
-(docs/performance.md)."""
+"""Number of keys from which CPUs use PyTorch's fused kernel, which never holds all scores.  Below
+it, training with plain products is two to nine times faster in bfloat16, and about as fast in
+float32 (docs/performance.md).
+"""
 _MANY = 1 << 18
-"""Scores of a head from which that holds, too: a decoding step has one query, for which plain
-products are up to six times faster however many the keys."""
+"""Number of scores per head from which the fused kernel also pays.  A decoding step has one query,
+for which plain products are up to six times faster with any number of keys.
+"""
 _TINY = 400
-"""Below this many multiplications each, PyTorch's batched product of float32 is a plain loop on a
-CPU, three to five times slower than the same sums element by element."""
+"""Below this many multiplications each, PyTorch's batched float32 product is a plain loop on a CPU,
+three to five times slower than the same sums element by element.
+"""
 
 
 class MultiHeadConfig(Config):
@@ -88,16 +91,16 @@ class MultiHeadConfig(Config):
 
     @property
     def has_globals(self) -> bool:
-        """Whether some tokens see everything in spite of a window."""
+        """Whether some tokens see the whole sentence in spite of a window."""
         return self.global_positions > 0 or bool(self.global_tags)
 
     @property
     def restricted(self) -> bool:
-        """Whether self-attention sees less than everything."""
+        """Whether self-attention sees only part of the sentence."""
         return self.window is not None or self.sparsity != "none"
 
     def conflicts_with(self, d_model: int, encoding: PositionalEncodingConfig) -> Iterator[str]:
-        """Sizes that are not divisible, and positions that these heads do not support."""
+        """Yield indivisible sizes, and positions that these heads do not support."""
         positions = encoding.positions
         if d_model % self.heads and (self.d_k is None or self.d_v is None):
             yield (
@@ -123,13 +126,13 @@ class MultiHeadConfig(Config):
 
     @property
     def scale(self) -> float | None:
-        """What dot products are multiplied by; None is ``1 / sqrt(d_k)``."""
+        """The factor of dot products; None is ``1 / sqrt(d_k)``."""
         return 1.0 if self.attention == "dot" else None
 
 
 @dataclass(frozen=True)
 class KeysValues:
-    """What queries look at."""
+    """The keys and values that queries attend to."""
 
     keys: Tensor  # (rows, heads, length, d_k)
     values: Tensor  # (rows, heads, length, d_v)
@@ -151,7 +154,7 @@ def causal_bias(start: int, length: int, like: Tensor) -> Tensor | None:
 def beams_as_queries(x: Tensor, sentences: int) -> Tensor:
     """``(sentences * beam, length, width)`` to ``(sentences, beam * length, width)``.
 
-    Thus the beams of a sentence share one memory without copies.
+    The beams of a sentence then share one memory without copies.
     """
     return x.reshape(sentences, -1, x.shape[-1])
 
@@ -166,8 +169,8 @@ def normalized(scores: Tensor, bias: Tensor | None) -> Tensor:
 def dot_products(query: Tensor, keys: Tensor, bias: Tensor | None, scale: float | None) -> Tensor:
     """``Q K^T / sqrt(d_k) + bias``: ``(batch, heads, query, key)``.
 
-    The bias is spread out first and the products are added to it, all at once: adding it to short
-    rows takes a CPU three times as long as the products.
+    The bias is expanded first and the products are added to it all at once, because adding the bias
+    to short rows takes a CPU three times as long as the products.
     """
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     if bias is None:
@@ -207,8 +210,8 @@ def attend(
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias) V``, equation 1: ``(batch, heads, query, d_v)``.
 
-    Many queries of long inputs use PyTorch's fused kernel, others plain products.  Dropout, if any,
-    applies to the weights.
+    Many queries of long inputs use PyTorch's fused kernel, others plain products.  Dropout, if
+    given, applies to the weights.
     """
     dropping = dropout is not None and dropout.training and dropout.rate > 0
     keys = memory.keys.shape[2]
@@ -236,15 +239,15 @@ def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
 class Heads(nn.Module):
     """The projections of heads, ``W^Q``, ``W^K``, ``W^V`` and ``W^O`` (section 3.2.2).
 
-    Keys and values are projected separately from queries, since they live longer: those of the
-    source for all of decoding, those of earlier target positions in the state.
+    Keys and values are projected separately from queries because they are kept longer: keys of the
+    source for all of decoding, keys of earlier target positions in the state.
 
     Args:
         d_model: width of input and output.
         heads: their number.
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
-        bias: whether each projection has one; the paper has none.
+        bias: whether each projection has a bias; the paper's have none.
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, d_v: int, *, bias: bool = False) -> None:
@@ -255,8 +258,9 @@ class Heads(nn.Module):
         self.value = nn.Linear(d_model, heads * d_v, bias)
         self.output = nn.Linear(heads * d_v, d_model, bias)
         for projection in (self.query, self.key, self.value):
-            # As if the three were one matrix, as in PyTorch's MultiheadAttention: with a gain of 1
-            # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
+            # Initialised as if the three were one matrix, as in PyTorch's MultiheadAttention: with
+            # a gain of 1, self-attention outgrew the residual of a post-norm encoder
+            # (docs/results.md).
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
         if bias:
@@ -268,7 +272,7 @@ class Heads(nn.Module):
 
         Args:
             x: one vector per position.
-            start: position of the first vector, for heads that are rotated by position.
+            start: position of the first vector, for rotary heads.
         """
         return self._split(self.query(x), self.d_k)
 
@@ -277,7 +281,7 @@ class Heads(nn.Module):
 
         Args:
             x: one vector per position.
-            start: position of the first vector, for heads that are rotated by position.
+            start: position of the first vector, for rotary heads.
         """
         return KeysValues(self._split(self.key(x), self.d_k), self._split(self.value(x), self.d_v))
 
@@ -293,7 +297,7 @@ class Heads(nn.Module):
 class MultiHeadAttention(Heads):
     """``Concat(head_1, ..., head_h) W^O``, section 3.2.2, by dot products.
 
-    For other ways to compare queries with keys see
+    For other ways to compare queries with keys, see
     :class:`dragoman.models.layers.scoring.ScoredAttention`.
 
     Args:
@@ -302,8 +306,8 @@ class MultiHeadAttention(Heads):
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
         dropout: on the weights.
-        scale: of dot products, ``1 / sqrt(d_k)`` if not given.
-        bias: whether each projection has one.
+        scale: factor of dot products; ``1 / sqrt(d_k)`` by default.
+        bias: whether each projection has a bias.
     """
 
     def __init__(
@@ -338,7 +342,7 @@ class MultiHeadAttention(Heads):
         return self.joined(context).view(x.shape)
 
     def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """Where each position of ``x`` looks, ``(rows / beam, heads, beam * length, keys)``.
+        """Attention weights of ``x``, ``(rows / beam, heads, beam * length, keys)``.
 
         See :meth:`forward`.
         """
