@@ -1,7 +1,7 @@
 """The base of all configurations: frozen, typed, and strict about keys.
 
 A part declares ``class PartConfig(Config)`` beside the class that it configures.  Values come
-from YAML or from ``--set a.b=value``; unknown keys, values of the wrong type or out of range and
+from YAML or from ``--set a.b=value``.  Unknown keys, values of the wrong type or out of range and
 values that contradict one another raise a :class:`~dragoman.core.errors.ConfigError` of one line
 that names each with its key and the remedy.
 """
@@ -36,7 +36,7 @@ from dragoman.core.wording import listed
 
 ConfigType = TypeVar("ConfigType", bound="Config")
 
-# A thousand corpora take a tenth of this; a larger file is not a configuration, or is endless.
+# A thousand corpora take a tenth of this.  A larger file is not a configuration, or is endless.
 _LONGEST_PLACE = 9  # digits of a place in a list
 _LARGEST_FILE = 1 << 20  # bytes
 _USUAL_NAME = "config.yaml"  # of the configuration in a run or model
@@ -52,18 +52,18 @@ class Config(BaseModel):
     def conflicts(self) -> Iterator[str]:
         """Problems of values that are valid by themselves, a line each; subclasses override this.
 
-        It is called once all values have their type and are within their range; every line is
+        It is called once all values have their type and are within their range.  Every line is
         reported to the user as a problem.
         """
         yield from ()
 
     def unread(self, circumstance: str, *names: str) -> Iterator[str]:
-        """Conflicts of settings that are not read: they must keep their defaults.
+        """Conflicts of settings that are not read and must therefore keep their defaults.
 
-        Their defaults may be given, so that a resolved configuration can be read again.
+        Giving the defaults is allowed, so that a resolved configuration can be read again.
 
         Args:
-            circumstance: when they are not read, such as "without positions: learned".
+            circumstance: when the settings are not read, such as "without positions: learned".
             names: names of the settings.
         """
         for name in names:
@@ -77,7 +77,7 @@ class Config(BaseModel):
     ) -> ConfigType:
         """A copy with changed values, which are not validated.
 
-        Pydantic would also copy cached properties, which were made from the values before.
+        Pydantic would also copy cached properties, which depend on the old values.
         """
         copied: ConfigType = super().model_copy(update=update, deep=deep)
         for name in copied.__dict__.keys() - type(copied).model_fields.keys():
@@ -87,7 +87,7 @@ class Config(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_truth_values(cls, values: Any) -> Any:
-        """Pydantic would read true as 1 and false as 0; as text, no number accepts them."""
+        """Turn Booleans into text, which no number accepts; Pydantic reads them as 0 and 1."""
         if not isinstance(values, dict):
             return values
         found = _number_fields(cls) & values.keys()
@@ -113,7 +113,7 @@ class Config(BaseModel):
 
 @cache
 def _number_fields(kind: type[BaseModel]) -> frozenset[str]:
-    """The fields that hold numbers, possibly in lists or sections, and no truth values."""
+    """The fields that hold numbers, possibly in lists or sections, but no Booleans."""
     types = {name: set(_types_in(field.annotation)) for name, field in kind.model_fields.items()}
     return frozenset(
         name for name, found in types.items() if found & {int, float} and bool not in found
@@ -130,7 +130,7 @@ def _types_in(annotation: Any) -> Iterator[type]:
 
 
 def _spelt_out(value: Any) -> Any:
-    """``value`` with text in place of truth values."""
+    """``value`` with text in place of Booleans."""
     if isinstance(value, dict):
         return {_spelt_out(key): _spelt_out(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -207,12 +207,10 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
 
 
 def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
-    """Apply ``a.b=value`` settings to nested ``values``; each value is read as YAML.
-
-    Returns a new mapping; ``values`` does not change.
+    """Apply ``a.b=value`` settings to a copy of nested ``values``; each value is read as YAML.
 
     Raises:
-        ConfigError: settings have no ``=``, or their path runs through something that is neither a
+        ConfigError: settings have no ``=``, or their path runs through a value that is neither a
             mapping nor a list with that place; the message names all of them.
     """
     result = _copy(values)
@@ -252,10 +250,10 @@ def _set(values: dict[str, Any], setting: str) -> None:
 
 
 def _item(place: Any, key: str, setting: str) -> Any:
-    """A key of a section, or a place in a list, such as that of 0 in ``data.train.0.weight``."""
+    """The key of a section, or the index of a list, such as 0 in ``data.train.0.weight``."""
     if isinstance(place, dict):
         return key
-    # Python reads no number of thousands of digits.
+    # Python refuses to convert numbers of thousands of digits.
     if not (key.isdecimal() and len(key) <= _LONGEST_PLACE and int(key) < len(place)):
         raise ConfigError(
             f"--set {setting:.200}: {key:.20} is no place in a list of {len(place)}; they are "
@@ -273,12 +271,12 @@ def on_base(
 ) -> dict[str, Any]:
     """``values`` merged onto those of the file that their key ``base`` names, and of its base.
 
-    Sections are merged key by key, and an empty one changes nothing; lists and single values are
-    replaced, as are the sections in ``replaced`` and a section of another ``family``.
+    Sections are merged key by key, and an empty section changes nothing.  Lists and single values
+    are replaced, as are the sections in ``replaced`` and a section of another ``family``.
 
     Args:
         values: values of the file ``path``.
-        path: a base is looked up beside it, and otherwise among the installed recipes.
+        path: the file; a base is looked up beside it, then among the installed recipes.
         relocate: makes the paths in values absolute, given the folder of their file.
         replaced: sections that only make sense as a whole, such as ``data.dev``.
         families: sections with a ``family``, such as ``model`` or ``model.backbone``, and the
@@ -292,8 +290,8 @@ def on_base(
     while (base := whole.pop("base", None)) is not None:
         if not isinstance(base, str):
             raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
-        # Unlike pathlib, os.path keeps an unknown user's ~ and a circle of links, for reading to
-        # fail.
+        # Unlike pathlib, os.path keeps an unknown user's ~ and a circle of links, so that reading
+        # fails.
         file = Path(os.path.realpath(seen[-1].parent / os.path.expanduser(base)))
         if not os.path.exists(file) and (known := known_recipe(base)):
             file = Path(os.path.realpath(known))
@@ -328,10 +326,10 @@ def laid_over(
     """``above`` merged onto ``below``: sections key by key, anything else replaced.
 
     Args:
-        below: what stays where ``above`` says nothing.
-        above: an empty section changes nothing.
+        below: values that apply unless ``above`` has its own.
+        above: values that take precedence; an empty section changes nothing.
         replaced: sections that only make sense as a whole.
-        section: where in the file both are, with a dot at the end.
+        section: place of both in the file, with a dot at the end.
     """
     result = _copy(below)
     for key, value in above.items():
@@ -350,8 +348,8 @@ def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> 
 
     Args:
         kind: the configuration class.
-        values: nested plain values, as YAML gives them.
-        where: the file or place they came from, for error messages.
+        values: nested plain values, as read from YAML.
+        where: the file or place that they come from, for error messages.
 
     Raises:
         ConfigError: one line that names every problem, with "did you mean" for an unknown key.
@@ -369,9 +367,9 @@ def to_yaml(values: dict[str, Any]) -> str:
 
 
 def _copy(values: Any) -> Any:
-    """Sections and lists of their own, so that changing one changes no other.
+    """A deep copy of sections and lists, without shared parts.
 
-    A YAML file may have one of them at several places, by an alias.
+    A YAML file may have the same section or list at several places, by an alias.
     """
     if isinstance(values, dict):
         return {key: _copy(value) for key, value in values.items()}

@@ -1,9 +1,9 @@
-"""Constituency trees: reading and writing brackets, and what is removed from a treebank's trees.
+"""Constituency trees: reading and writing brackets, and cleaning a treebank's trees.
 
-A file of trees is in the format of the Penn Treebank (Marcus, Santorini and Marcinkiewicz 1993): a
-bracket is ``(LABEL constituent ...)`` or, for a word, ``(TAG word)``; a tree takes one line or
-several, of which those after the first are indented.  Brackets in the text itself are written
-``-LRB-`` and ``-RRB-``.
+A file of trees is in the format of the Penn Treebank (Marcus, Santorini and Marcinkiewicz 1993).  A
+bracket is ``(LABEL constituent ...)`` or, for a word, ``(TAG word)``.  A tree takes one line or
+several, all but the first indented.  Brackets in the text itself are written ``-LRB-`` and
+``-RRB-``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EMPTY = "-NONE-"
 TOP = "TOP"
 """The label of a root that joins several constituents."""
 DEEPEST = 200
-"""Most brackets in one another, that of a word included; newspaper text has at most about 30."""
+"""Maximum depth of nested brackets, including a word's; newspaper text has at most about 30."""
 
 _UNLABELLED = {"", TOP, "ROOT", "S1"}  # roots that treebanks put around a sentence
 _TOKEN = re.compile(r"[()]|[^()\s]+")
@@ -28,7 +28,7 @@ _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-"
 
 
 class TreeError(ValueError):
-    """Text is no tree; the message says why, and ``place`` where."""
+    """Text is not a tree; the message says why, and ``place`` says where."""
 
     def __init__(self, problem: str, place: tuple[int, int] = (1, 1)) -> None:
         super().__init__(problem)
@@ -58,7 +58,7 @@ class Tree:
         return f"({self.label} {' '.join(map(str, self.children))})"
 
     def leaves(self) -> Iterator[Leaf]:
-        """The words in their order."""
+        """The words with their tags, in order."""
         for child in self.children:
             if isinstance(child, Leaf):
                 yield child
@@ -77,7 +77,7 @@ class Tree:
 
 
 def escaped(word: str) -> str:
-    """A word as trees have it: ``-LRB-`` for an opening bracket, and so on."""
+    """A word as written in trees: ``-LRB-`` for an opening bracket, and so on."""
     if word in _ESCAPES:
         return _ESCAPES[word]
     return word.replace("(", _ESCAPES["("]).replace(")", _ESCAPES[")"])
@@ -86,9 +86,9 @@ def escaped(word: str) -> str:
 def cleaned(tree: Tree) -> Tree | None:
     """A tree as parsers learn it and EVALB compares it (Collins 1997, and nearly all since).
 
-    Empty elements go, and constituents that had nothing else; of ``NP-SBJ-1``, ``NP=2`` and
-    ``ADVP|PRT`` the first part stays; a root that only wraps the sentence goes.  Chains of
-    constituents over the same words stay.
+    Empty elements are removed, with constituents that had no other content.  Of ``NP-SBJ-1``,
+    ``NP=2`` and ``ADVP|PRT`` the first part stays.  A root that only wraps the sentence is removed.
+    Chains of constituents over the same words stay.
 
     Returns:
         The tree; None if nothing is left.
@@ -114,10 +114,10 @@ def _cleaned(tree: Tree) -> Tree | None:
 
 
 def read_tree(text: str) -> Tree:
-    """The tree that ``text`` is, as written; its outermost bracket may lack a label.
+    """The tree in ``text``, as written; its outermost bracket may lack a label.
 
     Raises:
-        TreeError: it is none.
+        TreeError: the text is not a tree.
     """
     reader = _Reader()
     found = None
@@ -133,14 +133,14 @@ def read_tree(text: str) -> Tree:
 
 
 def read_trees(lines: Iterable[str], name: str) -> Iterator[tuple[int, Tree | None]]:
-    """The trees of a file, with the line on which each begins; None for a blank line.
+    """The trees of a file, each with its first line number; None for a blank line.
 
     Args:
-        lines: its lines.
+        lines: lines of the file.
         name: of the file, for messages.
 
     Raises:
-        DataError: a bracket is not closed, or opened; the message names line and column.
+        DataError: a bracket is not closed, or not opened; the message names line and column.
     """
     reader, begin = _Reader(), 1
     try:
@@ -167,7 +167,7 @@ def read_trees(lines: Iterable[str], name: str) -> Iterator[tuple[int, Tree | No
 
 @dataclass
 class _Open:
-    """A bracket that is open."""
+    """An open bracket."""
 
     place: tuple[int, int]
     label: str | None = None
@@ -187,10 +187,10 @@ class _Reader:
         return self._stack[0].place if self._stack else None
 
     def check_complete(self) -> None:
-        """Refuse brackets that are open.
+        """Refuse open brackets.
 
         Raises:
-            TreeError: there are some.
+            TreeError: a bracket is open.
         """
         if self._stack:
             count = len(self._stack)
@@ -229,7 +229,7 @@ class _Reader:
         self._stack.append(_Open(place))
 
     def _name(self, token: str, place: tuple[int, int]) -> None:
-        """A label, or the word after a tag."""
+        """Take a label, or the word after a tag."""
         above = self._stack[-1]
         if above.label is None:
             above.label = token

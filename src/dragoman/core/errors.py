@@ -1,7 +1,7 @@
 """The errors that Dragoman raises for its users: one readable line with an exit code.
 
-A message says what was found, where (file and line, or configuration key), what was expected,
-and what to do about it.  ``docs/exit-codes.md`` lists the codes.  Our own bugs are assertions,
+A message names the problem, its place (file and line, or configuration key), the expected value
+and the remedy.  ``docs/exit-codes.md`` lists the codes.  Our own bugs are assertions,
 never a :class:`DragomanError`.
 """
 
@@ -59,7 +59,7 @@ class StorageError(DragomanError):
 
 
 class MissingExtraError(DragomanError):
-    """An optional dependency is needed and not installed; the message says how to add it."""
+    """An optional dependency is needed but not installed; the message says how to install it."""
 
     exit_code = 7
 
@@ -77,8 +77,8 @@ class MissingExtraError(DragomanError):
 def install_command(*packages: str) -> str:
     """The command that adds ``packages`` to the environment of this process.
 
-    It names them instead of an extra of Dragoman's, which pip finds only where Dragoman is
-    installed from; and it names the interpreter, since another environment may be active.
+    It names packages instead of an extra, which pip resolves only where Dragoman is installed from.
+    It names the interpreter, since another environment may be active.
     """
     return shlex.join([sys.executable or "python", "-m", "pip", "install", *packages])
 
@@ -87,7 +87,7 @@ class WorkerError(DragomanError):
     """Another of the cooperating processes failed, was killed or cannot be reached.
 
     Args:
-        message: its text.
+        message: text of the error.
         exit_code: exit code of the other process' error, if known.
     """
 
@@ -100,9 +100,9 @@ class WorkerError(DragomanError):
 
 
 class NoWorkersError(WorkerError):
-    """Processes that share the work were killed, and others could not be started in their place.
+    """Processes that share the work were killed, and replacements could not be started.
 
-    They are tried again later, so that a later request may succeed.
+    Starting is tried again later, so a later request may succeed.
     """
 
 
@@ -121,7 +121,7 @@ class DownloadError(DragomanError):
 
 
 class ExportError(DragomanError):
-    """Another program computes something else from an export than the model does; it is deleted."""
+    """An export computes different results from the model in another program; it is deleted."""
 
     exit_code = 10
 
@@ -136,10 +136,10 @@ class ServiceError(DragomanError):
     """A server does not answer a request of :class:`dragoman.Client`.  No command ends with it.
 
     Args:
-        message: its text.
-        kind: why, for programs, as docs/calling.md lists.
-        status: of HTTP, if there was an answer.
-        retry_after: seconds after which the same request may succeed, if the server says so.
+        message: text of the error.
+        kind: machine-readable reason, as listed in docs/calling.md.
+        status: HTTP status, if the server answered.
+        retry_after: seconds after which the same request may succeed, if the server gives them.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class InterruptedRunError(DragomanError):
     """A signal stopped the work; everything is saved, and the message says how to continue.
 
     Args:
-        message: its text.
+        message: text of the error.
         received: the signal, if this process received it; by default, that of Ctrl-C.
     """
 

@@ -1,11 +1,11 @@
-"""Atomic writing: a reader never sees a partial file, whatever happens.
+"""Atomic writing: a reader never sees a partial file.
 
 A file or directory is made under a temporary name beside its target, flushed to the disk and
 renamed, which is atomic within one file system.  A crash leaves the old version or none.
 
-What a killed process leaves under temporary names is removed by the next one that writes to the
-same target, or by :func:`sweep`.  A temporary file is locked while its writer lives, so that it is
-not removed while it is being written.
+Temporary files of a killed process are removed by the next process that writes to the same
+target, or by :func:`sweep`.  A temporary file is locked while its writer lives, which protects it
+from this removal.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _OF_ONE_PATH = frozenset(
 
 
 def is_of_one_path(error: StorageError) -> bool:
-    """Whether what was refused at one path may well be done at another, unlike on a full disk."""
+    """Whether the error concerns one path only, unlike a full disk."""
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in _OF_ONE_PATH
 
@@ -86,9 +86,9 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file for writing that becomes ``path`` when the block succeeds.
 
     Text is UTF-8 with ``\\n`` line ends.  If the block raises, ``path`` keeps its old content.
-    A device or a pipe cannot be replaced and is written to directly.  What a name such as
-    ``/dev/stdout`` links to is added to; any other link is replaced.  A file that was there keeps
-    its permissions.
+    A device or a pipe cannot be replaced and is written to directly.  The target of a name such as
+    ``/dev/stdout`` is appended to; any other link is replaced.  An existing file keeps its
+    permissions.
 
     Raises:
         StorageError: the disk is full, read-only or not permitted.
@@ -118,24 +118,24 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def _is_of_a_process(path: Path) -> bool:
-    """Whether a name means what this process has open: /dev/stdout, /dev/fd/1, /proc/self/fd/1."""
+    """Whether the name denotes an open file of this process: /dev/stdout, /dev/fd/1 and others."""
     return path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",))
 
 
 @contextmanager
 def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[Path]:
-    """Give an empty directory to fill, which becomes ``path`` when the block succeeds.
+    """Provide an empty directory that becomes ``path`` when the block succeeds.
 
-    An existing directory at ``path`` is replaced, provided that it holds nothing but ``ours``.
-    If the block raises, it stays as it was.
+    An existing directory at ``path`` is replaced, provided that it holds only ``ours``.
+    If the block raises, it stays unchanged.
 
     Args:
         path: the directory; if it is a symbolic link, its target is replaced.
         ours: names of files and directories that an earlier call may have left there.
 
     Raises:
-        StorageError: the disk is full, read-only or not permitted; or the directory holds anything
-            else.
+        StorageError: the disk is full, read-only or not permitted; or the directory holds other
+            files.
     """
     path = Path(path)
     with storage_errors(path):
@@ -155,7 +155,7 @@ def check_replaceable(path: Path, ours: Collection[str]) -> None:
     """Refuse to replace a directory that holds foreign files; see :func:`atomic_directory`.
 
     Raises:
-        StorageError: something else is there.
+        StorageError: the directory holds foreign files, or the path is something else.
     """
     with storage_errors(path):
         if not path.exists():
@@ -169,14 +169,14 @@ def check_replaceable(path: Path, ours: Collection[str]) -> None:
 
 
 def sweep(directory: Path, name: str | None = None) -> None:
-    """Remove what killed processes left in ``directory`` under temporary names.
+    """Remove temporary files of killed processes from ``directory``.
 
     A directory that was about to be replaced when its process was killed gets its name back.
-    What a living process is writing is kept, as is everything on file systems without locks.
+    Files of living processes are kept, as is everything on file systems without locks.
 
     Args:
         directory: where to look, without its subdirectories.
-        name: remove only what was to become this file or directory.
+        name: restricts removal to temporary versions of this file or directory.
     """
     with suppress(OSError):
         for leftover in os.listdir(directory):
@@ -227,7 +227,7 @@ def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
 
 def absolute(name: str, folder: Path) -> Path:
     """A path that may begin with ``~`` or be relative to ``folder``."""
-    # Unlike pathlib's, this keeps the ~ of an unknown user, for opening the file to fail.
+    # Unlike pathlib's, this keeps the ~ of an unknown user, so that opening the file fails.
     return (folder / os.path.expanduser(name)).absolute()
 
 
@@ -260,7 +260,7 @@ def read_json(path: Path | str) -> Any:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is not JSON, or nested deeper than anything that is written here.
+        ValueError: it is not JSON, or nested deeper than any file that Dragoman writes.
     """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
@@ -276,11 +276,11 @@ def write_json(path: Path | str, value: Any) -> None:
 
 
 def make_directory(path: Path, wanted: Path | None = None) -> None:
-    """Make a directory and its parents, durably; an existing one is left unchanged.
+    """Make a directory and its parents, durably; an existing directory stays unchanged.
 
     Args:
         path: path of the directory.
-        wanted: the path that errors name: what is to be written into it.
+        wanted: the path that errors name: the file or directory to write there.
 
     Raises:
         StorageError: it cannot be made.
@@ -297,7 +297,7 @@ def make_directory(path: Path, wanted: Path | None = None) -> None:
 
 @contextmanager
 def _place_kept(path: Path) -> Iterator[None]:
-    """Tell that what was made beside ``path`` is gone, as when a network disk is taken away."""
+    """Report that files made beside ``path`` are gone, as when a network disk is detached."""
     try:
         yield
     except FileNotFoundError as error:
@@ -308,7 +308,7 @@ def _place_kept(path: Path) -> Iterator[None]:
 
 
 def _check_in_place(path: Path) -> None:
-    """Refuse to make a directory anew that this process works in, and that is somewhere else now.
+    """Refuse to recreate this process' working directory after it was moved or removed.
 
     Raises:
         StorageError: it was moved or removed.
@@ -340,7 +340,7 @@ def _temporary(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
 
 
 def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
-    """Retry as often as necessary: another process may sweep the new file before it is locked."""
+    """Retry until locked, as another process may sweep the new file before that."""
     while True:
         temporary = _beside(path)
         try:
@@ -357,7 +357,7 @@ def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
 
 
 def _open(path: Path) -> int:
-    """A descriptor to lock; a file's is writable, as the locks of NFS require."""
+    """A descriptor to lock; that of a file is writable, as NFS locks require."""
     return os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
 
 
@@ -370,10 +370,10 @@ def _beside(path: Path, suffix: str = "") -> Path:
 
 
 def _replace_directory(new: Path, path: Path) -> None:
-    """Rename ``new`` to ``path``; what was there is removed, or restored if that fails.
+    """Rename ``new`` to ``path``; the old directory is removed, or restored if that fails.
 
     rename(2) does not replace a directory that has content.  A process that is killed between
-    the two renames leaves none at ``path``, and :func:`sweep` brings back the old one.
+    the two renames leaves no directory at ``path``, and :func:`sweep` restores the old one.
     """
     if not path.exists():
         durable_replace(new, path)
@@ -403,7 +403,7 @@ def _flush_tree(directory: Path) -> None:
 
 
 def _flush_directory(path: Path) -> None:
-    """Make a rename durable; a file system that cannot flush a directory is no error."""
+    """Make a rename durable; a file system that cannot flush a directory raises no error."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
-"""Messages about a configuration: every problem, but none that only follows from another.
+"""Messages about a configuration: every problem, except those that only follow from another.
 
-pydantic finds the problems; here they are named by the keys of the file, with "did you mean".
+pydantic finds the problems.  This module names them by the keys of the file, with "did you mean".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dragoman.core.wording import MOST, listed, shown
 Place = tuple[str, ...]
 """A key of a file after the keys of the sections around it, outermost first."""
 
-# Replaces pydantic's messages about these types, which use terms of Python.
+# Replacements for pydantic's messages about these types, which use Python's terms.
 _KINDS = {
     "model_type": "a section of keys",
     "model_attributes_type": "a section of keys",
@@ -28,7 +28,7 @@ _KINDS = {
     "list_type": "a list",
 }
 _UNQUOTED = (bool, int, float, date)
-"""Types that YAML reads from text such as ``no``, the code of Norwegian, or 2016, a test set."""
+"""Types that YAML reads from text such as ``no`` (code of Norwegian) or 2016 (a test set)."""
 
 
 def explain(
@@ -37,13 +37,13 @@ def explain(
     error: ValidationError,
     manual: str = "docs/configuration.md",
 ) -> str:
-    """One line that names every problem; several are numbered.
+    """One line that names every problem; several problems are numbered.
 
     Args:
         kind: the configuration class that ``values`` do not fit.
-        values: nested plain values, as YAML gives them.
-        error: what pydantic reported about them.
-        manual: where the keys are described.
+        values: nested plain values, as read from YAML.
+        error: pydantic's report about them.
+        manual: document that describes the keys.
     """
     found = error.errors(include_url=False)
     told = list(dict.fromkeys(_each(kind, values, found[:MOST], manual)))
@@ -107,12 +107,12 @@ def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) ->
 
 
 def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
-    """The keys in ``parts`` that are in the file: not flat sections, nor members of unions."""
+    """The keys in ``parts`` that are in the file, without flat sections and members of unions."""
     place: list[str] = []
     for part in parts:
         in_list = isinstance(values, list) and isinstance(part, int)
         if in_list or (isinstance(values, dict) and part in values):
-            # pydantic calls a key that YAML read as false 0, which is equal to it.
+            # For a key that YAML read as false, pydantic reports 0, which is equal to it.
             name = part if in_list else next(key for key in values if key == part)
             values = values[part]
             place.append(str(name))
@@ -120,10 +120,10 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
 
 
 def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
-    """The key that an unknown one in ``values`` was probably meant to be.
+    """The probable intention of an unknown key in ``values``.
 
-    It has the same name in another section, or a similar name in the same or else in any section;
-    of several sections, the outermost.
+    It has the same name in another section, or else a similar name in the same or any section.
+    Of several sections, the outermost is taken.
     """
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
@@ -150,7 +150,7 @@ def _hint(place: Place, meant: Place | None, manual: str) -> str:
 def _keys(
     kind: type[BaseModel], values: Any, section: Place = ()
 ) -> Iterator[tuple[Place, FieldInfo | None]]:
-    """All keys and their fields; for one of several sections, those of the one ``values`` choose.
+    """All keys and their fields; of alternative sections, those that ``values`` choose.
 
     The key that chooses is repeated, without a field.
     """

@@ -1,7 +1,7 @@
 """A pool of processes that share work on one machine: encoding text, translating.
 
 Nothing waits for a dead process: a killed worker raises one clear error, and a worker whose parent
-was killed also ends.
+was killed ends as well.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _WATCH_SECONDS = 1.0
 """How often a process that waits for a result checks whether the workers are alive."""
 _AWAKE_SECONDS = 0.02
 _failure: Exception | None = None
-"""In a worker: why it could not start."""
+"""In a worker: the error that prevented its start."""
 
 
 class _Worker(SpawnProcess):
     """A fresh interpreter that does not run the program's own script again.
 
-    Python would run it under another name, to find what it defines.  Nothing of ours is in it; and
-    a script that opens a translator with workers outside of ``if __name__ == "__main__"``, or that
-    is read from standard input, would fail in each of them.
+    Python would run the script under another name, for its definitions, which workers do not need.
+    A script that opens a translator with workers outside of ``if __name__ == "__main__"``, or that
+    is read from standard input, would then fail in each worker.
     """
 
     def start(self) -> None:
-        """Start it while the script is hidden."""
+        """Start the process while the script is hidden."""
         with _hidden:
             script = sys.modules["__main__"]
             sys.modules["__main__"] = ModuleType("__main__")
@@ -57,7 +57,7 @@ class _Worker(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Starts such processes."""
+    """A context that starts :class:`_Worker` processes."""
 
     Process = _Worker
 
@@ -67,8 +67,8 @@ class WorkerPool:
 
     Args:
         processes: number of processes.
-        begin: called in each with ``arguments`` before its first task; a function of a module, as
-            tasks are, not of a script.
+        begin: called in each with ``arguments`` before its first task; like tasks, it must be a
+            function of a module, not of a script.
         arguments: for ``begin``; sent once, not with every task.
         work: what the workers do, as named in errors, such as "translates".
         remedy: what the user can do if a worker is killed.
@@ -94,7 +94,7 @@ class WorkerPool:
         self._closed = False
 
     def start(self) -> None:
-        """Start all processes now; otherwise each starts when a task finds no idle one."""
+        """Start all processes now; otherwise each starts when a task meets no idle process."""
         with suppress(BrokenProcessPool):  # which the first task will find too
             for _ in range(self._processes):
                 self.submit(_nothing)
@@ -111,7 +111,7 @@ class WorkerPool:
 
         Raises:
             WorkerError: a worker was killed, or the pool was closed meanwhile.
-            Exception: whatever a task, or ``begin`` before it, raises.
+            Exception: any error of a task, or of ``begin`` before it.
         """
         pending: deque[Future[Result]] = deque()
         try:
@@ -122,8 +122,8 @@ class WorkerPool:
             while pending:
                 yield self.result(pending.popleft())
         except BrokenProcessPool as error:
-            # The executor ends the remaining tasks; cancelling one would also end its thread in
-            # Python before 3.12.1.
+            # The executor ends the remaining tasks.  Cancelling would end its thread in Python
+            # before 3.12.1.
             pending.clear()
             self._let_end()
             raise self.killed("was killed") from error
@@ -131,7 +131,7 @@ class WorkerPool:
             raise self.ended() from error
 
     def close(self) -> None:
-        """End the processes after their current tasks; closing twice does no harm."""
+        """End the processes after their current tasks; closing twice is harmless."""
         self._closed = True
         self._break_if_a_worker_is_gone()
         if self.is_broken:
@@ -140,7 +140,7 @@ class WorkerPool:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a worker was killed, so that the others end as well."""
+        """Whether a worker was killed, which ends the others as well."""
         executor: Any = self._executor
         return bool(executor._broken) or not all(one.is_alive() for one in self._workers())
 
@@ -148,8 +148,8 @@ class WorkerPool:
         """Start all processes, and wait until each is ready for tasks.
 
         Raises:
-            BrokenProcessPool: one was killed.
-            Exception: whatever ``begin`` raises in one of them.
+            BrokenProcessPool: a process was killed.
+            Exception: any error of ``begin`` in a process.
         """
         begun: set[int | None] = set()
         while not begun or not begun.issuperset(one.pid for one in self._workers()):
@@ -179,7 +179,7 @@ class WorkerPool:
 
         Raises:
             BrokenProcessPool: a worker was killed before the task was done.
-            CancelledError: the pool was closed before it began.
+            CancelledError: the pool was closed before the task began.
         """
         while True:
             try:
@@ -190,7 +190,7 @@ class WorkerPool:
                 self._break_if_a_worker_is_gone()
 
     def killed(self, what: str) -> WorkerError:
-        """The error for a worker that was killed; ``what`` says so."""
+        """The error for a killed worker, described by ``what``."""
         return WorkerError(
             f"a process that {self._work} {what}, perhaps for lack of memory; {self._remedy}"
         )
@@ -206,8 +206,9 @@ class WorkerPool:
     def _break_if_a_worker_is_gone(self) -> None:
         """Make the executor notice a worker that was killed while it sent a result.
 
-        It notices all other deaths by itself.  In the middle of a message it waits for the rest,
-        which cannot come; but the pipe does not end while this process also holds an end of it.
+        The executor notices all other deaths by itself.  In the middle of a message it waits for
+        the rest, which cannot come, as the pipe does not end while this process also holds an end
+        of it.
         """
         executor: Any = self._executor  # no public attribute provides what is needed here
         workers = self._workers()
@@ -225,7 +226,7 @@ class WorkerPool:
     def _let_end(self) -> None:
         """Make a broken executor end: Python 3.10's waits until its tasks are read.
 
-        Later ones close the pipe by themselves, and fail if it is also closed from here.
+        Later versions close the pipe themselves, and fail if it is also closed from here.
         """
         executor: Any = self._executor
         thread = executor._executor_manager_thread
@@ -235,7 +236,7 @@ class WorkerPool:
                 self._stop_feeding()
 
     def _stop_feeding(self) -> None:
-        """Close the end of the pipe at which workers would read their tasks."""
+        """Close the end of the pipe from which workers would read their tasks."""
         executor: Any = self._executor
         if executor._call_queue is not None:
             executor._call_queue._reader.close()
@@ -259,7 +260,7 @@ def _carry_out(task: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _end_with_parent() -> None:
-    """End this worker when the parent is killed, instead of waiting for its queue for ever."""
+    """End this worker when its parent is killed, instead of waiting for its queue for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker has a parent"
     wait([parent.sentinel])
@@ -271,6 +272,6 @@ def _nothing() -> None:
 
 
 def _awake() -> int:
-    """A task that says which worker has begun, and leaves time for the others to do so."""
+    """A task that identifies its worker, and leaves time for the others to start."""
     time.sleep(_AWAKE_SECONDS)
     return os.getpid()

@@ -1,6 +1,6 @@
 """Sequence-level knowledge distillation (Kim & Rush 2016, arXiv:1606.07947).
 
-A teacher, which may be an ensemble, translates every source of a student's training text; the
+A teacher, which may be an ensemble, translates every source of a student's training text.  The
 student is then trained on these translations.  With several translations per source, the student
 gets the one closest to the reference (their section 4.3).
 
@@ -45,7 +45,7 @@ _UNNAMED = {"source", "target"}  # the languages of models and recipes that do n
 
 @dataclass(frozen=True)
 class Distilled:
-    """A finished student, and what it learned from."""
+    """A finished student and its synthetic training text."""
 
     experiment: Experiment
     corpora: dict[int, SyntheticCorpus]
@@ -65,14 +65,14 @@ class Distillation:
 
     student: ExperimentConfig
     teacher: TranslationSystem
-    """What translates; each part of the text decides on the languages and adds tags."""
+    """The teacher; each part of the text sets the languages and adds tags."""
     run: Path
     """Directory of the student's run."""
     closest: Similarity | None = None
     """Of ``nbest`` translations, choose the one closest to the reference by this metric, with the
     settings of the student's ``evaluation``."""
     references: float | None = None
-    """Also train on the real pairs, each seen this many times as often as its translation."""
+    """Also train on the real pairs, each repeated this many times as often as its translation."""
 
     def carry_out(self, host: Host) -> Distilled:
         """Translate and train what is not finished.
@@ -111,7 +111,7 @@ class Distillation:
         name = f"data.train.{number}"
         corpus = translate_corpus(
             asked_for(self.teacher, part),
-            # The student's annotations follow the translations that it learns from.
+            # The student's annotations depend on the translations that it learns from.
             GivenText(_without(part, AnnotateTermsConfig), "source"),
             self._directory(number),
             known="source",
@@ -124,14 +124,14 @@ class Distillation:
         return corpus
 
     def _directory(self, number: int) -> Path:
-        """Where the translations of a training part are."""
+        """The directory of the translations of a training part."""
         return self.run / SYNTHETIC_DIRECTORY / f"train-{number}"
 
     def recipe(self) -> ExperimentConfig:
         """The student's recipe with the teacher's translations as its training text.
 
         Raises:
-            ConfigError: these do not fit it, such as a weight that is out of range.
+            ConfigError: the translations do not fit it, such as a weight that is out of range.
         """
         train: list[CorpusPart] = []
         for number, part in enumerate(self.student.data.train):
@@ -146,12 +146,12 @@ class Distillation:
         return with_train_parts(self.student, train, "the recipe with translations")
 
     def _begun(self, config: ExperimentConfig) -> Experiment | None:
-        """The student's run as it was begun; None if it was not, or is still being translated.
+        """The student's run, or None if it does not exist or is still being translated.
 
         Raises:
-            ConfigError: it was begun with other settings; or what training is to begin with does
-                not fit.
-            DragomanError: something that training begins with is missing or damaged.
+            ConfigError: it was begun with other settings, or a model or vocabulary that training
+                begins with does not fit.
+            DragomanError: a model or vocabulary that training begins with is missing or damaged.
         """
         if not (self.run / CONFIG_FILE).is_file():
             _check_begins(config)
@@ -172,8 +172,8 @@ def _check_begins(config: ExperimentConfig) -> None:
     """Check that training can begin with the models and the vocabulary that a recipe names.
 
     Raises:
-        ConfigError: one does not fit, or a vocabulary that is kept lacks a tag.
-        DragomanError: one is missing or damaged.
+        ConfigError: a model does not fit, or a kept vocabulary lacks a tag.
+        DragomanError: a model or the vocabulary is missing or damaged.
     """
     parent = check_parents(completed(config))
     tagged = {**config.parts_by_key(), **config.general_text()}
@@ -186,10 +186,10 @@ def _counting(host: Host, what: str, start: int, total: int) -> AbstractContextM
 
 
 def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
-    """Check before any work is done that the teacher fits the student's text.
+    """Check before the work starts that the teacher fits the student's text.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: the teacher does not fit.
         SavedError: a model is missing or damaged.
     """
     if not student.model.reads_source:
@@ -236,10 +236,10 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
 def _asked_directions(
     teacher: TranslationSystem, wanted: Direction
 ) -> Iterator[tuple[Path, Direction]]:
-    """Each model of a teacher, with the direction in which it is to translate.
+    """Each model of a teacher, with its direction of translation.
 
     Raises:
-        ConfigError: the teacher translates through one of the two languages themselves.
+        ConfigError: the teacher pivots through one of the two languages.
     """
     ends = [wanted.source_language, wanted.target_language]
     if teacher.pivot is not None:
@@ -280,18 +280,18 @@ def _config_of(path: Path) -> SavedConfig:
 
 
 def distilled_parts(student: ExperimentConfig) -> Iterator[tuple[int, CorpusPart]]:
-    """The training parts with sources, by number and with languages; others stay as they are."""
+    """The training parts with sources, by number and with languages; others stay unchanged."""
     for number, part in enumerate(student.train_parts()):
         if part.has_source:
             yield number, part
 
 
 def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
-    """The teacher, told to translate from and into the languages and with the tags of ``part``.
+    """The teacher with the languages and tags of ``part``.
 
-    Its own tags tell it the target language, whichever the student has for that.
+    The teacher's own tags set the target language, independently of the student's tags.
     """
-    # A description may name other languages, and check has compared those of the models.
+    # A description may name other languages; check has compared the languages of the models.
     teacher = _routed(teacher, part).model_copy(update={"source_language": None})
     config = _config_of(teacher.models[0])
     direction = part.prepared_direction
@@ -305,12 +305,12 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
 
 
 def _routed(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
-    """What translates the lines of ``part``: with routes by language, that of its language."""
+    """The system that translates ``part``: of routes by language, that of its language."""
     return teacher.route(part.direction.source_language) if teacher.chooses_route else teacher
 
 
 def _without(part: CorpusPart, kind: type[TransformConfig]) -> CorpusPart:
-    """The part without those of its transforms that are of a kind and run once."""
+    """The part without those transforms of class ``kind`` that run once."""
     once = len(part.prepared_transforms)
     transforms = [
         one for n, one in enumerate(part.transforms) if n >= once or not isinstance(one, kind)
@@ -319,6 +319,6 @@ def _without(part: CorpusPart, kind: type[TransformConfig]) -> CorpusPart:
 
 
 def _is_finished(experiment: Experiment) -> bool:
-    """Whether nothing is left but to print the scores."""
+    """Whether only printing the scores is left."""
     # The model is written after the scores.
     return has_model(experiment.run) and ended_by(experiment.config, experiment.run) is not None

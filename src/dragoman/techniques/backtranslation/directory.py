@@ -1,4 +1,4 @@
-"""The directory of a back-translation: what was asked for, and where everything is.
+"""The directory of a back-translation: its settings, and the paths of its files.
 
 ``backtranslation.yaml`` has the settings, ``recipe.yaml`` the resolved recipe and
 ``reverse-recipe.yaml`` that of the reverse model, so that the directory alone suffices to resume.
@@ -34,14 +34,14 @@ _LOCK = ".lock"
 
 @dataclass(frozen=True)
 class BackTranslationPlan:
-    """All that the work depends on."""
+    """All settings of the work."""
 
     directory: Path
     settings: BackTranslationConfig
     recipe: ExperimentConfig
-    """Of the forward model."""
+    """Recipe of the forward model."""
     reverse_recipe: ExperimentConfig | None
-    """Of the reverse models; None if a given model is the only one that is needed."""
+    """Recipe of the reverse models; None if only a given model is needed."""
 
     def round(self, number: int) -> Path:
         """The directory of a round, from 1."""
@@ -75,8 +75,8 @@ def opened(
     """Begin in a new directory, or resume; locked for this process within the block.
 
     Args:
-        directory: where all runs and texts are.
-        recipe: of the forward model; None to resume with the one that is there.
+        directory: holds all runs and texts.
+        recipe: of the forward model; None to resume with the recorded recipe.
         given: settings of :class:`BackTranslationConfig` by name, with absolute paths.
 
     Raises:
@@ -130,7 +130,7 @@ def _with_given(
     """The plan, possibly with more rounds.
 
     Raises:
-        ConfigError: anything else differs.
+        ConfigError: any other setting differs.
     """
     directory, settings = plan.directory, plan.settings
     instead = "choose another --run, or repeat the command as it was"
@@ -156,7 +156,7 @@ def _with_given(
 
 
 def _check_learners(plan: BackTranslationPlan) -> None:
-    """Check before any work that all models can make synthetic pairs, and learn from them."""
+    """Check before the work starts that all models can make and learn from synthetic pairs."""
     learners = [plan.recipe]
     _check_context(plan.recipe, "data.context")
     if plan.settings.rounds > 1:
@@ -183,10 +183,10 @@ def _check_context(recipe: ExperimentConfig, what: str) -> None:
 
 
 def _check_searches(recipe: ExperimentConfig, what: str) -> None:
-    """Check that a model translates as ``--method`` says: its own samples could not be undone.
+    """Check that a model translates as ``--method`` says; its own sampling could not be undone.
 
     Raises:
-        ConfigError: it draws translations by itself.
+        ConfigError: the model samples by itself.
     """
     for name in ("sampling", "mbr"):
         if getattr(recipe.decoding, name) is not None:
@@ -197,11 +197,7 @@ def _check_searches(recipe: ExperimentConfig, what: str) -> None:
 
 
 def record(plan: BackTranslationPlan) -> None:
-    """Write what the directory needs to be resumed; from then on, settings are fixed.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
+    """Write the files that resuming needs; from then on, settings are fixed."""
     directory = plan.directory
     if is_begun(directory) and _read(directory) == plan:
         return
@@ -215,12 +211,12 @@ def record(plan: BackTranslationPlan) -> None:
 
 
 def recorded_rounds(directory: Path) -> int:
-    """The rounds of a back-translation that has begun, without more that a call asks for."""
+    """The recorded rounds of a begun back-translation, without further rounds of a call."""
     return _read(directory).settings.rounds
 
 
 def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
-    """Whether a setting may get this value: more rounds, and text that none has read yet."""
+    """Whether a setting may get this value: more rounds, or text that is still unread."""
     if name == "rounds":
         return bool(value > plan.settings.rounds)
     unread = not plan.round(2).exists()
@@ -278,7 +274,7 @@ def _read_reverse_recipe(path: Path, direction: Direction) -> ExperimentConfig:
 
 
 def reverse_settings(path: Path) -> dict[str, Path]:
-    """The setting that ``--reverse`` means: a directory is a model or run, a file a recipe.
+    """The setting for ``--reverse``: a directory is a model or run, a file is a recipe.
 
     Raises:
         ConfigError: it does not exist.
@@ -292,10 +288,10 @@ def reverse_settings(path: Path) -> dict[str, Path]:
 
 
 def link_model(plan: BackTranslationPlan, run: Path) -> Path:
-    """Let ``model`` in the directory be the model of ``run``.
+    """Link ``model`` in the directory to the model of ``run``.
 
     Returns:
-        What the user translates with: the directory, or ``run`` where links cannot be made.
+        The path to translate with: the directory, or ``run`` where links cannot be made.
     """
     link = plan.directory / MODEL_LINK
     if link.exists() and not link.is_symlink():
@@ -311,7 +307,7 @@ def link_model(plan: BackTranslationPlan, run: Path) -> Path:
 
 
 def _check_empty(directory: Path) -> None:
-    """Refuse a directory with other files than a failed first attempt leaves."""
+    """Refuse a directory with files other than those of a failed first attempt."""
     with storage_errors(directory):
         names = os.listdir(directory) if directory.exists() else []
     ours = {RECIPE_FILE, REVERSE_RECIPE_FILE, TEXT_DIRECTORY}
