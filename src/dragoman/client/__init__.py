@@ -1,1 +1,1 @@
-"""The client of a server of ours, for programs in Python."""
+"""The Python client of a Dragoman server."""

@@ -1,4 +1,4 @@
-"""``dragoman.Client``: a server of Dragoman's, called from Python."""
+"""``dragoman.Client``: calls a Dragoman server from Python."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from dragoman.core.arguments import check_text
 
 
 class Client(TextCalls, KeptCalls):
-    """Calls a server of Dragoman's; use it with ``async with``, or close it.
+    """Calls a Dragoman server; use it with ``async with``, or close it.
 
     Requests are repeated while the server is busy or cannot be reached, until ``timeout``.
 
     Args:
         url: address of the server, such as ``http://localhost:5000``.
-        key: a key of the server, if it demands one.
+        key: a key of the server, if it requires one.
         timeout: seconds that a request may take, with its repetitions.
 
     Raises:
-        ConfigError: the address or the time makes no sense.
+        ConfigError: the address or the time is invalid.
         MissingExtraError: httpx is not installed.
     """
 

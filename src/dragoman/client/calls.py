@@ -1,4 +1,4 @@
-"""What all calls of a client have in common."""
+"""The base of all calls of a client."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Calls:
         self._connection = connection
 
     async def _asked(self, sending: Sending, of: Callable[[Any], _Value]) -> _Value:
-        """What ``of`` makes of the JSON that answers a request.
+        """The JSON answer to a request, converted by ``of``.
 
         Raises:
-            ServiceError: the server refuses, cannot be reached, or is no server of Dragoman's.
+            ServiceError: the server refuses, cannot be reached, or is not a Dragoman server.
         """
         response = await self._connection.send(sending)
         return self._read(lambda each: of(each.json()), response)
 
     def _read(self, of: Callable[[_Given], _Value], given: _Given) -> _Value:
-        """What ``of`` makes of a part of an answer."""
+        """A part of an answer, converted by ``of``."""
         try:
             return of(given)
         except (ValueError, LookupError, TypeError, AttributeError) as error:

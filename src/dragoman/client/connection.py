@@ -1,4 +1,4 @@
-"""Requests over HTTP that are repeated while there is time, and errors of one kind."""
+"""HTTP requests, repeated while there is time; all failures are :class:`ServiceError`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
 _LATER = (429, 502, 503, 504)  # a later try may succeed
-_PERHAPS_DONE = (502, 504)  # a proxy has lost sight of a request that it had passed on
-_LATE = "timed_out"  # also with 503: what the server began goes on
+_PERHAPS_DONE = (502, 504)  # a proxy does not know what became of a request that it had passed on
+_LATE = "timed_out"  # also with 503: the server may still be at work on the request
 _FOR_THE_MONTH = "quota_exceeded"  # also with 429
 
 
@@ -37,7 +37,7 @@ class Sending(NamedTuple):
     content: Mapping[str, Any] = {}
     """Arguments of httpx: ``json``, ``data``, ``files``, ``headers``."""
     repeatable: bool = True
-    """Whether it does no harm twice."""
+    """Whether repeating the request does no harm."""
 
 
 class Connection:
@@ -45,11 +45,11 @@ class Connection:
 
     Args:
         url: address of the server.
-        key: a key of the server, if it demands one.
-        timeout: seconds that a request may take, with all its repetitions.
+        key: a key of the server, if it requires one.
+        timeout: seconds that a request may take, with its repetitions.
 
     Raises:
-        ConfigError: the address is none of http or https, the time is not positive, or the proxy
+        ConfigError: the address is neither http nor https, the time is not positive, or the proxy
             of the environment cannot be used.
         MissingExtraError: httpx is not installed.
         UsageError: a key or time of the wrong type.
@@ -73,15 +73,16 @@ class Connection:
         if address.scheme not in ("http", "https") or not address.host:
             raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
         headers = {"User-Agent": f"dragoman/{__version__}"}
-        if key and (key := key.strip()):  # a file ends with a line end
+        if key and (key := key.strip()):  # a key read from a file ends with a line end
             if not (key.isascii() and key.isprintable()):
                 raise ConfigError("key: it has characters that no key has; copy it again")
             headers["Authorization"] = f"Bearer {key}"
-        # Reading all certificates takes 30 ms, and no redirection is followed to where they count.
+        # Reading the certificates takes 30 ms, and http needs none, as redirections to https are
+        # not followed.
         verify = address.scheme == "https"
         try:
             self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
-        except (ImportError, ValueError) as error:  # what a SOCKS proxy needs, another kind
+        except (ImportError, ValueError) as error:  # SOCKS without its package; an unknown kind
             raise ConfigError(
                 f"the proxy that the environment names, such as in ALL_PROXY, cannot be used: "
                 f"{error}; correct or unset it"
@@ -98,10 +99,10 @@ class Connection:
         await self._http.aclose()
 
     async def send(self, sending: Sending) -> httpx.Response:
-        """The answer to a request, which is repeated while the server asks for it, in time.
+        """The answer to a request, which is repeated after temporary errors while there is time.
 
         Raises:
-            ServiceError: there is none that is not an error.
+            ServiceError: the server refuses, or gives no answer in time.
         """
         async with self._answered(sending) as response:
             return response
@@ -111,8 +112,8 @@ class Connection:
         """The lines of an answer, as they come.
 
         Raises:
-            ServiceError: as for :meth:`send`; also while lines are read: ``cut_off``, if the
-                connection ends before they do.
+            ServiceError: as for :meth:`send`.  While lines are read, also ``cut_off``, if the
+                connection ends early.
         """
         async with self._answered(sending, streamed=True) as response:
             yield self._read_lines(response)
@@ -142,7 +143,7 @@ class Connection:
                 break
             wait = max(failure.retry_after or 0, pause * random.uniform(0.75, 1.25))
             if failure.kind == _LATE and before is not None:
-                raise before  # it says what the time was spent on
+                raise before  # the earlier error explains the delay
             if not may_repeat or time.monotonic() + wait >= end:
                 raise failure
             before = failure
@@ -154,10 +155,10 @@ class Connection:
             await response.aclose()
 
     def _check_usable(self) -> None:
-        """Check that requests can be sent from here.
+        """Check that requests can be sent now.
 
         Raises:
-            UsageError: this is closed, or the event loop is another than that of its connections.
+            UsageError: this is closed, or its connections belong to another event loop.
         """
         if self._http.is_closed:
             raise UsageError("this client is closed; make another one to go on")
@@ -172,7 +173,7 @@ class Connection:
     async def _attempt(
         self, sending: Sending, end: float, *, streamed: bool
     ) -> tuple[httpx.Response | None, ServiceError | None, bool]:
-        """An answer, or an error and whether to try again."""
+        """The answer or the error of one attempt, and whether to try again."""
         request = self._built(sending)
         left = max(0.001, end - time.monotonic())
         try:
@@ -192,11 +193,11 @@ class Connection:
         return None, refusal, passing and (sending.repeatable or not_done)
 
     def _built(self, sending: Sending) -> httpx.Request:
-        """A request as it is sent.
+        """The request for httpx.
 
         Raises:
-            DataError: a text has half of a character.
-            UsageError: an option is nothing that JSON has.
+            DataError: a text has half of a surrogate pair.
+            UsageError: an option cannot be written as JSON.
         """
         try:
             return self._http.build_request(
@@ -227,7 +228,7 @@ class Connection:
 async def _split_lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """Lines that end with LF or CR LF.
 
-    httpx would end one at U+2028 and its like, too, which JSON leaves as they are in a text.
+    httpx would also split at characters such as U+2028, which JSON does not escape in a text.
     """
     rest = b""
     async for part in parts:
@@ -239,12 +240,12 @@ async def _split_lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 
 def _refusal(response: httpx.Response, url: str) -> ServiceError:
-    """What a server answered instead."""
+    """The error for a response that refuses a request."""
     status = response.status_code
     try:
         problem = response.json()["error"]
         kind, message = str(problem["kind"]), str(problem["message"])
-    except (ValueError, LookupError, TypeError):  # of something in between, such as a proxy
+    except (ValueError, LookupError, TypeError):  # from a proxy or the like, not the server
         kind = "busy" if status in _LATER else "foreign"
         message = f"{url}: the server answers {status} {response.reason_phrase}"
     header = response.headers.get("Retry-After", "")
@@ -253,14 +254,14 @@ def _refusal(response: httpx.Response, url: str) -> ServiceError:
 
 
 def cut_off(url: str) -> ServiceError:
-    """The error for a stream that ends early."""
+    """The error for a stream that ended early."""
     return ServiceError(
         f"{url}: the connection ended before the text was translated; try again", "cut_off"
     )
 
 
 def foreign_answer(url: str, error: Exception) -> ServiceError:
-    """The error for an answer that is none of Dragoman's."""
+    """The error for an answer that is not Dragoman's."""
     return ServiceError(
         f"{url}: this is no server of Dragoman, or one of another version ({type(error).__name__}: "
         f"{error}); check the address",

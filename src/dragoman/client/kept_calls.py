@@ -1,4 +1,4 @@
-"""Calls about what a server keeps: corrections, glossaries, files, usage."""
+"""Calls about data that a server keeps: corrections, glossaries, files, usage."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from dragoman.core.arguments import check_path, check_text
 from dragoman.core.errors import DataError, ServiceError, UsageError
 from dragoman.core.files import atomic_write
 
-_FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between questions for the state of a file
+_FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between requests for the state of a file
 
 
 class KeptCalls(Calls):
-    """Calls about what a server keeps."""
+    """Calls about corrections, glossaries, files and usage."""
 
     async def correct(self, text: str, translation: str, *, source: str, target: str) -> int:
-        """Send a better translation, which someone reviews; returns its number.
+        """Send a better translation for review; returns its number.
 
         Raises:
             ServiceError: the server refuses, or cannot be reached.
@@ -41,7 +41,7 @@ class KeptCalls(Calls):
     async def create_glossary(
         self, name: str, entries: Mapping[str, str], *, source: str, target: str
     ) -> GlossaryOffer:
-        """Keep terms on the server; ``translate(glossary=...)`` takes its ``id``.
+        """Keep terms on the server; ``translate(glossary=...)`` takes the ``id`` of the glossary.
 
         Raises:
             ServiceError: the server refuses, or cannot be reached.
@@ -91,7 +91,7 @@ class KeptCalls(Calls):
         await self._connection.send(sending)
 
     async def usage(self) -> CharacterUsage:
-        """What the key has used in this month.
+        """The usage of the key in this month.
 
         Raises:
             ServiceError: the server refuses, or cannot be reached.
@@ -111,20 +111,19 @@ class KeptCalls(Calls):
         glossary: Mapping[str, str | Sequence[str]] | str | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> None:
-        """Have a file translated, however long it takes.
+        """Translate a file on the server, however long it takes.
 
         Args:
             path: the file, such as ``letter.txt`` or ``page.html``.
-            output: the file to write, which appears once all is translated.
+            output: the file to write; it appears when the translation is complete.
             target: language code.
             source: language code; None: detected.
             glossary: terms and their translations, or the ``id`` of a kept glossary.
-            progress: called with the share that is done, from 0 to 1.
+            progress: called with the finished share, from 0 to 1.
 
         Raises:
             DataError: the file cannot be read.
-            ServiceError: the server refuses, or cannot be reached, or the file cannot be
-                translated.
+            ServiceError: the server refuses or cannot be reached, or the file cannot be translated.
             StorageError: the translation cannot be written.
         """
         file, written = check_path(path, "file"), check_path(output, "output")
@@ -154,7 +153,7 @@ class KeptCalls(Calls):
         """Wait until a file is translated.
 
         Raises:
-            ServiceError: it cannot be translated.
+            ServiceError: the file cannot be translated.
         """
         pause = _FIRST_LOOK
         while state.state != "done":
@@ -173,7 +172,7 @@ def _glossary(identifier: str) -> str:
     """The path of a glossary.
 
     Raises:
-        UsageError: the identifier is empty, or no string.
+        UsageError: the identifier is empty or not a string.
     """
     if not check_text(identifier, "identifier"):
         raise UsageError("identifier: it is empty; give that of a glossary")

@@ -23,12 +23,12 @@ from dragoman.translation.service.interface import Detection, TranslatedSentence
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Parts in which a list is sent, and how many at a time: below the bounds of servers, and enough
-# for full batches there.
+# Size of the parts of a list, and parts in parallel: below the limits of servers, and enough for
+# full batches there.
 _ITEMS, _CHARACTERS = 64, 20_000
 _AT_ONCE = 4
 
-# Proxies that know server-sent events do not hold them back; an older server sends lines.
+# Proxies that support server-sent events do not buffer them.  An older server sends lines.
 _EVENTS = {"Accept": "text/event-stream, application/x-ndjson;q=0.9"}
 
 
@@ -37,7 +37,7 @@ Several = list[str] | tuple[str, ...]
 
 
 class TranslateOptions(TypedDict, total=False):
-    """How texts are translated; each is described on the page ``/v1/docs`` of a server."""
+    """Options of a translation; the page ``/v1/docs`` of a server describes each."""
 
     prefix: str
     split: Literal["sentences", "flowing", "paragraphs", "none"]
@@ -85,7 +85,7 @@ class TextCalls(Calls):
         source: str | None = None,
         **options: Unpack[TranslateOptions],
     ) -> str | list[str]:
-        """The translation of a text, or a list of those of several.
+        """The translation of a text, or the translations of a list of texts.
 
         Args:
             text: a text of any length, or a list of texts.
@@ -96,8 +96,8 @@ class TextCalls(Calls):
         Raises:
             DataError: a text has half of a surrogate pair.
             ServiceError: the server refuses, or cannot be reached.
-            UsageError: the text is no string and no list of strings, or an option is nothing that
-                JSON has.
+            UsageError: the text is neither a string nor a list of strings, or an option cannot be
+                written as JSON.
         """
         found = await self.translate_details(text, target=target, source=source, **options)
         return found.text if isinstance(found, TranslatedText) else [one.text for one in found]
@@ -133,19 +133,16 @@ class TextCalls(Calls):
         nbest: int = 1,
         **options: Unpack[TranslateOptions],
     ) -> TranslatedText | list[TranslatedText]:
-        """Everything about the translation of a text, or of each of several.
+        """The translation of a text with all details, or those of a list of texts.
+
+        Arguments and errors are those of :meth:`translate`, besides ``nbest``.
 
         Args:
-            text: as for :meth:`translate`.
-            target: as there.
-            source: as there.
-            nbest: how many translations of each sentence are wanted.
-            options: as there.
-
-        Raises:
-            DataError: as there.
-            ServiceError: as there.
-            UsageError: as there.
+            text: a text of any length, or a list of texts.
+            target: language code, such as ``de``.
+            source: language code; None: detected.
+            nbest: number of translations of each sentence.
+            options: see :class:`TranslateOptions`.
         """
         single = isinstance(text, str)
         texts = [text] if isinstance(text, str) else list(check_lines(text, "text"))
@@ -166,13 +163,14 @@ class TextCalls(Calls):
 
         Args:
             text: a text of any length.
-            target: as for :meth:`translate`.
-            source: as there.
-            nbest: how many translations of each sentence are wanted.
-            options: as there, except ``format``.
+            target: language code, such as ``de``.
+            source: language code; None: detected.
+            nbest: number of translations of each sentence.
+            options: see :class:`TranslateOptions`; without ``format``.
 
         Raises:
-            ServiceError: as there; also in the middle: ``cut_off``, if the connection ends early.
+            ServiceError: as for :meth:`translate`.  After some sentences, also ``cut_off``, if the
+                connection ends early.
         """
         body = {"target": target, "source": source, "nbest": nbest, **_sendable(options)}
         sending = Sending(
@@ -200,7 +198,7 @@ class TextCalls(Calls):
     async def detect(self, text: Several) -> list[list[Detection]]: ...
 
     async def detect(self, text: str | Sequence[str]) -> list[Detection] | list[list[Detection]]:
-        """The languages that a text may be in, the most probable first; or lists of these.
+        """The possible languages of a text, most probable first; for a list, a list of each text.
 
         Raises:
             ServiceError: the server refuses, or cannot be reached.
@@ -210,7 +208,7 @@ class TextCalls(Calls):
         return found[0] if isinstance(text, str) else found
 
     async def languages(self) -> list[LanguageOffer]:
-        """The languages that the server translates from, and what into.
+        """The source languages of the server, with their target languages.
 
         Raises:
             ServiceError: the server refuses, or cannot be reached.
@@ -223,16 +221,16 @@ class TextCalls(Calls):
     async def _in_parts(
         self, texts: Sequence[str], ask: Callable[[list[str]], Coroutine[Any, Any, list[_Found]]]
     ) -> list[_Found]:
-        """What is found for each text of a list of any length."""
+        """The results for a list of texts of any length, which is sent in parts."""
         parts = [asyncio.ensure_future(ask(part)) for part in _parts(texts)]
         try:
             return [one for part in await asyncio.gather(*parts) for one in part]
         finally:
             for part in parts:
-                part.cancel()  # the others, if one failed
+                part.cancel()  # if a part failed, the others
 
     async def _detected(self, texts: list[str]) -> list[list[Detection]]:
-        """Languages of some texts, when it is their turn."""
+        """Languages of a part of the texts, when its turn comes."""
         async with self._slots:
             return await self._asked(
                 Sending("POST", "/v1/detect", {"json": {"text": texts}}),
@@ -245,7 +243,7 @@ class TextCalls(Calls):
     async def _translated(
         self, texts: list[str], common: Mapping[str, Any]
     ) -> list[TranslatedText]:
-        """Translations of some texts, when it is their turn."""
+        """Translations of a part of the texts, when its turn comes."""
         async with self._slots:
             return await self._asked(
                 Sending("POST", "/v1/translate", {"json": {**common, "text": texts}}),
@@ -254,10 +252,10 @@ class TextCalls(Calls):
 
 
 def _one_each(found: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
-    """What is found for some texts, if it is one thing for each.
+    """The results for some texts, after checking their number.
 
     Raises:
-        ValueError: it is not.
+        ValueError: there is not exactly one result for each text.
     """
     if len(found) != len(texts):
         raise ValueError(f"{len(found)} answers to {len(texts)} texts")
@@ -265,7 +263,7 @@ def _one_each(found: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
 
 
 def _sendable(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as JSON can have them: a mapping need not be a dictionary."""
+    """Options as plain JSON values, with mappings as dictionaries."""
     plain = dict(options)
     if isinstance(glossary := plain.get("glossary"), Mapping):
         plain["glossary"] = dict(glossary)
@@ -273,7 +271,7 @@ def _sendable(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:
-    """The kind of a line of a stream, and what it tells."""
+    """The kind of a line of a stream, and its content."""
     event = json.loads(line.removeprefix("data:"))
     kind = event["kind"]
     if kind == "sentence":
@@ -288,7 +286,7 @@ def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:
 
 
 def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in parts that servers take; a longer text is a part by itself."""
+    """The texts in parts that servers accept; a longer text is a part by itself."""
     part: list[str] = []
     size = 0
     for text in texts:

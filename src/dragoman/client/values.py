@@ -1,4 +1,4 @@
-"""What a client returns, made from the answers of ``/v1``."""
+"""The values that a client returns, made from the answers of ``/v1``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class LanguageOffer:
     name: str
     """In English."""
     targets: tuple[str, ...]
-    """Codes of the languages that it is translated into."""
+    """Codes of its target languages."""
     tags: Mapping[str, tuple[str, ...]]
-    """By target language, the tags that translations may be asked for with."""
+    """The tags available for translations, by target language."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class GlossaryOffer:
     """A glossary that a server keeps."""
 
     id: str
-    """What ``translate(glossary=...)`` takes."""
+    """Argument of ``translate(glossary=...)``."""
     name: str
     created: datetime
     entries: Mapping[tuple[str, str], Mapping[str, str] | None]
@@ -46,11 +46,11 @@ class GlossaryOffer:
 
 @dataclass(frozen=True)
 class CharacterUsage:
-    """What a key has used in this calendar month (UTC)."""
+    """The usage of a key in this calendar month (UTC)."""
 
     characters: int
     characters_per_month: int | None
-    """None: as many as it likes."""
+    """None: unlimited."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class DocumentState:
 
     id: str
     secret: str | None
-    """Told once, when the file was sent."""
+    """Only in the answer to sending the file."""
     state: str
     progress: float | None
     message: str | None
@@ -116,5 +116,5 @@ def glossary_offer_of(answer: Json) -> GlossaryOffer:
 
 
 def document_state_of(answer: Json) -> DocumentState:
-    """How far a file is."""
+    """The state of a file."""
     return DocumentState(*(answer[one] for one in ("id", "secret", "state", "progress", "message")))

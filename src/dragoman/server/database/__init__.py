@@ -1,1 +1,1 @@
-"""What a server keeps: keys, corrections, glossaries, document jobs, and how much was used."""
+"""The database of a server: keys, corrections, glossaries, document jobs, and usage."""

@@ -1,4 +1,4 @@
-"""Corrections that wait for a review, and the translation memory that the accepted ones are."""
+"""Corrections that wait for a review, and the translation memory of accepted corrections."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from dragoman.translation.service.interface import RefusedError
 _AT_ONCE = 500  # values in a query; databases have a maximum
 _LATER_SECONDS = 3600
 _ADDRESS_CHARACTERS = 100
-_KNOWN_SECONDS = 1.0  # for which other processes may have accepted something unnoticed
+_KNOWN_SECONDS = 1.0  # until a correction accepted by another process is noticed
 _MOST_LOOKED_AT = 1000
 
 
 class _Accepted(NamedTuple):
-    """In which directions there are accepted corrections."""
+    """The directions that have accepted corrections."""
 
     until: float
-    """When the database is to be asked again."""
+    """When to query the database again."""
     directions: frozenset[tuple[str, str]] | None
-    """None: perhaps in any."""
+    """None: possibly all."""
 
 
 class CorrectionShelf(Shelf):
-    """Corrections, and the memory that they are.
+    """Corrections, and the translation memory that they form.
 
-    Sources are the same if they are so once normalised, as every line is before it is translated
-    (:func:`~dragoman.text.normalization.normalize`): white space and the composition of characters
-    do not count, upper and lower case do.
+    Two sources are the same if they are equal after normalisation, which every line undergoes
+    before translation (:func:`~dragoman.text.normalization.normalize`).  White space and the
+    composition of characters do not count; case does.
     """
 
     def __init__(self, database: Database, limits: StoreLimits) -> None:
@@ -60,18 +60,17 @@ class CorrectionShelf(Shelf):
         *,
         address: str | None = None,
     ) -> Correction:
-        """Put a correction into the queue for review.
+        """Queue a correction for review.
 
-        What is known already is answered with that: the same correction that waits, was rejected,
-        or is what the memory answers.
+        If the same correction waits, was rejected, or is in the memory, that one is returned.
 
         Args:
             source: a text.
             target: its translation.
             source_language: language code.
             target_language: language code.
-            key: whose it is.
-            address: where a client without a key is; kept until the review.
+            key: number of its key.
+            address: of a client without a key; kept until the review.
 
         Raises:
             RefusedError: ``invalid``, if a text is empty; ``too_large``; ``too_many_requests``, if
@@ -103,12 +102,12 @@ class CorrectionShelf(Shelf):
         source_language: str | None = None,
         target_language: str | None = None,
     ) -> list[Correction]:
-        """Those in one state, or all, the oldest first.
+        """Corrections, the oldest first.
 
         Args:
             state: None: any.
-            source_language: only those from it.
-            target_language: only those into it.
+            source_language: None: any.
+            target_language: None: any.
         """
         wanted = select(corrections).order_by(corrections.c.id)
         if state is not None:
@@ -124,7 +123,7 @@ class CorrectionShelf(Shelf):
         """Accept or reject a correction.
 
         Raises:
-            DataError: there is no such correction.
+            DataError: the correction does not exist.
         """
         return self.review_corrections([correction], state)[0]
 
@@ -132,10 +131,10 @@ class CorrectionShelf(Shelf):
         """Accept or reject several corrections, all or none of them.
 
         Returns:
-            Them, in the order of ``chosen``, as they are now.
+            The corrections after the review, in the order of ``chosen``.
 
         Raises:
-            DataError: one of them does not exist.
+            DataError: a correction does not exist.
         """
         moment = None if state == "pending" else now()
         found: dict[int, Correction] = {}
@@ -160,10 +159,9 @@ class CorrectionShelf(Shelf):
         return [found[number] for number in chosen]
 
     def may_remember(self, source_language: str, target_language: str) -> bool:
-        """Whether :meth:`remembered` may know anything in a direction; this never blocks.
+        """Whether :meth:`remembered` may have translations in a direction; never blocks.
 
-        What another process has accepted within the last second may be missed; what was accepted
-        here is not.
+        It may miss a correction that another process has accepted within the last second.
         """
         known = self._accepted
         if known is None or known.directions is None or known.until <= monotonic():
@@ -173,13 +171,13 @@ class CorrectionShelf(Shelf):
     def remembered(
         self, sentences: Iterable[str], source_language: str, target_language: str
     ) -> dict[str, str]:
-        """Accepted translations of exactly these sentences, that accepted last of each."""
+        """Accepted translations of these sentences; the last accepted of each."""
         self._look_for_directions()
         digests = {sentence: _digest(sentence) for sentence in sentences}
         found: dict[str, str] = {}
         with self._database.reading() as connection:
             for some in _parts(digests.values()):
-                # Those accepted last come last, and replace the others.
+                # The last accepted come last and replace the others.
                 rows = connection.execute(
                     select(corrections.c.digest, corrections.c.target)
                     .where(
@@ -194,7 +192,7 @@ class CorrectionShelf(Shelf):
         return {sentence: found[digest] for sentence, digest in digests.items() if digest in found}
 
     def _look_for_directions(self) -> None:
-        """Find out in which directions there are accepted corrections, if that is not known."""
+        """Query the directions of accepted corrections, unless they are known."""
         known, reviews, moment = self._accepted, self._reviews, monotonic()
         if known is not None and moment < known.until:
             return
@@ -210,11 +208,11 @@ class CorrectionShelf(Shelf):
         is_whole = len(found) < _MOST_LOOKED_AT
         directions = frozenset(found) if is_whole else None
         with self._lock:
-            if reviews == self._reviews:  # otherwise it may be from before the last one
+            if reviews == self._reviews:  # otherwise the answer may be older than the last review
                 self._accepted = _Accepted(moment + _KNOWN_SECONDS, directions)
 
     def memory(self) -> list[Correction]:
-        """The corrections that the memory answers with, those accepted last at the end."""
+        """The corrections in the translation memory, the last accepted at the end."""
         wanted = (
             select(corrections)
             .where(corrections.c.state == "accepted")
@@ -254,7 +252,7 @@ def _pending(connection: Connection, whose: ColumnElement[bool]) -> int:
 
 
 def _known(connection: Connection, row: dict[str, Any]) -> Row[Any] | None:
-    """The same correction, unless another one has replaced it."""
+    """The same correction, unless another has replaced it."""
     names = ("digest", "source_language", "target_language")
     this = [corrections.c[name] == row[name] for name in names]
     rows = connection.execute(

@@ -18,7 +18,7 @@ from dragoman.core.files import make_directory, storage_errors, user_data_folder
 from dragoman.server.database.failures import UnansweredError, explained, unopened
 
 FILE_NAME = "server.sqlite"
-"""Of the database in the user's data directory."""
+"""Name of the database file in the user's data directory."""
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -31,11 +31,11 @@ def database_url(database: str | None) -> URL:
     """The URL of a database.
 
     Args:
-        database: a URL as SQLAlchemy writes it; or the path of an SQLite file; None: the file
+        database: a URL as SQLAlchemy writes it, or the path of an SQLite file.  None: the file
             ``server.sqlite`` in the user's data directory.
 
     Raises:
-        ConfigError: it is not a URL, or one of another kind of database.
+        ConfigError: the URL is invalid, or of an unsupported kind of database.
     """
     if database is None:
         return URL.create("sqlite", database=str(user_data_folder() / FILE_NAME))
@@ -70,13 +70,13 @@ class Database:
     Args:
         database: as for :func:`database_url`.
         busy_seconds: how long to wait for another process that is writing.
-        create: whether to make a file that does not exist.
+        create: whether to create a missing file.
 
     Raises:
-        ConfigError: ``database`` names none that is supported.
+        ConfigError: ``database`` is invalid or of an unsupported kind.
         MissingExtraError: psycopg is needed and not installed.
         SavedError: the file does not exist, or is damaged or foreign.
-        StorageError: it cannot be opened, reached or written.
+        StorageError: the database cannot be opened, reached or written.
     """
 
     def __init__(
@@ -102,23 +102,23 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file."""
+        """Whether the database is an SQLite file."""
         return self.url.drivername == "sqlite"
 
     @property
     def name(self) -> str:
-        """The file, or the URL without its password."""
+        """The path of the file, or the URL without its password."""
         return str(self.url.database) if self.is_sqlite else self.url.render_as_string()
 
     def let_read_while_writing(self) -> None:
-        """Let readers of a file not wait for a writer; a server does so anyway.
+        """Let readers of an SQLite file not wait for a writer, as in PostgreSQL.
 
-        It changes the file, which must be known to be ours (https://sqlite.org/wal.html).
+        This changes the file, which must be known to be ours (https://sqlite.org/wal.html).
         """
         if not self.is_sqlite:
             return
         file = sqlite3.connect(str(self.url.database), timeout=self.busy_seconds)
-        # If others use the file just now, one of them does this, or the next start.
+        # If another process is using the file, that process or the next start does this.
         with closing(file), suppress(sqlite3.OperationalError):
             file.execute("PRAGMA journal_mode = WAL")
 
@@ -132,7 +132,7 @@ class Database:
 
         Raises:
             SavedError: the file is damaged.
-            StorageError: it cannot be read or reached, or is another one than before.
+            StorageError: the database cannot be read or reached, or its file was replaced.
         """
         self._check_file()
         with self._explaining(), self._engine.begin() as connection:
@@ -142,18 +142,17 @@ class Database:
     def writing(
         self, alone: str | None = None, *, durable: bool = True, patient: bool = False
     ) -> Iterator[Connection]:
-        """A transaction that is kept if the block succeeds.
+        """A transaction that is committed if the block succeeds.
 
         Args:
-            alone: a name; no two transactions of the same name run at a time, in any process.
-                (In SQLite, no two transactions write at a time anyway.)
-            durable: whether to wait until the disk has it, so that not even a power failure loses
-                it.
+            alone: a name; transactions of the same name exclude each other, in all processes.
+                (In SQLite, writing transactions exclude each other anyway.)
+            durable: whether to wait for the disk, so that even a power failure loses nothing.
             patient: whether a statement may take any time, such as those of an upgrade.
 
         Raises:
             SavedError: the file is damaged.
-            StorageError: it cannot be written or reached, or is another one than before.
+            StorageError: the database cannot be written or reached, or its file was replaced.
         """
         self._check_file()
         engine = self._engine.execution_options(
@@ -170,10 +169,10 @@ class Database:
             yield connection
 
     def _check_file(self) -> None:
-        """Notice that a file was deleted or replaced, to which connections would go on writing.
+        """Check that the file is still the same, as connections would write to a deleted file.
 
         Raises:
-            StorageError: it was.
+            StorageError: the file was deleted or replaced.
         """
         if not self.is_sqlite:
             return
@@ -200,17 +199,17 @@ class Database:
 
 
 def _number(name: str) -> int:
-    """A lock's number in PostgreSQL, which is unlikely to be another program's."""
+    """The number of a PostgreSQL lock, unlikely to be used by another program."""
     return int.from_bytes(sha256(f"dragoman {name}".encode()).digest()[:8], "big", signed=True)
 
 
 def _find_file(path: Path, create: bool) -> None:
-    """Make a file that does not exist, for its owner alone; SQLite's journals are like it.
+    """Create a missing file with access for its owner only; SQLite's journals copy its mode.
 
     Raises:
-        OSError: it is not permitted.
-        SavedError: there is nothing, or something else than a file.
-        StorageError: it cannot be made.
+        OSError: access is not permitted.
+        SavedError: the file is missing and not to be created, or is not a regular file.
+        StorageError: the file cannot be created.
     """
     if path.exists():
         if not path.is_file():
@@ -229,10 +228,10 @@ def _find_file(path: Path, create: bool) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """What tells a file from another one that takes its name.
+    """Numbers that distinguish a file from another of the same name.
 
     Raises:
-        OSError: there is none.
+        OSError: the file does not exist.
     """
     found = path.stat()
     return found.st_dev, found.st_ino
@@ -248,10 +247,10 @@ def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: Any) -> None:
-        connection.isolation_level = None  # transactions begin below, and not by Python's rules
+        connection.isolation_level = None  # transactions begin below, not by Python's rules
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute("PRAGMA secure_delete = ON")  # documents that are deleted are overwritten
+        cursor.execute("PRAGMA secure_delete = ON")  # deleted documents are overwritten
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -261,7 +260,7 @@ def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:
         if writes:
             level = "FULL" if options["dragoman_durable"] else "NORMAL"
             connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
-        # A transaction that reads first and writes then could be refused at once, without waiting.
+        # A transaction that reads before it writes could be refused immediately, without waiting.
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

@@ -1,4 +1,4 @@
-"""What a database reports when it cannot do its work, as errors for people."""
+"""Turns database errors into readable errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dragoman.core.errors import DragomanError, SavedError, StorageError
 
 
 class UnansweredError(StorageError):
-    """A database that does not answer: full, locked, read-only, deleted or not to be reached."""
+    """A database that does not answer: full, locked, read-only, deleted or unreachable."""
 
 
 class UnwritableError(UnansweredError):
-    """A database that can perhaps be read, but not written: full, read-only, or others write."""
+    """A database that cannot be written but perhaps read: full, read-only, or others write."""
 
 
 class DamagedError(SavedError):
@@ -33,18 +33,18 @@ class DamagedError(SavedError):
 
 
 AWAY = (UnansweredError, DamagedError)
-"""What a store raises whose database does not answer; nothing else does."""
+"""The errors of a store whose database does not answer; raised only in that case."""
 
 
 class Outage:
-    """Logs why the database refuses something that is tried again and again.
+    """Logs why the database refuses a repeated attempt.
 
-    Each reason is logged once, until there is another one or the database has answered: a disk that
-    is full for a night would otherwise fill the log, too.
+    Each reason is logged once until it changes or the database answers.  Otherwise a disk that is
+    full overnight would fill the log.
 
     Args:
-        log: where to.
-        what: what fails, such as "usage cannot be written".
+        log: the logger.
+        what: description of the failure, such as "usage cannot be written".
     """
 
     def __init__(self, log: logging.Logger, what: str) -> None:
@@ -53,7 +53,7 @@ class Outage:
         self._ends_with_writing = False
 
     def begin(self, error: Exception) -> None:
-        """The database has refused it, for this reason."""
+        """Log a refusal by the database, unless its reason is already logged."""
         self._ends_with_writing = isinstance(error, UnwritableError)
         reason = str(error)
         if reason != self._reason:
@@ -61,11 +61,11 @@ class Outage:
             self._log.error("%s, and will be tried again: %s", self._what, reason)
 
     def end(self, *, written: bool = True) -> None:
-        """The database has answered.
+        """Note that the database has answered.
 
         Args:
-            written: whether something was written: one that is full or read-only can still be read,
-                and deletes what does not exist.
+            written: whether something was written.  A full or read-only database can still be read,
+                and can delete rows that do not exist.
         """
         if self._reason is not None and (written or not self._ends_with_writing):
             self._reason = None
@@ -78,7 +78,7 @@ _BUSY = "others have been writing for {seconds:g} seconds; repeat this later"
 
 _UNWRITABLE = {_FULL, _READ_ONLY, _BUSY}
 
-# By what SQLite says: Python 3.10 has no codes of its errors.
+# By SQLite's messages, as Python 3.10 does not give its error codes.
 _SQLITE = {
     "is locked": _BUSY,
     "is full": _FULL,
@@ -89,7 +89,7 @@ _SQLITE = {
 _DAMAGED = re.compile("not a database|malformed|unsupported file format")
 _LACKING = re.compile("no such table|no such column")
 
-# By SQLSTATE, appendix A of the manual of PostgreSQL.
+# By SQLSTATE (PostgreSQL's manual, appendix A).
 _POSTGRESQL = {
     "53100": _FULL,
     "25006": _READ_ONLY,
@@ -101,17 +101,17 @@ _UNDEFINED = {"42P01", "42703"}  # a table, a column
 
 
 def unopened(name: str, reason: str) -> UnansweredError:
-    """The error of a database that cannot be opened."""
+    """The error for a database that cannot be opened."""
     return UnansweredError(f"cannot open {name}: {reason}, or choose another database")
 
 
 def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> DragomanError | None:
-    """The error for people; None if it is a mistake of this program.
+    """The readable error for an error of SQLAlchemy; None if it is a bug in this program.
 
     Args:
-        error: what SQLAlchemy has raised.
+        error: of SQLAlchemy.
         name: of the database.
-        busy_seconds: how long it has waited, if it has.
+        busy_seconds: how long a locked database was waited for.
     """
     if isinstance(error, PoolTimeoutError):
         return UnansweredError(f"{name}: all connections are in use; repeat this later")
@@ -140,7 +140,7 @@ def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> Dragoma
 
 
 def _damage(said: str, state: str | None) -> str | None:
-    """What is wrong with the content of a database; None if nothing is."""
+    """A description of the damage to a database; None if the error has another reason."""
     if state in _UNDEFINED or (state is None and _LACKING.search(said)):
         return "tables or columns that it had are missing"
     if state is None and _DAMAGED.search(said):
@@ -149,7 +149,7 @@ def _damage(said: str, state: str | None) -> str | None:
 
 
 def _is_unreachable(error: DBAPIError, state: str | None) -> bool:
-    """Whether there is no connection: none was made, it was refused, or it was lost."""
+    """Whether the connection failed, was refused, or was lost."""
     # 08: connection exceptions, 28: invalid authorisation, 3D: no such database, 53: too many
     # connections or no memory, 57P: the server is shutting down.
     known = ("08", "28", "3D", "53", "57P")

@@ -1,4 +1,4 @@
-"""Glossaries, each with a dictionary for one direction or several."""
+"""Glossaries, each with dictionaries for one or several directions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OUTLINE = [column for column in dictionaries.c if column.name != "entries"]
 class GlossaryShelf(Shelf):
     """Glossaries.
 
-    Nobody sees those of another key; those without a key are everybody's who has none.
+    A key sees only its own glossaries.  All clients without a key share the glossaries without one.
     """
 
     def create_glossary(
@@ -44,13 +44,13 @@ class GlossaryShelf(Shelf):
         """Keep a glossary.
 
         Args:
-            name: what its owner calls it.
+            name: its owner's name for it.
             entries: of each direction.
-            key: whose it is.
+            key: number of its key.
 
         Raises:
-            RefusedError: ``invalid``, if the name, a language or the entries make no sense;
-                ``too_large``; ``quota_exceeded``, if there are too many.
+            RefusedError: ``invalid``, if the name, a language or the entries are invalid;
+                ``too_large``; ``quota_exceeded``, if the key has too many glossaries.
         """
         identifier = str(uuid.uuid4())
         row = {
@@ -79,7 +79,7 @@ class GlossaryShelf(Shelf):
         return found
 
     def glossaries(self, key: int | None = None) -> list[KeptGlossary]:
-        """Those of a key (None: of everybody without one), the oldest first."""
+        """The glossaries of a key (None: of all clients without a key), the oldest first."""
         mine = owned_by(glossaries.c.key_id, key)
         with self._database.reading() as connection:
             rows = connection.execute(
@@ -90,7 +90,7 @@ class GlossaryShelf(Shelf):
         return [_kept(row, (one for one in outlines if one.glossary_id == row.id)) for row in rows]
 
     def glossary(self, identifier: str, key: int | None = None) -> KeptGlossary | None:
-        """One of those of a key; None if there is none."""
+        """A glossary of a key, or None if it does not exist."""
         if not is_identifier(identifier):
             return None
         with self._database.reading() as connection:
@@ -99,7 +99,7 @@ class GlossaryShelf(Shelf):
     def glossary_entries(
         self, identifier: str, source_language: str, target_language: str, key: int | None = None
     ) -> Entries | None:
-        """Entries of one direction of a glossary of a key, as they were given; None if none."""
+        """Entries of one direction of a glossary, as given; None if it does not exist."""
         if not is_identifier(identifier):
             return None
         wanted = (
@@ -118,7 +118,7 @@ class GlossaryShelf(Shelf):
     def rename_glossary(
         self, identifier: str, name: str, key: int | None = None
     ) -> KeptGlossary | None:
-        """Give a glossary of a key another name; None if there is none.
+        """Rename a glossary of a key; None if it does not exist.
 
         Raises:
             RefusedError: ``invalid`` or ``too_large``.
@@ -143,22 +143,21 @@ class GlossaryShelf(Shelf):
         merge: bool = False,
         name: str | None = None,
     ) -> KeptGlossary | None:
-        """Replace the entries of one direction of a glossary in its place, or add a direction.
+        """Replace the entries of one direction of a glossary in place, or add a direction.
 
-        If anything is refused, nothing is changed.
+        If a part is refused, nothing is changed.
 
         Args:
             identifier: of the glossary.
             source_language: language code.
             target_language: language code.
             entries: the new ones.
-            key: whose it is.
-            merge: keep the old entries, too, but for those whose source has a new one, however it
-                is composed or spaced.
-            name: what its owner calls it from now on; None: as before.
+            key: number of its key.
+            merge: keep the old entries except those whose source, once normalised, has a new entry.
+            name: the new name; None: as before.
 
         Returns:
-            The glossary as it is now; None if there is none.
+            The changed glossary; None if it does not exist.
 
         Raises:
             RefusedError: ``invalid`` or ``too_large``.
@@ -179,8 +178,8 @@ class GlossaryShelf(Shelf):
             if merge and old is not None:
                 both = [*map(tuple, json.loads(old)), *entries]
                 row = self._dictionary(identifier, direction, one_of_each(both))
-            # A new row, as its id is the revision; those behind it become new ones too, as ids are
-            # also the order of a glossary.
+            # A new row, as its id is the revision.  The rows after it are also inserted anew, as
+            # their ids are the order in a glossary.
             later = _rows_behind(connection, this)
             connection.execute(delete(dictionaries).where(*this))
             connection.execute(insert(dictionaries), [row, *later])
@@ -191,7 +190,7 @@ class GlossaryShelf(Shelf):
     def delete_dictionary(
         self, identifier: str, source_language: str, target_language: str, key: int | None = None
     ) -> bool:
-        """Delete one direction of a glossary of a key; False if there is none."""
+        """Delete one direction of a glossary of a key; False if it does not exist."""
         if not is_identifier(identifier):
             return False
         mine = select(glossaries.c.id).where(
@@ -207,7 +206,7 @@ class GlossaryShelf(Shelf):
             return deleted.rowcount > 0
 
     def delete_glossary(self, identifier: str, key: int | None = None) -> bool:
-        """Delete one of those of a key; False if there is none."""
+        """Delete a glossary of a key; False if it does not exist."""
         if not is_identifier(identifier):
             return False
         with self._database.writing() as connection:
@@ -260,9 +259,9 @@ def _rename(connection: Connection, identifier: str, name: str) -> None:
 
 
 def one_of_each(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Entries of which none contradict one another: of those with the same source, the last.
+    """Entries without contradictions: the last of those with the same source.
 
-    Sources are the same if they are so once normalised, as translators compare them.
+    Two sources are the same if they are equal after normalisation, as translators compare them.
     """
     return list({normalize(entry[0]): entry for entry in entries}.values())
 
@@ -275,7 +274,7 @@ def _direction(source_language: str, target_language: str) -> list[Any]:
 
 
 def _rows_behind(connection: Connection, this: Sequence[Any]) -> list[dict[str, Any]]:
-    """The dictionaries that follow one in its glossary, taken out; none if it does not exist."""
+    """Remove and return the dictionaries after one in its glossary; none if it does not exist."""
     found = connection.execute(
         select(dictionaries.c.id, dictionaries.c.glossary_id).where(*this)
     ).first()

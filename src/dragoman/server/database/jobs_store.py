@@ -26,10 +26,9 @@ _UNFINISHED = ("queued", "translating")
 class JobShelf(Shelf):
     """Document jobs.
 
-    The documents are in the database, so that they appear and disappear with their jobs, are
-    readable for no one who cannot read that, and all servers of one database see them.  A source is
-    deleted with the end of its translation, a result when it is taken, and all of it when the job
-    is forgotten.
+    The documents are in the database.  So they appear and disappear with their jobs, have the
+    database's access rights, and are visible to all its servers.  A source is deleted at the end of
+    its translation, a result when it is taken, and both when the job is deleted.
     """
 
     def create_job(
@@ -46,18 +45,18 @@ class JobShelf(Shelf):
         """Keep a file that is to be translated.
 
         Args:
-            file_name: as the client calls it.
+            file_name: the client's name for the file.
             content: the file.
             source_language: language code; None: to be detected.
             target_language: language code.
-            key: whose it is.
-            options: plain values that say how it is to be translated.
-            most: how many may be queued or translated, with this one; None: any number.
+            key: number of its key.
+            options: of the translation, as plain values.
+            most: maximum number of unfinished jobs, including this one; None: unlimited.
 
         Raises:
-            RefusedError: ``invalid``, if the file has no name or a language is none;
-                ``too_large``, if it would fit in no case; ``busy``, if too many documents wait or
-                are kept.
+            RefusedError: ``invalid``, if the file has no name or a language code is invalid;
+                ``too_large``, if the file exceeds the total; ``busy``, if too many documents wait
+                or are kept.
         """
         moment = now()
         row = {
@@ -97,7 +96,7 @@ class JobShelf(Shelf):
         return _job(made)
 
     def job(self, identifier: str, secret: str | None = None) -> DocumentJob | None:
-        """A job; None if there is none, or the secret is given and is another."""
+        """The job, or None if it does not exist or the given secret is wrong."""
         if not is_identifier(identifier):
             return None
         with self._database.reading() as connection:
@@ -114,7 +113,7 @@ class JobShelf(Shelf):
         """The file as it was sent.
 
         Raises:
-            DataError: there is none, or none any more.
+            DataError: the file does not exist, or was deleted.
         """
         with self._database.reading() as connection:
             content = _file(connection, identifier, "source")
@@ -129,15 +128,15 @@ class JobShelf(Shelf):
         *,
         most_bytes: int | None = None,
     ) -> DocumentJob | None:
-        """Begin the oldest job that is queued, or whose translator has not been heard since a time.
+        """Claim the oldest job that is queued or whose translator has fallen silent.
 
-        Its state is then ``translating``.  Nobody else gets it, in whatever thread or process.
+        Its state becomes ``translating``.  No other thread or process gets the same job.
 
         Args:
-            silent_since: the time.
-            at_work: jobs whose translator lives all the same, such as those of this process while
-                the database refuses its reports.
-            most_bytes: maximum size of its file; None: any.
+            silent_since: a translator without a report since this time counts as dead.
+            at_work: jobs whose translator is alive nevertheless, such as those of this process
+                while the database refuses its reports.
+            most_bytes: maximum size of the file; None: any.
         """
         silent = (jobs.c.state == "translating") & (jobs.c.changed < silent_since)
         if at_work:
@@ -147,11 +146,11 @@ class JobShelf(Shelf):
             source = (job_files.c.role == "source") & (job_files.c.bytes <= most_bytes)
             free &= jobs.c.id.in_(select(job_files.c.job_id).where(source))
         oldest = select(jobs.c.id).where(free).order_by(jobs.c.created, jobs.c.id).limit(1)
-        with self._database.reading() as connection:  # which most of the time is all
+        with self._database.reading() as connection:  # usually finds nothing
             if connection.execute(oldest).first() is None:
                 return None
         with self._database.writing() as connection:
-            # In PostgreSQL, jobs that others are just claiming are passed over.
+            # In PostgreSQL, this skips jobs that others are just claiming.
             found = connection.execute(oldest.with_for_update(skip_locked=True)).scalar()
             if found is None:
                 return None
@@ -165,9 +164,10 @@ class JobShelf(Shelf):
             return _job(connection.execute(claimed.returning(*jobs.c)).one())
 
     def report_job(self, identifier: str, done: int, texts: int) -> bool:
-        """Note how far a job is, and that its translator lives; False if nobody wants it any more.
+        """Store the progress of a job, which also shows that its translator is alive.
 
-        That is so if it was deleted, or is not being translated.
+        Returns:
+            False if the job was deleted or is not being translated.
         """
         this = (jobs.c.id == identifier) & (jobs.c.state == "translating")
         report = update(jobs).where(this).values(texts_done=done, texts=texts, changed=now())
@@ -186,19 +186,19 @@ class JobShelf(Shelf):
     ) -> bool:
         """Change the state of a job, keep its result and charge its key, all or nothing.
 
-        Nothing happens if it was forgotten or finished meanwhile.  With ``done`` and ``error`` its
-        source is deleted.
+        Nothing happens if the job was deleted or finished meanwhile.  ``done`` and ``error`` delete
+        its source.
 
         Args:
             identifier: of the job.
-            state: the new one.
+            state: the new state.
             result: the translated file.
-            result_name: suggested name of that.
-            characters: that were translated, and are charged.
-            message: what went wrong.
+            result_name: suggested name of the translated file.
+            characters: number of translated characters, which are charged.
+            message: reason of an error.
 
         Returns:
-            Whether anything happened.
+            Whether the job was changed.
         """
         changes = {
             "state": state,
@@ -224,11 +224,11 @@ class JobShelf(Shelf):
         return True
 
     def take_result(self, identifier: str, *, delete: bool) -> bytes | None:
-        """The translated file; None if it is not done, or was taken already.
+        """The translated file; None if it is unfinished or already taken.
 
         Args:
             identifier: of the job.
-            delete: whether it is taken: then nobody else gets it.
+            delete: whether to delete the file, so that only this call gets it.
         """
         if not is_identifier(identifier):
             return None
@@ -237,17 +237,17 @@ class JobShelf(Shelf):
                 return _file(connection, identifier, "result")
         with self._database.writing() as connection:
             content = _file(connection, identifier, "result")
-            # Of several who have read it, one deletes it.
+            # Of several calls that have read the file, only one deletes it.
             return content if _delete_file(connection, identifier, "result") else None
 
     def forget_jobs(self, before: datetime) -> int:
-        """Delete jobs made before a time, and their files; how many there were."""
+        """Delete the jobs created before a time, with their files; returns their number."""
         with self._database.writing() as connection:
             return connection.execute(delete(jobs).where(jobs.c.created < before)).rowcount
 
 
 def _unfinished(connection: Connection) -> int:
-    """How many are queued or being translated."""
+    """The number of jobs that are queued or being translated."""
     wanted = select(func.count()).where(jobs.c.state.in_(_UNFINISHED))
     return connection.execute(wanted).scalar_one()
 
@@ -264,7 +264,7 @@ def _file(connection: Connection, identifier: str, role: str) -> bytes | None:
 
 
 def _delete_file(connection: Connection, identifier: str, role: str) -> bool:
-    """Whether there was one."""
+    """Delete a file; whether it existed."""
     this = (job_files.c.job_id == identifier) & (job_files.c.role == role)
     return connection.execute(delete(job_files).where(this)).rowcount > 0
 

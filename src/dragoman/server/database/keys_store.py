@@ -1,4 +1,4 @@
-"""Keys of clients, and what each has used."""
+"""Keys of clients, and their usage."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ def add_usage(
 class KeyShelf(Shelf):
     """Keys.
 
-    A secret has 256 random bits, so that trying them all is impossible however fast the hash is:
-    plain SHA-256 is enough.  A slow one, as for passwords that people choose, would cost its time
-    with every request.
+    A secret has 256 random bits, too many for a search with any hash, so plain SHA-256 is enough.
+    A slow hash, as for passwords that people choose, would cost its time with every request.
     """
 
     def create_key(
@@ -60,12 +59,12 @@ class KeyShelf(Shelf):
         requests_per_minute: int | None = None,
         characters_per_month: int | None = None,
     ) -> tuple[ApiKey, str]:
-        """Make a key; its secret is shown only now.
+        """Make a key, and return it with its secret, which is not stored.
 
         Args:
-            name: whose it is; no two keys that are not revoked have the same.
-            requests_per_minute: maximum; None: as for all.
-            characters_per_month: maximum per calendar month; None: as for all.
+            name: of its owner; unique among the keys that are not revoked.
+            requests_per_minute: maximum; None: the server's limit.
+            characters_per_month: maximum per calendar month; None: the server's limit.
 
         Raises:
             ConfigError: the name is empty, too long or taken.
@@ -93,7 +92,7 @@ class KeyShelf(Shelf):
         return _key(made), secret
 
     def find_key(self, secret: str) -> ApiKey | None:
-        """The key of a secret; None if there is none, or it is revoked."""
+        """The key of a secret; None if it does not exist or is revoked."""
         wanted = select(api_keys).where(
             api_keys.c.prefix == secret[:_PREFIX], api_keys.c.revoked.is_(None)
         )
@@ -102,21 +101,21 @@ class KeyShelf(Shelf):
         with self._database.reading() as connection:
             rows = connection.execute(wanted).all()
         digest = _digest(secret)
-        # The database looks up what is visible anyway; the rest is compared in constant time.
+        # The database looks up the visible prefix; the digest is compared in constant time.
         matching = [row for row in rows if hmac.compare_digest(row.digest, digest)]
         return _key(matching[0]) if matching else None
 
     def keys(self) -> list[ApiKey]:
-        """All keys, the oldest first, with those that are revoked."""
+        """All keys, including the revoked, the oldest first."""
         with self._database.reading() as connection:
             rows = connection.execute(select(api_keys).order_by(api_keys.c.id)).all()
         return [_key(row) for row in rows]
 
     def revoke_key(self, key: int) -> ApiKey:
-        """End a key; one that is revoked stays so.
+        """Revoke a key, unless it is already revoked.
 
         Raises:
-            DataError: there is no such key.
+            DataError: the key does not exist.
         """
         this = api_keys.c.id == key
         with self._database.writing("keys") as connection:
@@ -135,7 +134,7 @@ class KeyShelf(Shelf):
 
 
 class UsageShelf(Shelf):
-    """What was asked for in each calendar month (UTC), exact however many count at once."""
+    """Usage per calendar month (UTC), exact even if several processes count at once."""
 
     def charge(
         self,
@@ -146,17 +145,17 @@ class UsageShelf(Shelf):
         limit: int | None = None,
         requests: int = 1,
     ) -> bool:
-        """Add requests to what a key (None: everybody without one) has used in this month.
+        """Add requests to the usage of a key in this month.
 
         Args:
-            key: whose usage.
+            key: number of the key; None: all clients without a key.
             characters: of these requests.
-            now: decides the month.
+            now: a time in the month; None: the current time.
             limit: maximum characters per month.
-            requests: how many they are.
+            requests: number of requests.
 
         Returns:
-            Whether it was added: nothing is, if it would exceed ``limit``.
+            False if the usage would exceed ``limit``; then nothing is added.
         """
         if limit is not None and characters > limit:
             return False
@@ -168,7 +167,7 @@ class UsageShelf(Shelf):
         return self.usage(now).get(key, Usage()).characters
 
     def usage(self, now: datetime | None = None) -> dict[int | None, Usage]:
-        """What each key (None: everybody without one) has used in this month (UTC)."""
+        """The usage of each key (None: all clients without a key) in this month (UTC)."""
         wanted = select(usage).where(usage.c.month == _month(now))
         with self._database.reading() as connection:
             rows = connection.execute(wanted).all()

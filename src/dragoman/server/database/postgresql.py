@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server that never wait for it without end."""
+"""Connections to a PostgreSQL server that never wait for it indefinitely."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 CONNECT_SECONDS = 5
-"""How long a server may take to accept a connection, unless the URL says another time."""
+"""How long a server may take to accept a connection, unless the URL sets another time."""
 ANSWER_SECONDS = 2.0
-"""How long a server may take for a statement, besides the time that it may wait for others."""
+"""How long a server may take for a statement, in addition to waiting for other transactions."""
 
 _HANGING_MS = 30_000  # until a server that does not even acknowledge packets counts as gone
 
@@ -22,16 +22,15 @@ _Result = TypeVar("_Result")
 class PunctualConnection(psycopg.Connection[Any]):
     """A connection that ends when the server does not answer in time.
 
-    The server's own ``statement_timeout`` is of no use against a server that is stopped, or a
-    machine that hangs while its kernel still acknowledges packets: the client has to look at the
-    clock.
+    The server's ``statement_timeout`` does not help if the server is stopped, or its machine hangs
+    while the kernel still acknowledges packets.  So the client has to watch the clock.
     """
 
     answer_seconds: float | None = None
     """How long a statement may take; None: any time."""
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
-        """Wait for the server, which psycopg describes as a generator.
+        """Wait for the server; psycopg expresses the waiting as a generator.
 
         Raises:
             psycopg.OperationalError: the time is up, and the connection is closed.
@@ -47,13 +46,13 @@ class PunctualConnection(psycopg.Connection[Any]):
 
 
 class _SilentError(Exception):
-    """A server has not answered in time."""
+    """The server has not answered in time."""
 
 
 def _punctual(
     waiting: Generator[Any, Any, _Result], seconds: float
 ) -> Generator[Any, Any, _Result]:
-    """The same steps, unless they take too long; psycopg asks for the next one every 0.1 s."""
+    """The same steps, within a time limit; psycopg takes a step at least every 0.1 s."""
     end = monotonic() + seconds
     try:
         step = next(waiting)
@@ -72,7 +71,7 @@ def postgresql_engine(url: URL, busy_seconds: float) -> Engine:
 
     Args:
         url: of the database; its options are libpq's.
-        busy_seconds: how long to wait for others that are writing, or that use all connections.
+        busy_seconds: how long to wait for other writers, or for a free connection.
     """
     given = {"connect_timeout": str(CONNECT_SECONDS), "tcp_user_timeout": str(_HANGING_MS)}
     wanted = {name: value for name, value in given.items() if name not in url.query}

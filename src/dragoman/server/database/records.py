@@ -1,4 +1,4 @@
-"""What is kept, as values that outlive the session of the database."""
+"""The kept records, as values that outlive the database session."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ApiKey:
     characters_per_month: int | None = None
     """None: as for all."""
     prefix: str = ""
-    """How its secret begins, to recognise it by."""
+    """The first characters of its secret, for recognition."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What was asked for in a calendar month (UTC)."""
+    """Usage in a calendar month (UTC)."""
 
     characters: int = 0
     requests: int = 0
@@ -52,35 +52,35 @@ class Correction:
     state: CorrectionState
     created: datetime
     key: int | None = None
-    """Whose it is, if a key came with it."""
+    """Number of the key that it was sent with, if any."""
     reviewed: datetime | None = None
     """When it was accepted or rejected."""
 
 
 @dataclass(frozen=True)
 class KeptDictionary:
-    """One direction of a glossary; its entries are fetched apart, as they may be many."""
+    """One direction of a glossary, without its entries, as they may be many."""
 
     source_language: str
     target_language: str
     entry_count: int
     revision: int
-    """Another number, never used before, whenever its entries change; ascending in a glossary."""
+    """A number never used before, new after each change of entries; ascending in a glossary."""
 
 
 @dataclass(frozen=True)
 class KeptGlossary:
-    """Terms for one direction or several, which their owner calls by ``id``."""
+    """Terms for one or several directions, identified by ``id``."""
 
     id: str
     name: str
     dictionaries: tuple[KeptDictionary, ...]
-    """In the order in which they were made; no direction has two."""
+    """In the order of their creation; at most one per direction."""
     created: datetime
     key: int | None = None
 
     def dictionary(self, source_language: str, target_language: str) -> KeptDictionary | None:
-        """That of one direction."""
+        """The dictionary of one direction, or None if it does not exist."""
         wanted = spelling(source_language), spelling(target_language)
         for one in self.dictionaries:
             if (one.source_language, one.target_language) == wanted:
@@ -90,31 +90,31 @@ class KeptGlossary:
 
 @dataclass(frozen=True)
 class DocumentJob:
-    """A file that is translated in the background."""
+    """A file to translate in the background."""
 
     id: str
     secret: str
-    """What a client must show beside the id, to see or fetch it."""
+    """A client must give it with the id to see or fetch the job."""
     file_name: str
-    """As the client calls it; it is never opened."""
+    """The client's name for the file; never opened."""
     source_language: str | None
     target_language: str
     state: JobState
     created: datetime
     characters: int = 0
     message: str | None = None
-    """What went wrong."""
+    """Reason of an error."""
     key: int | None = None
     result_name: str | None = None
     """Suggested name of the translated file."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """How it is to be translated, as plain values."""
+    """Options of the translation, as plain values."""
     started: datetime | None = None
-    """When its translation began, the last time if there were several."""
+    """When its (last) translation began."""
     texts_done: int = 0
     texts: int = 0
-    """How many texts it has; 0: not known yet."""
+    """Number of texts; 0: not known yet."""
     abandoned: int = 0
-    """How often its translator fell silent, such as a server that was killed."""
+    """How often its translator fell silent, such as a killed server."""
     changed: datetime | None = None
-    """When its state last changed, or its translator was last heard."""
+    """Time of the last change of its state, or of its translator's last report."""

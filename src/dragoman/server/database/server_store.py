@@ -14,7 +14,7 @@ from dragoman.server.database.upgrading import upgrade
 class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
     """Keys, usage, corrections, glossaries and document jobs.
 
-    Methods block; they may be called from any thread.  Doors call them with
+    Methods block; they may be called from any thread.  The APIs call them with
     :func:`~dragoman.server.threads.in_thread`.  Several processes may use one database.
 
     Each method may raise an :class:`~dragoman.server.database.failures.UnansweredError` (the
@@ -23,17 +23,17 @@ class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf
     remedy.
 
     Args:
-        database: a URL as SQLAlchemy writes it, of SQLite or PostgreSQL; or the path of an SQLite
-            file; None: ``server.sqlite`` in the user's data directory.
-        limits: how much is kept for clients.
+        database: an SQLAlchemy URL of SQLite or PostgreSQL, or the path of an SQLite file.  None:
+            ``server.sqlite`` in the user's data directory.
+        limits: on data kept for clients.
         busy_seconds: how long to wait for another process that is writing.
-        create: whether to make an SQLite file that does not exist.
+        create: whether to create a missing SQLite file.
 
     Raises:
-        ConfigError: ``database`` names none that is supported.
+        ConfigError: ``database`` is invalid or of an unsupported kind.
         MissingExtraError: psycopg is needed and not installed.
         SavedError: the database does not exist, is damaged, foreign, or of a newer version.
-        StorageError: it cannot be opened, reached or written.
+        StorageError: the database cannot be opened, reached or written.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf
 
     @property
     def name(self) -> str:
-        """The file of the database, or its URL without the password."""
+        """The path of the database file, or its URL without the password."""
         return self._database.name
 
     def close(self) -> None:

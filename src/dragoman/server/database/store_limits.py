@@ -1,4 +1,4 @@
-"""How much a server keeps for its clients."""
+"""Limits on the data that a server keeps for its clients."""
 
 from __future__ import annotations
 

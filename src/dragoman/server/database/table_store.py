@@ -1,4 +1,4 @@
-"""What the parts of a store have in common."""
+"""The base of all parts of a store."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Shelf:
     """A part of a store.
 
     Args:
-        database: where it is.
-        limits: how much it keeps.
+        database: holds the tables.
+        limits: on the kept data.
     """
 
     def __init__(self, database: Database, limits: StoreLimits) -> None:
@@ -30,15 +30,15 @@ class Shelf:
 
 
 def now() -> datetime:
-    """This moment, in UTC."""
+    """The current time, in UTC."""
     return datetime.now(timezone.utc)
 
 
 def storable(text: str, what: str, limit: int) -> str:
-    """A text without characters that a database cannot hold, nor white space around it.
+    """A text without surrounding white space and without characters that a database cannot hold.
 
     Raises:
-        RefusedError: nothing is left, or more than ``limit`` characters.
+        RefusedError: the result is empty or longer than ``limit`` characters.
     """
     kept = CONTROLS.sub("", text).strip()
     if not kept:
@@ -51,10 +51,10 @@ def storable(text: str, what: str, limit: int) -> str:
 
 
 def language(code: str) -> str:
-    """The one way in which a language is written here.
+    """The canonical form of a language code.
 
     Raises:
-        RefusedError: it is no language code.
+        RefusedError: the code is invalid.
     """
     if not _LANGUAGE.fullmatch(code):
         raise RefusedError("invalid", f"{code[:40]!r} is not a language code")
@@ -62,10 +62,10 @@ def language(code: str) -> str:
 
 
 def is_identifier(text: str) -> bool:
-    """Whether a client may mean something by it: identifiers are made here, and look alike."""
+    """Whether a text has the form of an identifier made here."""
     return _IDENTIFIER.fullmatch(text) is not None
 
 
 def owned_by(column: Column[int], key: int | None) -> ColumnElement[bool]:
-    """Rows of a key; None: those of everybody without one."""
+    """The condition for rows of a key; None: rows of all clients without a key."""
     return column.is_(None) if key is None else column == key

@@ -1,4 +1,4 @@
-"""The tables of the database, as the newest migration leaves them."""
+"""The tables of the database, after the newest migration."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class UtcTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:
-        """From Python, where it must have a time zone."""
+        """Convert a time from Python, which must have a time zone."""
         return None if value is None else value.astimezone(timezone.utc)
 
     def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
-        """To Python."""
+        """Convert a stored time for Python."""
         if value is None:
             return None
         return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).astimezone(
@@ -50,7 +50,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def _key() -> Column[int]:
-    """Whose a row is; null: nobody's in particular."""
+    """The column with the key that owns a row; null: none."""
     return Column("key_id", Integer, ForeignKey("api_keys.id"), index=True)
 
 
@@ -71,7 +71,7 @@ usage = Table(
     "usage",
     metadata,
     Column("month", String(7), primary_key=True),
-    # 0: everybody without a key; null would not be unique, so this refers to no other table.
+    # 0: all clients without a key.  Null would not be unique; so this is not a foreign key.
     Column("owner", Integer, primary_key=True, autoincrement=False),
     Column("characters", BigInteger, nullable=False),
     Column("requests", BigInteger, nullable=False),
@@ -85,13 +85,13 @@ corrections = Table(
     Column("target", Text, nullable=False),
     Column("source_language", String(35), nullable=False),
     Column("target_language", String(35), nullable=False),
-    # SHA-256 of the normalised source: texts may be longer than what an index takes.
+    # SHA-256 of the normalised source, as texts may be too long for an index.
     Column("digest", String(64), nullable=False),
     Column("state", String(10), nullable=False, index=True),
     Column("created", UtcTime, nullable=False),
     Column("reviewed", UtcTime),
     _key(),
-    # Of a client without a key, to bound what it may send; deleted with the review.
+    # Of a client without a key, to limit its corrections; deleted at the review.
     Column("address", String(100)),
     Index(None, "digest", "source_language", "target_language"),
 )
@@ -120,7 +120,7 @@ dictionaries = Table(
     Column("entry_count", Integer, nullable=False),
     Column("entries", Text, nullable=False),
     Index(None, "glossary_id", "source_language", "target_language", unique=True),
-    sqlite_autoincrement=True,  # so that no id is used twice: it tells revisions apart
+    sqlite_autoincrement=True,  # so that no id is reused, as ids distinguish revisions
 )
 
 jobs = Table(

@@ -1,4 +1,4 @@
-"""Bringing a database to the revision of this version."""
+"""Upgrades a database to the revision of this version."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dragoman.core.errors import SavedError
 from dragoman.server.database.database_engine import Database
 
 VERSION_TABLE = "dragoman_revision"
-"""Holds the revision.  Not Alembic's own name, which other programs use in their databases."""
+"""Table of the revision; not Alembic's default name, which other programs use as well."""
 
 
 def upgrade(database: Database) -> None:
-    """Make the tables of an empty database, or change those of an older version.
+    """Create the tables of an empty database, or upgrade those of an older version.
 
-    Several servers may start at once: one of them upgrades, and the others wait for it.
+    If several servers start at once, one of them upgrades while the others wait.
 
     Raises:
         SavedError: the database is of a newer version, or not Dragoman's.
-        StorageError: it cannot be written or reached.
+        StorageError: the database cannot be written or reached.
     """
     with database.reading() as connection:
         found = _revision(connection, database.name)
@@ -52,7 +52,7 @@ def _revision(connection: Connection, name: str) -> str | None:
     """The revision of a database; None if it is empty.
 
     Raises:
-        SavedError: it is not known here.
+        SavedError: the revision is unknown.
     """
     tables = inspect(connection).get_table_names()
     if VERSION_TABLE not in tables:
@@ -77,7 +77,7 @@ def _revision(connection: Connection, name: str) -> str | None:
 
 def _config() -> AlembicConfig:
     config = AlembicConfig()
-    # No interpolation: the path may have a % in it.
+    # No interpolation, as the path may contain a %.
     folder = str(Path(__file__).parent / "migrations")
     config.set_main_option("script_location", folder.replace("%", "%%"))
     return config
