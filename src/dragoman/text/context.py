@@ -24,7 +24,7 @@ from dragoman.text.tags import check_tags
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import Vocabulary, is_empty
 
-_RANDOM_LINES = 1000  # that a context is drawn from
+_RANDOM_LINES = 1000  # lines from which a context is drawn
 
 
 class ContextConfig(Config):
@@ -53,12 +53,12 @@ class ContextConfig(Config):
         return check_tags((separator,))[0]
 
     def joined(self, before: Sequence[str], text: str) -> str:
-        """A sentence behind those before it, each followed by the separator."""
+        """A sentence behind its context, each sentence of which is followed by the separator."""
         parts = [word for one in before for word in (one, self.separator)]
         return " ".join([*(parts or [self.separator]), text])
 
     def around(self, example: Example, before: Sequence[tuple[str, str]]) -> Example:
-        """An example whose source, and target if the context has them, follow those before them.
+        """An example with its context in the source, and in the target if the context has targets.
 
         Args:
             example: the sentence alone.
@@ -71,7 +71,7 @@ class ContextConfig(Config):
         return inside._replace(target=self.joined([target for _, target in before], example.target))
 
     def alone(self, text: str) -> str:
-        """A joined sentence without those before it."""
+        """A joined sentence without its context."""
         return text.rpartition(self.separator)[2].strip()
 
     def written_separator(self, vocabulary: Vocabulary) -> int | None:
@@ -83,7 +83,7 @@ class ContextConfig(Config):
         return vocabulary.tag(self.separator) if self.target else None
 
     def shorter(self, text: str, tags: Sequence[str] = ()) -> str | None:
-        """The same without the farthest sentence; None if nothing is left to leave out.
+        """The text without the farthest sentence of its context; None if it has no context.
 
         Args:
             text: joined, behind any of ``tags``.
@@ -97,7 +97,7 @@ class ContextConfig(Config):
         return " ".join([*lead, *self.separator.join(kept).split()])
 
     def divided(self, text: str, tags: Sequence[str]) -> tuple[list[str], str]:
-        """The tags in front of a text without the separator, and what follows them."""
+        """The tags in front of a text without the separator, and the text behind them."""
         rest = text.strip()
         lead: list[str] = []
         while rest:
@@ -110,7 +110,7 @@ class ContextConfig(Config):
 
 
 def behind_context(ids: Sequence[int], separator: int | None) -> list[int]:
-    """The ids of a sentence without those of its context, which the last separator follows.
+    """The ids of a sentence without its context, which ends at the last separator.
 
     Args:
         ids: of both.
@@ -139,23 +139,23 @@ class ContextWindow:
         return tuple(Random(number).sample(self._texts, size))
 
     def add(self, source: str, target: str = "") -> None:
-        """Take a sentence in."""
+        """Appends a sentence."""
         self._texts.append((source, target))
 
     def end_document(self) -> None:
-        """What follows has another context."""
+        """Ends the document, so that the following sentences get new context."""
         if not self._is_random:
             self._texts.clear()
 
 
 @dataclass(frozen=True)
 class ContextFitter:
-    """Leaves out the farthest sentences of a context that is too long."""
+    """Drops the farthest sentences of a context that is too long."""
 
     config: ContextConfig
     vocabularies: Vocabularies
     max_pieces: int
-    """Maximum pieces of a side; that of the configuration if it is smaller."""
+    """Maximum pieces of a side, or that of the configuration if it is smaller."""
 
     def __call__(
         self,
@@ -164,11 +164,11 @@ class ContextFitter:
         source_ids: Sequence[list[int]],
         target_ids: Sequence[list[int]],
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """The ids of sources and targets that fit, or that have no context left.
+        """The ids of sources and targets shortened until they fit or have no context left.
 
         Args:
             sources: as they are read, tags in front.
-            targets: empty ones if there are none.
+            targets: empty strings if there are none.
             source_ids: of the sources.
             target_ids: of the targets.
         """
@@ -178,7 +178,7 @@ class ContextFitter:
         return [source for source, _ in fitted], [target for _, target in fitted]
 
     def text(self, source: str) -> str:
-        """The text of a source, tags in front, that fits, or that has no context left."""
+        """A source, with tags in front, shortened until it fits or has no context left."""
         ids = self.vocabularies.source.encode(source)
         return self._fitted((source, ""), (ids, []))[0]
 
@@ -204,13 +204,13 @@ class ContextFitter:
 
 
 class ContextReader:
-    """Gives each line of a text that is read in order its context.
+    """Adds its context to each line of a text that is read in order.
 
     An empty line separates documents and stays empty.  A line with the separator brings its own
-    context and remains as it is.
+    context and stays unchanged.
 
     Args:
-        config: which context.
+        config: the context to add.
         tags: those of the vocabulary, which stay in front of their line.
     """
 
@@ -219,17 +219,11 @@ class ContextReader:
         self._window = ContextWindow(config)
 
     def end_document(self) -> None:
-        """What follows has another context."""
+        """Ends the document, so that the following lines get new context."""
         self._window.end_document()
 
     def __call__(self, number: int, source: str, target: str = "") -> tuple[str, str]:
-        """A line behind those before it, and its translation, if the context has translations.
-
-        Args:
-            number: of the line.
-            source: the line.
-            target: its translation.
-        """
+        """A line behind its context, and its translation, if the context has translations."""
         config, window = self._config, self._window
         if is_empty(source):
             self.end_document()

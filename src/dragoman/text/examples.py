@@ -1,4 +1,4 @@
-"""Sentence pairs with their languages and origin, as they pass from the reader to the batch."""
+"""Sentence pairs with their languages and origin, on their way from the reader to the batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman.text.tags import tagged
 
 
 class Origin(NamedTuple):
-    """Where an example comes from."""
+    """The part and line that an example comes from."""
 
     part: str
     """Name of the part of the corpus."""
@@ -26,7 +26,7 @@ class Example(NamedTuple):
     source_language: str
     target_language: str
     tags: tuple[str, ...]
-    """Put in front of the source when a model reads it, in this order."""
+    """Tags in front of the source when a model reads it, in this order."""
     origin: Origin
 
     @property
@@ -41,14 +41,14 @@ class Example(NamedTuple):
 
 
 class Direction(Config):
-    """What a part of the corpus translates from and into, and the tags that say so."""
+    """The languages of a part of the corpus, and the tags that select the target language."""
 
     source_language: str
     """Tag of the source language, such as en."""
     target_language: str
     """Tag of the target language, such as de."""
     tags: tuple[str, ...] = ()
-    """Put in front of every source, in this order."""
+    """Tags in front of every source, in this order."""
 
     @property
     def name(self) -> str:

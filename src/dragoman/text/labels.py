@@ -12,15 +12,15 @@ from dragoman.text.label_form import label_problem
 from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Vocabulary
 
-_MOST = 10_000  # beyond this, a column of labels is rather one of text
+_MOST = 10_000  # more labels are rather a column of text
 _SHOWN = 20
 
 
 def label_vocabulary(labels: Iterable[str]) -> Vocabulary:
-    """A vocabulary in which each label is one piece; the order of ``labels`` makes no difference.
+    """A vocabulary in which each label is one piece, independent of the order of ``labels``.
 
     Raises:
-        DataError: one of them cannot be a label, or there are fewer than two, or too many.
+        DataError: a text cannot be a label, or there are fewer than two labels, or too many.
     """
     known = sorted(set(labels))
     if problem := next(filter(None, map(label_problem, known)), None):
@@ -57,12 +57,12 @@ def label_vocabulary(labels: Iterable[str]) -> Vocabulary:
 
 
 def labels_of(vocabulary: Vocabulary) -> list[str]:
-    """The labels of a vocabulary in the order of their ids, the first of which is ``EOS + 1``."""
+    """The labels of a vocabulary in the order of their ids, which begin at ``EOS + 1``."""
     return [vocabulary.decode([i]) for i in range(EOS + 1, len(vocabulary))]
 
 
 def unknown_label(label: str, vocabulary: Vocabulary) -> str | None:
-    """Why a classifier cannot be scored on a label; None if it knows it."""
+    """Why a classifier cannot be scored on a label; None if it has that label."""
     if vocabulary.encode(label) != [UNK] and len(vocabulary.encode(label)) == 1:
         return None
     known = labels_of(vocabulary)

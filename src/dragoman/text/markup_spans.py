@@ -1,7 +1,7 @@
-"""Inline markup and placeholders of running text: where they are, and the text without them.
+"""Inline markup and placeholders of running text: their positions, and the text without them.
 
-For corpora whose lines have them (reStructuredText as in the documentation of Python, HTML, and the
-placeholders of user interfaces); documents are read in :mod:`dragoman.documents`.
+It serves corpora with markup in their lines (reStructuredText as in the documentation of Python,
+HTML, and the placeholders of user interfaces). Documents are read in :mod:`dragoman.documents`.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ class MarkupSpan(NamedTuple):
     """A piece of markup."""
 
     span: TagSpan
-    """In the text without the markup around words."""
+    """Position in the text without the markup around words."""
     key: str
-    """What it is: that of the other language has the same."""
+    """Identity of the markup, which is the same in the other language."""
 
 
 class _Found(NamedTuple):
-    """A piece of markup in the text as it is written."""
+    """A piece of markup in the original text."""
 
     start: int
     stop: int
     inner: tuple[int, int] | None
-    """The words between its two tags; None if it is a point or copied."""
+    """The words between its two tags; None for a point or copied text."""
     is_copy: bool
     key: str
 
 
 def read_markup(text: str, styles: Sequence[MarkupStyle]) -> tuple[str, list[MarkupSpan]]:
-    """A text without its markup, and where it was.
+    """A text without its markup, and the positions of the markup.
 
     Args:
         text: normalised.
-        styles: which markup is looked for.
+        styles: the styles of markup to look for.
 
     Returns:
-        The text, in which what is copied stays, and the markup in order, the outer first.
+        The text, which keeps copied strings, and the markup in order, outer before inner.
     """
     found: list[_Found] = []
     for style in styles:
@@ -87,14 +87,14 @@ def read_markup(text: str, styles: Sequence[MarkupStyle]) -> tuple[str, list[Mar
 
 
 def _cuts(one: _Found) -> list[tuple[int, int]]:
-    """What of it is no text."""
+    """The ranges of a piece of markup that are not text."""
     if one.inner is not None:
         return [(one.start, one.inner[0]), (one.inner[1], one.stop)]
     return [] if one.is_copy else [(one.start, one.stop)]
 
 
 def _is_apart(one: _Found, other: _Found) -> bool:
-    """Whether two pieces do not overlap, or one is in the words of the other."""
+    """Whether two pieces do not overlap, or one is within the words of the other."""
     if one.stop <= other.start or other.stop <= one.start:
         return True
     return any(
@@ -121,7 +121,7 @@ def _html(text: str) -> Iterator[_Found]:
             opened.append(match)
         elif any(one["name"] == match["name"] for one in opened):
             while (begin := opened.pop())["name"] != match["name"]:
-                yield _Found(*begin.span(), None, False, begin[0])  # as <br>, which has no end
+                yield _Found(*begin.span(), None, False, begin[0])  # such as <br>, which has no end
             inner = begin.end(), match.start()
             yield _Found(begin.start(), match.end(), inner, False, begin[0])
     for begin in opened:

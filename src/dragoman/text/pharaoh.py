@@ -1,7 +1,7 @@
 """Word alignments in Pharaoh format: ``0-0 1-2 2-1``, one line per sentence pair.
 
-A link is a source word and a target word, counted from 0; words are separated by white space.
-fast_align, eflomal, SimAlign and awesome-align write it.
+A link is a source word and a target word, counted from 0. Words are separated by white space.
+fast_align, eflomal, SimAlign and awesome-align write this format.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from dragoman.text.pairs import Link
 __all__ = ["Link", "LinkCheck", "read_alignments", "read_gold_alignments", "word_count"]
 
 _ENOUGH = 10
-"""Pairs with links.  If none of so many links its first words, they are counted from 1."""
+"""Minimum pairs with links for a check.  If none of them links its first words, words are
+counted from 1."""
 _LINK = re.compile("([0-9]{1,9})([-p?])([0-9]{1,9})")
 
 
 def read_alignments(path: Path | str) -> Iterator[list[Link]]:
-    """The links of each pair, in the order of the file; an empty line has none.
+    """The links of each pair, in the order of the file; an empty line has no links.
 
     Raises:
-        DataError: the file is missing, empty, damaged or not UTF-8, or a line holds anything else.
+        DataError: the file is missing, empty, damaged or not UTF-8, or a line has other content.
     """
     for number, line in enumerate(read_lines(path), 1):
         yield [link for link, _ in _links(path, number, line, "-")]
 
 
 def read_gold_alignments(path: Path | str) -> Iterator[tuple[list[Link], list[Link]]]:
-    """The sure links of each pair, ``0-0``, and those that are merely possible, ``1p2`` or ``1?2``.
+    """The sure links of each pair, ``0-0``, and the merely possible links, ``1p2`` or ``1?2``.
 
     Raises:
         DataError: as for :func:`read_alignments`.
@@ -57,16 +58,16 @@ def _links(path: Path | str, number: int, line: str, signs: str) -> Iterator[tup
 
 
 def word_count(text: str) -> int | None:
-    """How many words links of a text are counted in; None if that depends on the aligner.
+    """Number of words by which links of a text count; None if it depends on the aligner.
 
-    fast_align splits at spaces and tabs alone, others also at a no-break space and the like.
+    fast_align splits only at spaces and tabs, others also at no-break spaces and the like.
     """
     words = text.split()
     return len(words) if words == re.findall("[^ \t]+", text) else None
 
 
 class LinkCheck:
-    """Checks pair by pair that links are of the words of a text, which are counted from 0.
+    """Checks pair by pair that links refer to words of a text and count from 0.
 
     Args:
         path: the file of the links.
@@ -78,7 +79,7 @@ class LinkCheck:
         self._linked, self._first, self._has_zero = 0, 0, False
 
     def add(self, number: int, links: Sequence[Link], sides: tuple[str, str], place: int) -> None:
-        """Check the links of a pair.
+        """Checks the links of a pair.
 
         Args:
             number: their line, from 1.
@@ -87,7 +88,7 @@ class LinkCheck:
             place: the pair's line in the text.
 
         Raises:
-            DataError: a word is linked that the pair does not have.
+            DataError: a link refers to a word that the pair does not have.
         """
         if links:
             self._linked += 1
@@ -107,7 +108,7 @@ class LinkCheck:
                 )
 
     def finish(self) -> None:
-        """Check all links together.
+        """Checks all links together.
 
         Raises:
             DataError: words are counted from 1.

@@ -1,7 +1,7 @@
-"""Texts of any length in segments that a model translates one by one.
+"""Texts of any length in segments that a model translates separately.
 
-White space and marks of direction between segments are no part of them, so that whoever joins their
-translations keeps these.
+White space and marks of direction between segments do not belong to them, so that joining the
+translations preserves both.
 """
 
 from __future__ import annotations
@@ -18,32 +18,31 @@ from dragoman.core.unseen import bare
 from dragoman.text.language_codes import base_language
 
 SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
-"""Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the
-ends of lines alone, or not at all.  Line breaks that end nothing are white space like any other.
-Where a line has cells, as tables of plain text do, all but the last mode split it there, too."""
+"""Places where texts are split: at the ends of sentences and lines, of sentences only, of lines
+only, or nowhere.  Line breaks that end nothing count as white space. All modes but the last also
+split lines between cells, as in tables of plain text."""
 
 
 class TextSpan(NamedTuple):
-    """A part of a text to translate by itself, without white space at either end."""
+    """A part of a text to translate separately, without white space at either end."""
 
     start: int
-    """In characters."""
+    """First position, in characters."""
     end: int
-    """After the last character."""
+    """Position after the last character."""
 
 
 def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[TextSpan]:
-    """The segments of a text, in order; between them are white space and marks of direction.
+    """The segments of a text, in order. White space and marks of direction separate them.
 
-    Sentences end where sentencex says (never within braces), except after the number of a list's
-    item, after abbreviations that it does not know, and where nothing but a full stop separates two
-    words, as in ``java.lang.String``.  Cells end at a tab or four spaces, except within braces,
-    tags and code.
+    Sentences end as sentencex determines (never within braces), except after the number of a list
+    item, after abbreviations unknown to it, and if only a full stop separates two words, as in
+    ``java.lang.String``.  Cells end at a tab or four spaces, except within braces, tags and code.
 
     Args:
         text: any text.
-        language: its code; for one that sentencex does not know, the rules of English hold.
-        mode: where to split.
+        language: its code. Languages unknown to sentencex follow the rules of English.
+        mode: the places at which to split.
 
     Raises:
         MissingExtraError: sentences are wanted, and sentencex is not installed.
@@ -52,7 +51,7 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
         return list(_trimmed(text, [(0, len(text))]))
     ends = _cell_ends(text)
     if mode == "flowing":
-        # As many spaces as there were characters, so that places stay what they are.
+        # As many spaces as there were characters, so that positions do not change.
         text = _LINE_END.sub(lambda end: " " * len(end[0]), text)
     else:
         ends = sorted([*ends, *(found.span() for found in _LINE_END.finditer(text))])
@@ -68,18 +67,18 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
     ]
 
 
-# Where str.splitlines ends a line.
+# Line ends of str.splitlines.
 _ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 _LINE_END = re.compile(rf"\r\n|[{_ENDS}]")
 _WIDE = re.compile(rf"\t|[^\S{_ENDS}]{{4}}")
-# What white space in it does not divide, or white space between two words of a line.
+# Text that white space does not divide, or white space between two words of a line.
 _GAP = re.compile(
     rf"\{{[^{{}}{_ENDS}]*\}}|<[^\s<>][^<>{_ENDS}]*>|`[^`{_ENDS}]*`|(?<=\S)[^\S{_ENDS}]+(?=\S)"
 )
 _WINDOW = 2000
-"""Characters that sentencex gets at once.  It takes the square of the number of sentences, and no
-other thread runs meanwhile."""
-# sentencex works on UTF-8, which has no halves of surrogate pairs.
+"""Maximum characters per call of sentencex.  Its time grows with the square of the number of
+sentences, and it blocks all other threads."""
+# sentencex works on UTF-8, which cannot hold halves of surrogate pairs.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ITEM = regex.compile(r"\W{,4}(?:\p{N}{1,3}|\p{L})[.)]")
 _LAST_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]{1,8}(?=\.$)")
@@ -102,13 +101,14 @@ _ABBREVIATIONS = {
         "uk": "м вул ім див с стор рис т тис млн млрд проф акад св",
     }.items()
 }
-"""Words whose full stop does not end a sentence and that sentencex leaves out."""
+"""Words unknown to sentencex whose full stop does not end a sentence."""
 
 
 def _trimmed(text: str, spans: list[tuple[int, int]]) -> Iterator[TextSpan]:
-    """What is left of each part of a text without white space at its ends, if anything.
+    """Each part of a text without white space at its ends; empty parts are left out.
 
-    Marks of direction at the ends are no part of it, either: whoever joins translations keeps them.
+    Marks of direction at the ends are also left out, so that joining the translations preserves
+    them.
     """
     for start, end in spans:
         first, last = bare(text[start:end])
@@ -138,7 +138,7 @@ def _splitter() -> Callable[[str, str], list[str]]:
 
 
 def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[TextSpan]:
-    """The sentences of a line that has no white space at its ends."""
+    """The sentences of a line without white space at its ends."""
     pieces = _pieces(_SURROGATE.sub("\ufffd", line), code, split)
     spans, start, end = [], 0, 0
     for piece, following in pairwise(pieces):
@@ -151,16 +151,16 @@ def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> 
 
 
 def _pieces(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[str]:
-    """What sentencex makes of a line, window by window; together, they are the line.
+    """The pieces into which sentencex divides a line, window by window; joined, they are the line.
 
-    The last sentence of a window may go on, so the next one begins with it.
+    The last sentence of a window may continue, so the next window begins with it.
     """
     pieces: list[str] = []
     start, waiting = 0, ""  # where nothing ended yet
     while start < len(line):
         window = line[start : start + _WINDOW]
         found = split(code, window)
-        if sum(map(len, found)) != len(window):  # it left something out, and does not say where
+        if sum(map(len, found)) != len(window):  # some text is missing at an unknown position
             found = [window]
         if start + len(window) < len(line):
             found.pop()
@@ -175,7 +175,7 @@ def _pieces(line: str, code: str, split: Callable[[str, str], list[str]]) -> lis
 
 
 def _is_end(sentence: str, following: str, code: str) -> bool:
-    """Whether a sentence ends where sentencex ends it, in front of what follows."""
+    """Whether an end of sentence by sentencex is right, given the text that follows."""
     spaced = sentence[-1].isspace() or following[0].isspace()
     sentence, following = sentence.rstrip(), following.lstrip()
     if not _HAS_WORD.search(sentence) or not _HAS_WORD.search(following):
@@ -193,7 +193,7 @@ def _is_shortened(word: str, continued: bool, code: str) -> bool:
 
     Args:
         word: the word.
-        continued: whether what follows begins with a small letter.
+        continued: whether the next text begins with a small letter.
         code: language.
     """
     if word.isdecimal():

@@ -1,9 +1,9 @@
-"""Where words begin and end, for finding terms in a text.
+"""Word boundaries, for finding terms in a text.
 
-Scripts without spaces have no such places: there a term may occur anywhere.  Hangul is written with
-spaces, but particles follow a word without one, so a word may end inside what spaces separate.  So
-do they follow numbers, placeholders and names in other scripts, which also follow Hangul, as in
-"제5장".
+Scripts without spaces have no boundaries, and a term may occur anywhere.  Hangul is written with
+spaces, but particles follow a word without a space, so a word may end before the next space.
+Particles also follow numbers, placeholders and names in other scripts, which in turn also follow
+Hangul, as in "제5장".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Span = tuple[int, int]
 
 
 def in_word(character: str) -> bool:
-    """Whether a character joins with its like to a word: of a script that has spaces, or a digit.
+    """Whether a character joins similar ones to a word: of a script with spaces, or a digit.
 
     The empty string, beyond the ends of a text, does not.
     """
@@ -38,17 +38,17 @@ def in_word(character: str) -> bool:
 
 
 def suffixed(character: str) -> bool:
-    """Whether a word that ends in this may be followed by particles without a space: Hangul."""
+    """Whether particles may follow a word that ends in this without a space: Hangul."""
     return _HANGUL.match(character) is not None
 
 
 def continues(character: str) -> bool:
-    """Whether a character joins to a word in front that is not in Hangul: a particle does not."""
+    """Whether a character joins a preceding word that is not in Hangul; a particle does not."""
     return in_word(character) and not suffixed(character)
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether ``text[start:end]`` begins and ends where a word may begin and end."""
+    """Whether ``text[start:end]`` begins and ends at possible word boundaries."""
     before, first = text[start - 1 : start], text[start]
     if in_word(first) and in_word(before) and (suffixed(first) or not suffixed(before)):
         return False
@@ -59,12 +59,12 @@ def is_whole(text: str, start: int, end: int) -> bool:
 
 
 def occurrences(text: str, phrase: str, *, whole: bool = True) -> Iterator[Span]:
-    """Where ``phrase`` occurs in ``text``, exactly as it is written; they may overlap.
+    """Positions of ``phrase`` in ``text`` in exactly this spelling, possibly overlapping.
 
     Args:
         text: the text.
-        phrase: what to find, not empty.
-        whole: only where words may begin and end.
+        phrase: not empty.
+        whole: whether it must begin and end at possible word boundaries.
     """
     start = text.find(phrase)
     while start >= 0:
@@ -75,7 +75,7 @@ def occurrences(text: str, phrase: str, *, whole: bool = True) -> Iterator[Span]
 
 
 def fold(text: str) -> str:
-    """``text`` in lower case, character by character, so that places in it stay the same."""
+    """``text`` in lower case, character by character, so that positions do not change."""
     lowered = (low if len(low := c.lower()) == 1 else c for c in text)
     return "".join(lowered).replace(_FINAL_SIGMA, _SIGMA)
 
@@ -83,7 +83,8 @@ def fold(text: str) -> str:
 def longest_apart(spans: Iterable[Span]) -> list[int]:
     """Indices of spans that do not overlap, in the order of the text.
 
-    The longest is taken first; of equally long ones the first in the text, then the first given.
+    The longest is taken first. Of equally long spans, the first in the text wins, then the first
+    given.
     """
     taken: list[Span] = []  # in the order of the text
     chosen: list[tuple[Span, int]] = []

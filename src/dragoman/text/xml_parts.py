@@ -1,4 +1,4 @@
-"""XML of any length, read part by part: translation memories and collections of terms."""
+"""Reads XML of any length part by part, such as translation memories and term collections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.core.errors import DataError
 from dragoman.text.lines import open_bytes
 
 _NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
-# What is longer is no entry of anything, and is refused without being held in memory.
+# A longer part is not an entry, and is refused without being held in memory.
 _LONGEST_PART = 2**24  # bytes
 
 
@@ -26,7 +26,7 @@ def each_part(
     starts: Collection[str] = (),
     allows_doctype: bool = True,
 ) -> Iterator[Element]:
-    """The elements of some names, in constant memory: each is freed when the next is requested.
+    """The named elements, in constant memory: each is freed when the next is requested.
 
     Args:
         path: the file, compressed or not.
@@ -35,8 +35,8 @@ def each_part(
         allows_doctype: whether the file may have a document type.
 
     Raises:
-        DataError: the file is missing or damaged, not well-formed, declares entities, or goes on
-            without end between two of the elements; or it has a document type.
+        DataError: the file is missing or damaged, not well-formed, declares entities, has too much
+            text between two of the elements, or has a document type that is not allowed.
     """
     with open_bytes(path) as stream:
         bounded, body = _Bounded(stream, path), None
@@ -88,12 +88,12 @@ def text_within(
     """The text of an element.
 
     Args:
-        element: however deeply nested.
-        instead: what stands in place of an element within it; None: its own text.
-        around: what stands in front of that text, and behind.
+        element: may be nested to any depth.
+        instead: the replacement of an element within it, or None for its text.
+        around: text to put before and after the text of an element.
     """
     found = [element.text or ""]
-    inside = [(iter(element), "")]  # no recursion, which ends in an error where nesting is deep
+    inside = [(iter(element), "")]  # no recursion, which fails if nesting is deep
     while inside:
         parts, tail = inside[-1]
         part = next(parts, None)
@@ -110,17 +110,17 @@ def text_within(
 
 
 class _Bounded:
-    """A stream that ends in an error where a part of it does not end."""
+    """A stream that raises an error if a part is too long."""
 
     def __init__(self, stream: BinaryIO, path: Path) -> None:
         self._stream, self._path, self._length = stream, path, 0
 
     def begin(self) -> None:
-        """Begin another part."""
+        """Begins another part."""
         self._length = 0
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, as of any stream."""
+        """The next bytes, like those of any stream."""
         found = self._stream.read(size)
         self._length += len(found)
         if self._length > _LONGEST_PART:

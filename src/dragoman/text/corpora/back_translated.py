@@ -1,4 +1,4 @@
-"""Text whose sources the model makes itself: how it is asked for them, and what it must learn."""
+"""Text whose sources the model makes itself: the tags to request them, and the checks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ BACK_TRANSLATION_NEEDS_ONE_VOCABULARY = (
 
 
 def asking_tags(part: CorpusPart, train: Sequence[CorpusPart]) -> tuple[str, ...] | None:
-    """Tags in front of a target of ``part`` that ask for its translation, its source.
+    """Tags in front of a target of ``part`` that request its translation as the source.
 
     Args:
         part: with the transform ``back_translation``.
         train: the training text; all parts have their languages.
 
     Returns:
-        Those of the training text that is translated so or, if there is none, of any in that
-        language, the most like the part's own; None if nothing is.
+        Tags of training text in that direction or, failing this, of any text into that language,
+        chosen to be most like the part's own; None without such text.
     """
     wanted = part.direction
     near = _translated_so(part, train) or train
@@ -46,7 +46,7 @@ def _translated_so(part: CorpusPart, train: Sequence[CorpusPart]) -> list[Corpus
 def back_translation_problems(
     train: Mapping[str, CorpusPart], sets: Mapping[str, CorpusPart]
 ) -> Iterator[str]:
-    """Sources that the model cannot make.
+    """Problems of sources that the model cannot make.
 
     Args:
         train: training text by configuration key, with languages.

@@ -1,4 +1,4 @@
-"""Reading parallel corpora: the pairs of a part, whatever the format of its files."""
+"""Reading parallel corpora: the pairs of a part, in any file format."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dragoman.text.transforms import transformed
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:
-    """The pairs of a part, one by one and unchanged, including empty sides.
+    """The pairs of a part, unchanged and in order, including empty sides.
 
     Memory use does not grow with the corpus, except for PO catalogues.
 
     Raises:
-        DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
-            column or language asked for, or two plain files differ in length; or a text has the
-            separator of its context.
+        DataError: a file is missing, empty, damaged, not UTF-8, not of its format, or lacks the
+            column or language; two plain files differ in length; or a text contains the separator
+            of its context.
     """
     if part.is_labelled:
         return _labelled(part)
@@ -35,20 +35,20 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
 
 
 def _labelled(part: CorpusPart) -> Iterator[Pair]:
-    """The texts of a part, each with its label; an empty text stays without."""
+    """The texts of a part, each with its label; an empty text has no label."""
     form = part.file_format
     named = [(name, name) for name in part.label_columns]
     for name, label in named or [(part.source or "", part.label or "")]:
         for pair in form.read(part.files(), (name, name)):
-            text = pair.source if form.one_file else pair.target  # one plain file is a target's
+            text = pair.source if form.one_file else pair.target  # a single plain file has targets
             yield Pair(text, label if text.strip() else "", pair.line)
 
 
 def _in_context(pairs: Iterator[Pair], part: CorpusPart, context: ContextConfig) -> Iterator[Pair]:
-    """Pairs with those before them; also before those that cleaning or a filter drops.
+    """Pairs with their preceding pairs, including those that cleaning or a filter drops.
 
     Raises:
-        DataError: a text has the separator.
+        DataError: a text contains the separator.
     """
     window, document, names = ContextWindow(context), "", _document_names(part)
     for pair in pairs:
@@ -68,7 +68,7 @@ def _in_context(pairs: Iterator[Pair], part: CorpusPart, context: ContextConfig)
 
 
 def _document_names(part: CorpusPart) -> Iterator[str] | None:
-    """The name of the document of each pair; None if nothing names it."""
+    """The name of the document of each pair; None for files without such names."""
     if part.documents is None:
         return None
     named = part.file_format.read(part.files(), (part.documents, part.documents))
@@ -86,9 +86,9 @@ def kept_pairs(part: CorpusPart) -> Iterator[Pair]:
 
 
 def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
-    """The examples of a dev or test set: transformed, empty ones left out.
+    """The examples of a dev or test set, transformed and without empty ones.
 
-    What a transform draws for a line is always the same.
+    The random draws of a transform for a line are always the same.
 
     Raises:
         DataError: as for :func:`read_pairs`.
@@ -103,12 +103,12 @@ def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
 
 
 def own_source(example: Example, part: CorpusPart) -> str:
-    """What a translation owes its source: that without the tags and the context before it."""
+    """The source that a translation renders: without tags and the context before it."""
     return example.source if part.context is None else part.context.alone(example.source)
 
 
 def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
-    """The same as pairs that a model reads: tags in front of the sources.
+    """The :func:`evaluation_examples` as pairs for a model, with tags in front of the sources.
 
     Raises:
         DataError: as for :func:`read_pairs`.
@@ -118,7 +118,7 @@ def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
 
 
 def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
-    """The name of each part, with its direction or a number where others have the same name."""
+    """The name of each part, with its direction or a number if others have the same name."""
     labels = [part.name for part in parts]
     for more in (
         [part.direction.name for part in parts],

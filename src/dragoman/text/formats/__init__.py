@@ -65,17 +65,17 @@ GROUP = "dragoman.formats"
 
 
 class FormatError(ConfigError, ValueError):
-    """There is no such format, or it cannot be loaded.
+    """An unknown format, or one that cannot be loaded.
 
-    A ``ValueError`` too, so that pydantic reports it with the key that names it.
+    It is also a ``ValueError``, so that pydantic reports it with the key that names it.
     """
 
 
 def format_named(name: str) -> Format:
-    """The format that configurations call ``name``.
+    """The format with this name in configurations.
 
     Raises:
-        FormatError: there is none, or the package that adds it is broken.
+        FormatError: the name is unknown, or the package that adds it is broken.
     """
     if (form := FORMATS.get(name)) is not None:
         return form
@@ -91,12 +91,12 @@ def format_named(name: str) -> Format:
 
 
 def format_of(path: Path) -> Format:
-    """The format of files with the suffix of ``path``, which a suffix of compression may follow.
+    """The format of files with the suffix of ``path``, without a suffix of compression.
 
     Built-in formats come first.
 
     Raises:
-        FormatError: the suffix is of no format, or of several.
+        FormatError: the suffix belongs to no format, or to several.
     """
     suffix = path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
     for form in FORMATS.values():
@@ -120,18 +120,18 @@ def format_of(path: Path) -> Format:
 
 
 def format_names() -> list[str]:
-    """Names of all formats, built-in ones first; this loads no package."""
+    """Names of all formats, built-in ones first, without loading any package."""
     return list(dict.fromkeys([*FORMATS, *installed(GROUP)]))
 
 
 def file_formats() -> list[str]:
-    """Names of those with both sides in one file, as formats of other packages are taken to be."""
+    """Names of formats with both sides in one file. Formats of other packages count as such."""
     return [name for name in format_names() if name not in FORMATS or FORMATS[name].one_file]
 
 
 @cache
 def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
-    """The format that another package adds as ``name``, or what is wrong with it.
+    """The format that another package adds as ``name``, or the error of loading it.
 
     It is cached for the entry points that are installed.
     """

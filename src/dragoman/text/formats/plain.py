@@ -14,14 +14,14 @@ from dragoman.text.pairs import Pair
 
 
 class Plain(Format):
-    """A file of source lines and one of target lines; or the latter alone, for language models."""
+    """A file of source lines and one of target lines, or only the latter for language models."""
 
     name = "plain"
     sides = "files"
     one_file = False
 
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
-        """Pairs of lines; of one file, pairs whose source is empty.
+        """Pairs of lines; those of a single file have empty sources.
 
         Raises:
             DataError: the two files differ in length.
@@ -33,7 +33,7 @@ class Plain(Format):
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
-        """Two files of lines; each appears whole, one right after the other.
+        """Writes two files of lines. Each appears whole, one right after the other.
 
         Raises:
             DataError: in the block: a text has a line break.

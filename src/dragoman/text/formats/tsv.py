@@ -1,4 +1,4 @@
-"""Tables with a header, in which tabs separate the cells."""
+"""Tables with a header and cells separated by tabs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.text.pairs import Pair
 
 
 class Tsv(Format):
-    """A table with a header; nothing is quoted, so a quotation mark is an ordinary character."""
+    """A table with a header and without quoting: a quotation mark is an ordinary character."""
 
     name = "tsv"
     suffixes = (".tsv", ".tab")
@@ -31,7 +31,7 @@ class Tsv(Format):
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
-        """A table of two columns.
+        """Writes a table of two columns.
 
         Raises:
             ConfigError: the names cannot be those of two columns.
@@ -82,7 +82,7 @@ def _header(path: Path, lines: Iterator[str]) -> list[str]:
     """The columns.
 
     Raises:
-        DataError: there is no line, or it is all lines of a file in which CR alone ends them.
+        DataError: there is no line, or the line is a whole file with CR as its only line end.
     """
     first = next(lines)
     if "\r" in first:

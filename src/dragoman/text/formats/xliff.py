@@ -1,4 +1,4 @@
-"""Bilingual XLIFF (OASIS Standard 1.2, and 2.x), as translation tools write it."""
+"""Bilingual XLIFF (OASIS Standard 1.2 and 2.x), as written by translation tools."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dragoman.text.terms.terminology import Terminology
 from dragoman.text.xml_parts import each_part, local, text_within
 
 CODES = frozenset(["ph", "x", "it", "ut", "bpt", "ept", "bx", "ex", "sc", "ec", "cp", "sm", "em"])
-"""Inline elements whose content, if there is any, is no text."""
+"""Inline elements whose content, if any, is not text."""
 STANDING_ALONE = frozenset(["ph", "x"])
-"""Those of them that neither begin nor end anything."""
+"""Inline elements that neither begin nor end anything."""
 SHOWN_AS = ("equiv-text", "equiv", "disp")
-"""Attributes of such an element that may say what it stands for."""
+"""Attributes of an inline element that may name the text that it represents."""
 UNDONE = ("new", "needs-translation")
-"""States of a target (1.2) that is no translation."""
+"""States of a target (1.2) that is not a translation."""
 UNREVIEWED = "needs-review-translation"
-"""The state of a target (1.2) that a program has made."""
+"""The state of a target (1.2) that was made by a program."""
 _UNDONE_2 = "initial"
 _SKIPPED = (*UNDONE, UNREVIEWED)
 _UNITS = ("trans-unit", "unit")
@@ -46,20 +46,20 @@ class Xliff(Format):
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of segments and their targets.
 
-        Targets that are missing or empty, or whose state says that they are not translated
+        Targets are skipped if they are missing or empty, or if their state is not translated
         (``new``, ``needs-translation``, ``initial``) or not reviewed (``needs-review-translation``,
-        as fuzzy messages of PO), are skipped.  Inline codes are dropped, but
-        for those that stand for a placeholder, which is text, or for a line break, and no words
-        are glued; what is within ``g``, ``pc`` and ``mrk`` is text, too.
+        like fuzzy messages of PO).  Inline codes are dropped without joining words, except for
+        placeholders, which are text, and line breaks. The content of ``g``, ``pc`` and ``mrk`` is
+        text.
 
         Raises:
-            DataError: not well-formed XML, with a document type, or nothing in it is translated.
+            DataError: not well-formed XML, with a document type, or without any translation.
         """
         (path,) = files
         return _read(path)
 
     def languages(self, path: Path) -> _Languages:
-        """Those that the file states; the target's is optional."""
+        """The languages in the file; that of the target is optional."""
         for head in each_part(path, (), starts=_HEADS, allows_doctype=False):
             if local(head) == "file" or "srcLang" in head.attrib:
                 return _stated(head)
@@ -67,7 +67,7 @@ class Xliff(Format):
 
 
 def _stated(head: Element) -> _Languages:
-    """The languages of an element that states them in its version."""
+    """The languages of an element, in the attributes of its version."""
     names = _LANGUAGES_2 if local(head) == "xliff" else _LANGUAGES_1
     source, target = (head.get(name) or None for name in names)
     return source, target
@@ -93,10 +93,10 @@ def _read(path: Path) -> Iterator[Pair]:
 
 
 def _agreed(path: Path, known: _Languages, stated: _Languages) -> _Languages:
-    """The languages that the parts of a file state.
+    """The languages on which the parts of a file agree.
 
     Raises:
-        DataError: they state different ones.
+        DataError: the parts have different languages.
     """
     for one, other in zip(known, stated, strict=True):
         if one and other and one != other:
@@ -105,7 +105,7 @@ def _agreed(path: Path, known: _Languages, stated: _Languages) -> _Languages:
 
 
 def _translated(unit: Element) -> Iterator[tuple[str, str]]:
-    """Sources and targets of a unit, as far as these are translations."""
+    """Sources and targets of a unit, if they are translations."""
     segments = [unit] if local(unit) == "trans-unit" else _named(unit, "segment")
     for segment in segments:
         sources, targets = _named(segment, "source"), _named(segment, "target")
@@ -121,7 +121,7 @@ def _translated(unit: Element) -> Iterator[tuple[str, str]]:
 
 
 def _aligned(unit: Element, source: Element, target: Element) -> list[tuple[Element, Element]]:
-    """The segments that both sides of a unit are divided into (1.2), or else all of either."""
+    """The aligned segments of both sides of a unit (1.2), or else each whole side."""
     divided = _named(unit, "seg-source")
     ours, theirs = (_marked(one) for one in (divided[0] if divided else source, target))
     if ours and ours.keys() == theirs.keys():
@@ -139,13 +139,13 @@ def _named(element: Element, name: str) -> list[Element]:
 
 
 def _text(element: Element, *, is_kept: bool) -> str:
-    """The text of a side; lines that are indented are no lines, unless white space is kept."""
+    """The text of a side. Indented lines are joined, unless white space is kept."""
     text = without_points(text_within(element, _shown, _around))
     return " ".join(text.split()) if not is_kept and _INDENTED.search(text) else text
 
 
 def _shown(element: Element) -> str | None:
-    """What is read instead of an inline code: a placeholder, or a line break; None: its text."""
+    """The replacement of an inline code, a placeholder or a line break; None for its text."""
     if local(element) not in CODES:
         return None
     content = "".join(element.itertext())

@@ -1,6 +1,6 @@
 """The embedded corpus: numbers, ordinals, dates, times, durations and amounts, written out.
 
-One row says the same thing in English, German, French, Spanish and Korean, in words only.  It
+Each row has the same meaning in English, German, French, Spanish and Korean, in words only.  It
 needs no download and is exact to score, so the demo, the tests and the documentation train on it.
 ``studies/synthetic`` in the repository generated it (``python -m studies.synthetic pack``).
 """
@@ -24,7 +24,7 @@ ROWS = 22_000
 """Number of rows, over all splits."""
 
 PACKED = "corpus.tsv.bz2"
-"""In this folder; a header, then a line for each row: its kind and a column for each language."""
+"""File in this folder with a header, then for each row its kind and a column for each language."""
 
 
 class Saying(NamedTuple):
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """Rows to learn from, to choose by and to measure on; no text of one is in another."""
+    """Rows for training, for choosing a model and for testing, without common texts."""
 
     train: list[Row]
     dev: list[Row]
@@ -51,11 +51,11 @@ class Splits(NamedTuple):
 
 
 def read_splits(rows: int, *, dev: int = 1000, test: int = 1000) -> Splits:
-    """Take a part of the corpus.
+    """A part of the corpus.
 
-    No meaning comes twice, and in no language does a text: what dev and test hold is unseen in
-    training.  The same sizes of dev and test give the same dev and test rows whatever the number
-    of training rows.
+    All meanings differ, and so do all texts of a language: the texts of dev and test are unseen in
+    training.  The same sizes of dev and test give the same dev and test rows for any number of
+    training rows.
 
     Args:
         rows: training rows.
@@ -63,7 +63,7 @@ def read_splits(rows: int, *, dev: int = 1000, test: int = 1000) -> Splits:
         test: rows for measuring it.
 
     Raises:
-        ConfigError: a size is negative, or more rows are asked for than there are.
+        ConfigError: a size is negative, or there are fewer rows than requested.
         DataError: the installed corpus is missing or damaged.
     """
     wanted = rows + dev + test
@@ -77,7 +77,7 @@ def read_splits(rows: int, *, dev: int = 1000, test: int = 1000) -> Splits:
 
 
 def write(directory: Path | str, rows: int, *, dev: int = 1000, test: int = 1000) -> list[Path]:
-    """Write a part of the corpus as ``train.tsv``, ``dev.tsv`` and ``test.tsv``.
+    """Writes a part of the corpus as ``train.tsv``, ``dev.tsv`` and ``test.tsv``.
 
     The header names the columns: id, kind, and a column for each of :data:`LANGUAGES`.
 
@@ -93,7 +93,7 @@ def write(directory: Path | str, rows: int, *, dev: int = 1000, test: int = 1000
 
 
 def write_splits(directory: Path | str, splits: Splits) -> list[Path]:
-    """Write given rows as :func:`write` does."""
+    """Writes given rows as :func:`write` does."""
     paths = []
     for name, split in zip(Splits._fields, splits, strict=True):
         path = Path(directory) / f"{name}.tsv"
@@ -107,7 +107,7 @@ def write_splits(directory: Path | str, splits: Splits) -> list[Path]:
 
 
 def as_splits(sayings: Iterable[Saying], *, dev: int, test: int) -> Splits:
-    """Sayings as rows: the first are test, then come dev and training."""
+    """Sayings as rows: first those of test, then of dev and training."""
     source = iter(sayings)
 
     def take(split: str, count: int | None) -> list[Row]:
@@ -118,7 +118,7 @@ def as_splits(sayings: Iterable[Saying], *, dev: int, test: int) -> Splits:
 
 
 def _sayings() -> Iterator[Saying]:
-    """All of the corpus, in the order of drawing."""
+    """The whole corpus, in the order of drawing."""
     path = files(__name__) / PACKED
     try:
         with path.open("rb") as packed, bz2.open(packed, "rt", encoding="utf-8") as lines:

@@ -40,7 +40,7 @@ class FilterConfig(TransformConfig):
             yield "a filter without bounds keeps everything; set one of them or remove it"
 
     def text_settings(self) -> dict[str, Any]:
-        """Its bounds; ``every`` only if it is set, so that earlier prepared text stays valid."""
+        """Its bounds, with ``every`` only if set, so that earlier prepared text stays valid."""
         return self.model_dump(mode="json", exclude={"every"} if self.every == 1 else None)
 
     @property

@@ -1,9 +1,9 @@
-"""Masked text, from which a model learns to write what is missing: pre-training by span masking.
+"""Masked text, from which a model learns to restore the gaps: pre-training by span masking.
 
 Lewis et al. 2020, "BART: Denoising Sequence-to-Sequence Pre-training for Natural Language
 Generation, Translation, and Comprehension" (arXiv:1910.13461), section 2.2; Song et al. 2019,
-"MASS: Masked Sequence to Sequence Pre-training for Language Generation" (arXiv:1905.02450),
-section 3.2.  Both papers mask pieces of a vocabulary; here words are masked, or characters.
+"MASS: Masked Sequence to Sequence Pre-training for Language Generation" (arXiv:1905.02450), section
+3.2.  Both papers mask pieces of a vocabulary. Here words or characters are masked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dragoman.text.tags import TAG, check_tags
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
 MASK = "<mask>"
-"""The symbol that takes the place of masked text, unless a configuration names another."""
+"""The symbol for masked text, unless a configuration names another."""
 _CHARACTER = re.compile(f"{TAG.pattern}|.", re.DOTALL)
 
 
@@ -53,7 +53,7 @@ class _MaskingConfig(Config, ABC):
 
     @property
     def is_for_sets(self) -> bool:
-        """Always: how well masked text is restored is measured on masked text."""
+        """Always, since the restoration of masked text is measured on masked text."""
         return True
 
     def _split(self, text: str) -> list[str]:
@@ -96,7 +96,7 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
         count = _rounded(self.masked * len(units), rng)
         lengths = self._lengths(count, rng)
         kept = len(units) - count
-        # Spans are drawn among all orders of spans and words that are kept.
+        # All orders of spans and kept words are equally likely.
         spans = set(rng.sample(range(kept + len(lengths)), len(lengths)))
         found, place, remaining = [], 0, iter(lengths)
         for item in range(kept + len(lengths)):
@@ -107,7 +107,7 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
         return example._replace(source=self._joined(found))
 
     def _lengths(self, count: int, rng: Random) -> list[int]:
-        """Lengths of spans that mask ``count`` units together; the last one drawn is cut."""
+        """Lengths of spans that mask ``count`` units in total; the last span is cut."""
         lengths: list[int] = []
         while count:
             lengths.append(min(count, _poisson(self.mean_length, rng)))
@@ -135,7 +135,7 @@ class MaskFragmentConfig(_MaskingConfig, TransformConfig):
         return True
 
     def __call__(self, example: Example, rng: Random) -> Example:
-        """The example whose target is a fragment, and whose source is all else of the sentence."""
+        """The example with a fragment as its target, and the rest of the sentence as its source."""
         units = self._split(example.target)
         if not units:
             return example
@@ -148,15 +148,15 @@ class MaskFragmentConfig(_MaskingConfig, TransformConfig):
 
 
 def _rounded(wanted: float, rng: Random) -> int:
-    """``wanted`` rounded up or down, so that it is the mean."""
+    """``wanted`` randomly rounded up or down, with ``wanted`` as the mean."""
     return int(wanted) + (rng.random() < wanted % 1)
 
 
 def _characters(text: str) -> list[str]:
-    """The characters of a text, each with the space before it and the marks that combine with it.
+    """The characters of a text, each with the space before it and its combining marks.
 
-    Without their marks, these could combine with the end of a mask symbol.  A symbol such as
-    ``<mask>`` is one character: its parts mean nothing.
+    Separate marks could combine with the end of a mask symbol.  A symbol such as ``<mask>`` counts
+    as one character, since its parts mean nothing.
     """
     found: list[str] = []
     space = ""

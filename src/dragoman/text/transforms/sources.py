@@ -1,4 +1,4 @@
-"""Sources for text that has none: a copy, a symbol without meaning, or the model's translation."""
+"""Sources for text without: a copy, a symbol without meaning, or the model's translation."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class CopyConfig(TransformConfig):
 
     @property
     def makes_source(self) -> bool:
-        """The target's words."""
+        """True: the words of the target."""
         return True
 
     def redirected(self, direction: Direction) -> Direction:
-        """From the target language into itself."""
+        """The direction from the target language into itself."""
         return direction.model_copy(update={"source_language": direction.target_language})
 
     def __call__(self, example: Example, rng: Random) -> Example:
@@ -60,25 +60,25 @@ class DummySourceConfig(TransformConfig):
 
     @property
     def makes_source(self) -> bool:
-        """A symbol."""
+        """True: a symbol."""
         return True
 
     @property
     def cuts_off_source(self) -> bool:
-        """As :attr:`cut_off` says."""
+        """Whether :attr:`cut_off` is set."""
         return bool(self.cut_off)
 
     @property
     def zeroes_source(self) -> bool:
-        """As :attr:`cut_off` says."""
+        """Whether :attr:`cut_off` is ``zero``."""
         return self.cut_off == "zero"
 
     def text_settings(self) -> dict[str, Any]:
-        """All but :attr:`cut_off`, which changes what is learned and no text."""
+        """All settings except :attr:`cut_off`, which changes learning but no text."""
         return self.model_dump(mode="json", exclude={"cut_off"})
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """The dummy."""
+        """The dummy symbol."""
         yield self.symbol
 
     def redirected(self, direction: Direction) -> Direction:
@@ -113,12 +113,12 @@ class SourceByModelConfig(TransformConfig):
 
     @property
     def uses_target(self) -> bool:
-        """Not before the model does."""
+        """Never: only the model reads the target, later."""
         return False
 
     @property
     def makes_source(self) -> bool:
-        """The translation."""
+        """True: the translation."""
         return True
 
     @property
@@ -127,9 +127,9 @@ class SourceByModelConfig(TransformConfig):
         return True
 
     def text_settings(self) -> dict[str, Any]:
-        """None of them changes what is stored: a source without words."""
+        """No settings, since none changes the stored text, a source without words."""
         return {"kind": self.kind}
 
     def __call__(self, example: Example, rng: Random) -> Example:
-        """The example itself: its source has no words yet."""
+        """The example itself, whose source has no words yet."""
         return example

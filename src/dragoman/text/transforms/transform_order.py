@@ -1,4 +1,4 @@
-"""Which transforms fit one another, and in which order."""
+"""Checks which transforms fit together, and in which order."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dragoman.text.transforms.interface import TransformConfig
 _WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}
 """Transforms that need no source."""
 _WITHOUT_WORDS = {"case", "filter", "tag"}
-"""Transforms that need no words of the source, so that these may be made later."""
+"""Transforms that need no source words, which may therefore be made later."""
 _OF_WORDS = {"mask_spans", "noise"}
-"""Transforms that change nothing but words of the source."""
+"""Transforms that change only words of the source."""
 
 
 def order_problems(transforms: Iterable[TransformConfig], has_source: bool) -> Iterator[str]:
-    """Transforms that do not fit their text or one another.
+    """Problems of transforms that do not fit their text or one another.
 
     Args:
         transforms: of a part of a corpus, in their order.
-        has_source: whether the text has a source before the first of them.
+        has_source: whether the text has a source before the first transform.
     """
     draws = later = False
     earlier: list[str] = []

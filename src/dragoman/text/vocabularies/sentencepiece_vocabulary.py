@@ -21,7 +21,7 @@ from dragoman.text.vocabularies.split_drawing import SplitDrawing
 from dragoman.text.vocabularies.subword_sampling import BpeDropout, UnigramSampling
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, prepare_line
 
-# A saved model ends in one more protobuf field, which sentencepiece itself passes over: number
+# A saved model ends in one more protobuf field, which sentencepiece itself skips: number
 # 200 (open to extensions), 32 bytes, the SHA-256 of all before.  Without it a file cut between
 # two pieces would load as a smaller vocabulary.
 _SEAL = b"\xc2\x0c\x20"
@@ -32,18 +32,17 @@ AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
 TAGS_ALONE = b"\xc8\x0c\x01"
 """Field 201, 1, at the end of a model: no piece for a space stands before tags in front of a text.
 
-sentencepiece takes a tag for a word, "▁" and the tag.  Models from before this field read both.
-"""
+sentencepiece reads a tag as a word, "▁" and the tag.  Models from before this field read both."""
 
 _Piece = TypeVar("_Piece", int, str)
 
 
 class SentencePieceVocabulary(Vocabulary):
-    """A sentencepiece model: one that was trained here, or has its ids in our order.
+    """A sentencepiece model, trained here or imported with its ids in our order.
 
     Args:
         model: a serialised sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end,
-            perhaps with :data:`TAGS_ALONE`.
+            optionally with :data:`TAGS_ALONE`.
 
     Raises:
         SavedError: ``model`` is not such a model.
@@ -69,7 +68,7 @@ class SentencePieceVocabulary(Vocabulary):
 
     @cached_property
     def atoms(self) -> list[bool]:
-        """Which pieces are never split: special ones, bytes and tags."""
+        """Whether each piece is never split: special ones, bytes and tags."""
         processor = self._processor
         return [
             i in {PAD, UNK, BOS, EOS}
@@ -80,7 +79,7 @@ class SentencePieceVocabulary(Vocabulary):
 
     @cached_property
     def is_unigram(self) -> bool:
-        """Whether scores are log-probabilities; those of byte-pair encoding count 0, -1, -2 ..."""
+        """Whether scores are log-probabilities. Those of byte-pair encoding count 0, -1, -2 ..."""
         scores = [self._processor.get_score(i) for i in range(len(self)) if not self.atoms[i]]
         return any(score != round(score) for score in scores)
 
@@ -91,11 +90,11 @@ class SentencePieceVocabulary(Vocabulary):
 
     @property
     def serialized(self) -> bytes:
-        """The sentencepiece model that this is made of."""
+        """The sentencepiece model of this vocabulary."""
         return self._model
 
     def extended(self, pieces: bytes) -> SentencePieceVocabulary:
-        """This vocabulary and, behind its own pieces, others, which are serialised."""
+        """This vocabulary with further pieces, given in serialised form, behind its own."""
         model = self._model.removesuffix(TAGS_ALONE)
         return SentencePieceVocabulary(model + pieces + self._model[len(model) :])
 
@@ -112,7 +111,7 @@ class SentencePieceVocabulary(Vocabulary):
         threads: int = 1,
         normalized: bool = False,
     ) -> list[list[int]]:
-        """Encode many texts; see :meth:`Vocabulary.encode_batch`."""
+        """See :meth:`Vocabulary.encode_batch`."""
         prepared = [
             text if normalized and SPACE_SIGN not in text else prepare_line(text) for text in texts
         ]
@@ -127,7 +126,7 @@ class SentencePieceVocabulary(Vocabulary):
     def split_anew(
         self, ids: IntArray, lengths: IntArray, *, sampling: float, seed: int
     ) -> tuple[IntArray, IntArray]:
-        """See :meth:`Vocabulary.split_anew`; tags, bytes and unknown pieces stay."""
+        """See :meth:`Vocabulary.split_anew`. Tags, bytes and unknown pieces stay unchanged."""
         return self._drawing(sampling).draw(ids, lengths, np.random.default_rng(seed))
 
     def _with_tags_alone(self, ids: Sequence[int], pieces: list[_Piece]) -> list[_Piece]:
@@ -144,7 +143,7 @@ class SentencePieceVocabulary(Vocabulary):
 
     @cached_property
     def _alone(self) -> frozenset[int]:
-        """The tags before which no space stands."""
+        """The tags without a space before them."""
         return frozenset(self.tags if self.tags_alone else ())
 
     @cached_property
@@ -152,7 +151,7 @@ class SentencePieceVocabulary(Vocabulary):
         return int(self._processor.piece_to_id(SPACE_SIGN))
 
     def _drawing(self, sampling: float) -> SplitDrawing:
-        """What draws splits of words into pieces of this vocabulary."""
+        """A sampler of splits of words into pieces of this vocabulary."""
         if sampling not in self._drawings:
             kind = UnigramSampling if self.is_unigram else BpeDropout
             process = kind(self.scores, sampling)
@@ -161,9 +160,9 @@ class SentencePieceVocabulary(Vocabulary):
         return self._drawings[sampling]
 
     def _unsplit(self, pieces: Sequence[str]) -> list[bool]:
-        """Which pieces sampling leaves as they are: atoms, and those that merges cannot spell.
+        """Whether sampling leaves each piece unchanged: atoms, and pieces that merges cannot spell.
 
-        Such are symbols that another toolkit declared, of characters that are no pieces themselves.
+        The latter are symbols declared by another toolkit whose characters are not pieces.
         """
         if self.is_unigram:
             return self.atoms
@@ -188,13 +187,13 @@ class SentencePieceVocabulary(Vocabulary):
 
     @cached_property
     def _bare(self) -> sentencepiece.SentencePieceProcessor:
-        """The same model, which neither adds a space before a text nor removes spaces."""
+        """The same model, without adding a space before a text or removing spaces."""
         processor = sentencepiece.SentencePieceProcessor()
         processor.LoadFromSerializedProto(self._model + AS_IT_STANDS)
         return processor
 
     def normalized(self, text: str) -> str:
-        """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
+        """``text`` before it is split: "▁" for spaces and at the front, no space at the end."""
         return str(self._processor.normalize(prepare_line(text)))
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -206,11 +205,11 @@ class SentencePieceVocabulary(Vocabulary):
         return str(self._processor.decode(said)) if said else ""
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The pieces that ``ids`` stand for; "▁" is a space before."""
+        """The pieces with these ``ids``; "▁" is a space before."""
         return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
     def surfaces(self, text: str) -> list[str]:
-        """The pieces of ``text``, those that are unknown as they are spelt in it."""
+        """The pieces of ``text``, with unknown pieces as they are spelt in it."""
         line = prepare_line(text)
         pieces: list[str] = self._processor.encode(line, out_type=str)
         if not self._alone:
@@ -218,7 +217,7 @@ class SentencePieceVocabulary(Vocabulary):
         return self._with_tags_alone(self._processor.encode(line), pieces)
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The ids of pieces; what is no piece is unknown."""
+        """The ids of pieces; a string that is not a piece gets the unknown id."""
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
     @property
@@ -248,7 +247,7 @@ class SentencePieceVocabulary(Vocabulary):
         return self._model
 
     def with_tags_in_text(self, tags: Iterable[str]) -> bytes:
-        """A model that splits a text with tags in front as :meth:`encode` does, by itself.
+        """A model that alone splits a text with tags in front as :meth:`encode` does.
 
         It has the same ids. Such tags have "▁" in their names there, and are not read within words.
 
@@ -260,13 +259,13 @@ class SentencePieceVocabulary(Vocabulary):
         return renamed(self._model, {tag: SPACE_SIGN + tag for tag in tags})
 
     def require_space_signs(self, purpose: str) -> None:
-        """They always do; see :meth:`Vocabulary.require_space_signs`."""
+        """Always satisfied; see :meth:`Vocabulary.require_space_signs`."""
 
     def save(self, path: Path | str) -> None:
-        """Write the model to ``path``, a file that any sentencepiece program can read.
+        """Writes the model to ``path``, a file that any sentencepiece program can read.
 
         Raises:
-            StorageError: the disk refuses.
+            StorageError: the file cannot be written to the disk.
         """
         with atomic_write(path, "wb") as stream:
             stream.write(self._model + _SEAL + hashlib.sha256(self._model).digest())

@@ -1,7 +1,8 @@
 """Drawing new splits of many words at once.
 
-Training on a GPU reads some hundred thousand words a second, too many to draw one after another in
-Python.  States of words are numbered as they are met, and all words take their next step together.
+Training on a GPU reads hundreds of thousands of words per second, too many to draw singly in
+Python.  States of words are numbered when they first occur, and all words take their next step
+together.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.subword_sampling import SplittingProcess, State
 
 MOST_STATES = 1_000_000
-"""How many states are remembered, some 500 MB; with more, all are forgotten and met again."""
+"""Maximum number of remembered states, about 500 MB. When it is exceeded, all are forgotten."""
 
 LONGEST_REMEMBERED = 24
-"""Characters of a word whose states are remembered.  Longer ones rarely come again: most are whole
-sentences in scripts without spaces, each with states of its own."""
+"""Maximum characters of a word whose states are remembered.  Longer words rarely recur: most are
+whole sentences in scripts without spaces, each with different states."""
 
 _UNKNOWN = -1
 
@@ -31,15 +32,14 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 class SplitDrawing:
-    """Draws other splits of the words of sentences, and remembers what can come of each.
+    """Draws other splits of the words of sentences, and remembers the possible steps of each.
 
-    What is drawn depends on the sentences and the random numbers alone, not on what was drawn
-    before.
+    The draw depends only on the sentences and the random numbers, not on earlier draws.
 
     Args:
-        process: how a word is split.
+        process: splits a word.
         pieces: of the vocabulary, in the order of their ids; "▁" begins a word.
-        atoms: which of them are never split, and stand between words.
+        atoms: whether each piece is never split and stands between words.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class SplitDrawing:
     def draw(
         self, ids: IntArray, lengths: IntArray, random: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """Split sentences anew.
+        """Splits sentences anew.
 
         Args:
             ids: the sentences one after another, in any split.
             lengths: of each, ``(sentences,)``.
-            random: where random numbers come from.
+            random: the source of random numbers.
 
         Returns:
             New ids one after another, and the new length of each sentence.
@@ -88,7 +88,7 @@ class SplitDrawing:
         return split, found.astype(np.int64)
 
     def _last_states(self, ids: IntArray, words: IntArray, random: np.random.Generator) -> IntArray:
-        """The state in which each word ends up, after which nothing comes."""
+        """The final state of each word."""
         at = self._beginnings(ids, words)
         moving = np.flatnonzero(at != _UNKNOWN)
         ends = np.append(words[1:], len(ids))
@@ -101,7 +101,7 @@ class SplitDrawing:
         return at
 
     def _walked(self, word: IntArray, random: np.random.Generator) -> State:
-        """The state in which a long word ends up; none on the way there is remembered."""
+        """The final state of a long word; no state on the way there is remembered."""
         state = self._process.start(self._spelt(word.tolist()))
         while True:
             bounds = self._process.bounds(state)
@@ -114,14 +114,14 @@ class SplitDrawing:
         return "".join(self._pieces[piece] for piece in ids)
 
     def _words(self, ids: IntArray, lengths: IntArray) -> IntArray:
-        """Where each word begins."""
+        """The position of the first piece of each word."""
         begins = self._begins[ids]
         begins[1:] |= self._atoms[ids[:-1]]
         begins[starts_of(lengths)[lengths > 0]] = True
         return np.flatnonzero(begins)
 
     def _beginnings(self, ids: IntArray, words: IntArray) -> IntArray:
-        """The state in which each word begins; -1 for long ones."""
+        """The initial state of each word; -1 for long ones."""
         ends = np.append(words[1:], len(ids))
         found = np.full(len(words), _UNKNOWN)
         alone = ends - words == 1
@@ -141,7 +141,7 @@ class SplitDrawing:
         return found
 
     def _beginning(self, word: bytes) -> int:
-        """The state in which a word of several pieces begins; -1 for a long one."""
+        """The initial state of a word of several pieces; -1 for a long one."""
         number = self._of_words.get(word)
         if number is None:
             spelt = self._spelt(np.frombuffer(word, dtype=np.int64).tolist())
@@ -151,7 +151,7 @@ class SplitDrawing:
         return number
 
     def _number(self, state: State) -> int:
-        """The number of a state, which it keeps."""
+        """The permanent number of a state."""
         number = self._numbers.setdefault(state, len(self._states))
         if number == len(self._states):
             self._states.append(state)
@@ -160,7 +160,7 @@ class SplitDrawing:
         return number
 
     def _drawn_ways(self, states: IntArray, drawn: npt.NDArray[np.float64]) -> IntArray:
-        """The way that a number from 0 to 1 takes from each state; -1 if none leads on."""
+        """The way that a number from 0 to 1 selects from each state; -1 if the state is final."""
         for state in np.unique(states[self._first.values[states] == _UNKNOWN]).tolist():
             bounds = self._process.bounds(self._states[state])
             self._first.values[state], self._count.values[state] = len(self._bounds), len(bounds)
@@ -176,7 +176,7 @@ class SplitDrawing:
         return ways
 
     def _ends_of(self, ways: IntArray, states: IntArray) -> IntArray:
-        """Where ways lead from their states."""
+        """The states to which ways lead."""
         ends = self._ends.values[ways]
         fresh, places = np.unique(ways[ends == _UNKNOWN], return_index=True)
         for way, state in zip(
@@ -187,7 +187,7 @@ class SplitDrawing:
         return self._ends.values[ways]
 
     def _split_of(self, states: IntArray) -> tuple[IntArray, IntArray]:
-        """The ids of the pieces of each state one after another, and how many they are."""
+        """The ids of the pieces of each state one after another, and their number per state."""
         for state in np.unique(states[self._start.values[states] == _UNKNOWN]).tolist():
             ids = [self._ids[piece] for piece in self._process.pieces(self._states[state])]
             self._start.values[state], self._length.values[state] = len(self._split), len(ids)
@@ -197,7 +197,7 @@ class SplitDrawing:
 
 
 class _Vector(Generic[Number]):
-    """Numbers that grow at their end."""
+    """A growing array of numbers."""
 
     def __init__(self, kind: type[Number]) -> None:
         self._room: npt.NDArray[Number] = np.empty(1024, dtype=kind)
@@ -208,11 +208,11 @@ class _Vector(Generic[Number]):
 
     @property
     def values(self) -> npt.NDArray[Number]:
-        """What is there, to be read and changed."""
+        """The present numbers, to be read and changed."""
         return self._room[: self._used]
 
     def extend(self, values: Sequence[float] | npt.NDArray[Number]) -> None:
-        """Add numbers at the end."""
+        """Appends numbers."""
         used = self._used + len(values)
         if used > len(self._room):
             room = np.empty(2 * used, dtype=self._room.dtype)

@@ -1,4 +1,4 @@
-"""How a list of pieces from another toolkit splits text into them, and joins them again."""
+"""Splitting of text into the pieces of another toolkit's list, and joining them again."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabularies.sentencepiece_vocabulary import AS_IT_STANDS
 
 EXTRA = ("sacremoses", "subword-nmt")
-"""The packages of Moses tokenisation and subword-nmt."""
+"""The packages for Moses tokenisation and subword-nmt."""
 
 
 class Splitting(Protocol):
-    """Text to pieces and back; texts are normalised (NFC, single spaces) and have no tags."""
+    """Text to pieces and back. Texts are normalised (NFC, single spaces) and have no tags."""
 
     @property
     def marks_spaces(self) -> bool:
@@ -32,33 +32,33 @@ class Splitting(Protocol):
         """The pieces of a text."""
 
     def spelt(self, text: str) -> list[str]:
-        """The same as they are spelt in ``text``: together they are :meth:`normalized`."""
+        """The pieces as they are spelt in ``text``; together they are :meth:`normalized`."""
 
     def literal(self, piece: str) -> list[str]:
-        """The pieces of a string in which "▁" is a space, and nowhere else is one."""
+        """The pieces of a string whose spaces are exactly its "▁"."""
 
     def normalized(self, text: str) -> str:
-        """What is split: with "▁" for spaces and at the front."""
+        """The text before splitting, with "▁" for spaces and at the front."""
 
     def join(self, pieces: Sequence[str]) -> str:
         """The text of pieces."""
 
 
 class SentencePieces(Config):
-    """Pieces of a sentencepiece model, whose own ids are not read."""
+    """Pieces of a sentencepiece model, whose own ids are ignored."""
 
     by: Literal["sentencepiece"] = "sentencepiece"
     model: str
     """The serialised model in Base64."""
     lowercase: bool = False
-    """Whether text is put in lower case first."""
+    """Whether text is lower-cased first."""
 
     @classmethod
     def of(cls, model: bytes, *, lowercase: bool = False) -> SentencePieces:
-        """With a serialised model.
+        """Makes it from a serialised model.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not a sentencepiece model.
         """
         return cls(model=base64.b64encode(model).decode(), lowercase=lowercase)
 
@@ -82,7 +82,7 @@ class SentencePieces(Config):
 
     @cached_property
     def _bare(self) -> sentencepiece.SentencePieceProcessor:
-        """The same model, which neither adds a space before a text nor removes spaces."""
+        """The same model, without adding a space before a text or removing spaces."""
         return _processor(self.serialized + AS_IT_STANDS)
 
     @property
@@ -91,7 +91,7 @@ class SentencePieces(Config):
         return True
 
     def split(self, text: str) -> list[str]:
-        """Unknown characters come as they are spelt, as the toolkits look them up."""
+        """Pieces that spell unknown characters as the text does, for the toolkits' look-up."""
         return list(self._whole.encode(self._cased(text), out_type=str))
 
     def _cased(self, text: str) -> str:
@@ -110,38 +110,38 @@ class SentencePieces(Config):
         return str(self._whole.normalize(self._cased(text)))
 
     def join(self, pieces: Sequence[str]) -> str:
-        """Pieces that the model lacks, those of another language, are read in the same way."""
+        """The text of pieces, including those of another language, which the model lacks."""
         return str(self._whole.decode(list(pieces))).replace(SPACE_SIGN, " ").strip()
 
 
 class SubwordNmt(Config):
     """Words of the Moses tokeniser or between spaces, split by the merges of subword-nmt.
 
-    Sennrich et al. 2016 (arXiv:1508.07909); a piece that does not end its word ends in ``@@``.
+    Sennrich et al. 2016 (arXiv:1508.07909). A piece that does not end its word ends in ``@@``.
     """
 
     by: Literal["subword-nmt"] = "subword-nmt"
     codes: tuple[str, ...] | None = None
-    """The lines of the file of merges, with its first line of the version; words stay whole
-    without."""
+    """The lines of the file of merges, with its first line of the version. Without it, words
+    stay whole."""
     merges: int = -1
-    """How many of the merges are used; all of them with -1."""
+    """Number of merges to use; -1 uses all."""
     separator: str = "@@"
-    """What a piece ends in that does not end its word."""
+    """The end of a piece that does not end its word."""
     glossaries: tuple[str, ...] = ()
     """Words that are never split."""
     vocabulary: tuple[str, ...] | None = None
-    """Pieces that may come out of splitting; others are split further."""
+    """Possible pieces. All others are split further."""
     tokenizer: Literal["moses", "none"] = "none"
-    """Whether words are those of the Moses tokeniser, or what is between spaces."""
+    """Whether words are those of the Moses tokeniser, or are separated by spaces."""
     language: str = "en"
-    """Of the Moses tokeniser."""
+    """Language of the Moses tokeniser."""
     aggressive: bool = False
     """Whether the Moses tokeniser splits words at hyphens, which become ``@-@``."""
     escape: bool = True
     """Whether the Moses tokeniser writes some characters as ``&apos;`` and the like."""
     lowercase: bool = False
-    """Whether words are put in lower case."""
+    """Whether words are lower-cased."""
 
     @model_validator(mode="after")
     def _check_codes(self) -> SubwordNmt:
@@ -203,7 +203,7 @@ class SubwordNmt(Config):
         return [str(piece) for piece in self._bpe.segment_tokens([token])]
 
     def literal(self, piece: str) -> list[str]:
-        """See :class:`Splitting`; a piece without "▁" is read as a word of its own, too."""
+        """See :class:`Splitting`; a piece without "▁" is also read as a separate word."""
         return self.split(piece.replace(SPACE_SIGN, " ").strip())
 
     def normalized(self, text: str) -> str:
@@ -214,8 +214,8 @@ class SubwordNmt(Config):
     def spelt(self, text: str) -> list[str]:
         """See :class:`Splitting`.
 
-        A piece that was changed (normalised quotes, for instance) counts as many characters as it
-        has itself.
+        A changed piece (with normalised quotes, for instance) counts as its own number of
+        characters.
         """
         pieces = self.split(text)
         whole, place = self.normalized(text), 0
@@ -229,7 +229,7 @@ class SubwordNmt(Config):
         return [whole[start:end] for start, end in pairwise([0, *ends])]
 
     def _length(self, piece: str, whole: str, start: int) -> int:
-        """How many characters of a text a piece stands for that begins there."""
+        """The number of characters of a text, from ``start``, that a piece stands for."""
         plain = self._plain(piece)
         hyphen = plain.removeprefix("@").removesuffix("@") if plain[:1] == "@" else plain
         for one in (plain, hyphen):

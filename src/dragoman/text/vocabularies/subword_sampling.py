@@ -3,12 +3,12 @@
 BPE-dropout: Provilkov et al. 2020 (arXiv:1910.13267), algorithm 1.  Unigram: Kudo 2018
 (arXiv:1804.10959), section 3.2, by forward filtering and backward sampling.
 
-Both go from one state of a word to the next, and what comes next depends on the present state
-alone.  So :mod:`dragoman.text.vocabularies.split_drawing` keeps the states that were met with the
-ways that lead on from them, and asks about each only once.
+Both go from one state of a word to the next, and the next state depends only on the present one.
+:mod:`dragoman.text.vocabularies.split_drawing` therefore stores each state with the ways that lead
+on, and computes them once.
 
-sentencepiece has both, but since version 0.2.2 the same seed gives other splits in each process,
-and a resumed run must see what an uninterrupted one would have seen.
+sentencepiece has both, but since version 0.2.2 the same seed gives other splits in each process. A
+resumed run must see the same splits as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from itertools import accumulate, pairwise
 from typing import Protocol
 
 State = tuple[str, ...]
-"""How far a word is split."""
+"""Progress of the split of a word."""
 
 
 class SplittingProcess(Protocol):
-    """Splits a word step by step, each drawn at random."""
+    """Splits a word in random steps."""
 
     def start(self, word: str) -> State:
-        """Where a word begins."""
+        """The initial state of a word."""
 
     def whole(self, piece: str) -> State:
-        """Where a piece ends that is never split."""
+        """The final state of a piece that is never split."""
 
     def bounds(self, state: State) -> Sequence[float]:
-        """Of each way that leads on, the summed probability of it and of those before it.
+        """For each way that leads on, the summed probability of it and of all ways before it.
 
-        With the probability that the last one lacks to 1, nothing comes next.
+        With the remaining probability, the state is final.
         """
 
     def follow(self, state: State, way: int) -> State:
-        """Where a way leads, by its number."""
+        """The state to which a way leads, given its number."""
 
     def pieces(self, state: State) -> State:
-        """The pieces of a word in a state after which nothing came."""
+        """The pieces of a word in a final state."""
 
 
 class BpeDropout:
@@ -69,14 +69,14 @@ class BpeDropout:
         return (piece,)
 
     def bounds(self, state: State) -> Sequence[float]:
-        """The merges from the best on, each of which is made if all better ones are skipped."""
+        """The merges, best first. Each is made if all better merges are skipped."""
         merges = len(self._places(state))
         while len(self._bounds) < merges:
             self._bounds.append(1 - self._probability ** (len(self._bounds) + 1))
         return self._bounds[:merges]
 
     def follow(self, state: State, way: int) -> State:
-        """With the best pair merged after those that are skipped."""
+        """The state after skipping ``way`` pairs and merging the best of the others."""
         place = self._places(state)[way]
         return (*state[:place], state[place] + state[place + 1], *state[place + 2 :])
 
@@ -85,7 +85,7 @@ class BpeDropout:
         return state
 
     def _merges(self, state: State) -> list[int]:
-        """The places of the first symbols of pairs that may be merged, the best first."""
+        """Positions of the first symbols of pairs that may be merged, the best pair first."""
         scores, found = self._scores, []
         for place, (left, right) in enumerate(pairwise(state)):
             score = scores.get(left + right)
@@ -107,11 +107,11 @@ def merge_all(word: str, scores: Mapping[str, float]) -> State:
 class UnigramSampling:
     """Draws a split with a probability proportional to that of its pieces to the power ``alpha``.
 
-    A state is what is not split yet, the front of the word, and the pieces behind it.
+    A state is the unsplit front of the word, and the pieces behind it.
 
     Args:
         scores: log-probability of every piece.
-        alpha: 0 makes all splits equally likely, large values the best one near certain.
+        alpha: 0 makes all splits equally likely, large values make the best split almost certain.
     """
 
     def __init__(self, scores: Mapping[str, float], alpha: float) -> None:
@@ -121,35 +121,35 @@ class UnigramSampling:
         self._latest = "", [0.0]
 
     def start(self, word: str) -> State:
-        """All of it."""
+        """The whole word, unsplit."""
         return (word,)
 
     def whole(self, piece: str) -> State:
-        """Nothing is left to split."""
+        """The state with nothing left to split."""
         return ("", piece)
 
     def bounds(self, state: State) -> Sequence[float]:
-        """The pieces that may end what is not split yet, from the longest on."""
+        """The pieces that may end the unsplit front, the longest first."""
         rest = state[0]
         totals = self._totals(rest)
         shares = [
             math.exp(totals[start] + self._weight(rest[start:]) - totals[len(rest)])
             for start in self._starts(rest, totals)
         ]
-        return [*accumulate(shares[:-1]), 1.0] if shares else []  # 1 in spite of rounding
+        return [*accumulate(shares[:-1]), 1.0] if shares else []  # 1 despite rounding
 
     def follow(self, state: State, way: int) -> State:
-        """With one more piece split from what was left."""
+        """The state with one more piece split off."""
         rest, *behind = state
         start = self._starts(rest, self._totals(rest))[way]
         return (rest[:start], rest[start:], *behind)
 
     def pieces(self, state: State) -> State:
-        """All but what is not split, which is nothing at the end."""
+        """All but the unsplit front, which is empty at the end."""
         return state[1:]
 
     def _totals(self, rest: str) -> list[float]:
-        """:meth:`_sums` of ``rest``, perhaps with more: those of a word serve all its fronts."""
+        """:meth:`_sums` of ``rest``, possibly with more: those of a word serve all its fronts."""
         word, totals = self._latest
         if not word.startswith(rest):
             totals = self._log_weights(rest)
@@ -166,7 +166,7 @@ class UnigramSampling:
         return totals
 
     def _starts(self, word: str, totals: Sequence[float]) -> list[int]:
-        """Where a piece may begin that ends the word."""
+        """Possible first positions of the last piece of the word."""
         return [
             start
             for start in range(max(0, len(word) - self._longest), len(word))
