@@ -1,8 +1,8 @@
 """Word alignments of a prepared corpus, row by row, and batches that carry them.
 
-They have their own :class:`~dragoman.data.store.Store`, with the rows of the corpus' store: its
-sources and targets are the source and target words of each link.  Pieces are found when a batch is
-made, so that subword sampling may split words differently each time.
+They have their own :class:`~dragoman.data.store.Store`, with the rows of the corpus' store.  Its
+sources and targets are the source and target words of each link.  Pieces are matched to words when
+a batch is made, because subword sampling may split words differently each time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from dragoman.text.vocabularies.vocabulary import EOS, PAD, Vocabulary
 log = logging.getLogger(__name__)
 
 ALIGNMENTS_DIRECTORY = "alignments"
-"""Of a run."""
+"""Name of the alignments directory in a run."""
 
 _CHUNK_PAIRS = 4096
 
@@ -77,11 +77,11 @@ def prepare_alignments(
     encoding of its line.
 
     Args:
-        directory: where the links are or will be.
+        directory: path of the links, whether they exist or not.
         store: the store that :func:`~dragoman.data.prepare.prepare` made from ``parts``.
         parts: the corpus; rows of a part that is not aligned have no links.
         vocabularies: vocabularies of the store.
-        cleaning: which pairs were dropped.
+        cleaning: the rules by which pairs were dropped.
         held_out: keys of pairs that were also dropped.
 
     Raises:
@@ -155,7 +155,7 @@ def _aligned_pairs(
         DataError: there are more or fewer lines of links than pairs, or a link goes beyond the
             words of its pair.
     """
-    last: list[tuple[Pair, list[Link]]] = []  # the pair that cleaning was just given
+    last: list[tuple[Pair, list[Link]]] = []  # the latest pair given to cleaning
 
     def raw_pairs() -> Iterator[Pair]:
         for pair, links in _joined(part):
@@ -197,7 +197,7 @@ def _of_rows(
     store: Store,
     vocabularies: Vocabularies,
 ) -> tuple[list[list[Link]], int]:
-    """The links of the next rows, as many as ``chunk`` fills, and how many pairs were left out."""
+    """The links of the next rows, one per pair of ``chunk``, and the number of omitted pairs."""
     sources = vocabularies.source.encode_batch([one.pair.source for one in chunk], normalized=True)
     targets = vocabularies.target.encode_batch([one.pair.target for one in chunk], normalized=True)
     begins = _word_beginnings(vocabularies.source), _word_beginnings(vocabularies.target)
@@ -233,7 +233,7 @@ def _append(writer: StoreWriter, rows: Sequence[Sequence[Link]]) -> None:
 
 
 def _word_beginnings(vocabulary: Vocabulary) -> Bools:
-    """Which pieces begin a word; bool, ``(vocabulary,)``."""
+    """Whether each piece begins a word; bool, ``(vocabulary,)``."""
     vocabulary.require_space_signs("training on word alignments")
     pieces = vocabulary.pieces(range(len(vocabulary)))
     return np.array([piece.startswith("\u2581") for piece in pieces])
@@ -276,7 +276,7 @@ class AlignedBatches:
             return None
         source_words = _words(batch.source.numpy(), self._begins[0])
         target_words = _words(batch.target_output.numpy(), self._begins[1])
-        # One more on either side for pieces that belong to no word: -1 is the last.
+        # One extra word on each side, index -1, for pieces that belong to no word.
         sizes = [
             max(int(words.max()), int(ends.max())) + 2
             for words, ends in ((target_words, targets), (source_words, sources))

@@ -1,6 +1,6 @@
-"""What derived data was made from: one rule for vocabularies and stores.
+"""Origins of derived data: one rule for vocabularies and stores.
 
-It is rebuilt when the content of a file or a setting has changed.  A file that was only moved or
+They are rebuilt when the content of a file or a setting has changed.  A file that was only moved or
 touched is recognised by its digest.  Untouched files are not read for this check.
 """
 
@@ -22,8 +22,8 @@ from dragoman.core.files import content_digest
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
 
-# A file that is changed this soon after it was read may keep its time stamps: file systems have
-# coarse clocks, two seconds at worst.
+# A file that is changed this soon after it was read may keep its time stamps, because clocks of
+# file systems are coarse, two seconds at worst.
 _CLOCK_NS = 2_000_000_000
 
 
@@ -49,7 +49,7 @@ def describe(paths: Iterable[Path], known: Iterable[InputFile] = ()) -> list[Inp
     """Describe the current files.
 
     Args:
-        paths: the files, in order; one that is named several times is read once.
+        paths: the files, in order; a repeated path is read once.
         known: earlier descriptions; a file is read only if none of them still holds.
 
     Raises:
@@ -63,7 +63,7 @@ def describe(paths: Iterable[Path], known: Iterable[InputFile] = ()) -> list[Inp
 
 def _describe(path: Path, known: InputFile | None) -> InputFile:
     try:
-        status = path.stat()  # before reading: a change from here on is seen the next time
+        status = path.stat()  # before reading, so that a later change is seen the next time
         if known is not None and _identity(known) == _identity_of(status):
             return known
         now = time.time_ns()
@@ -91,14 +91,14 @@ def _identity_of(status: os.stat_result) -> tuple[int | None, ...]:
 
 
 def same_content(files: Sequence[InputFile], others: Sequence[InputFile]) -> bool:
-    """Whether these are the same texts in the same order, wherever they are stored."""
+    """Whether these are the same texts in the same order, regardless of their paths."""
     return [file.sha256 for file in files] == [file.sha256 for file in others]
 
 
 def clean_text_settings(
     parts: Sequence[CorpusPart], cleaning: CleaningConfig, held_out: frozenset[int]
 ) -> dict[str, Any]:
-    """What the cleaned training text depends on, apart from the content of its files."""
+    """Settings that affect the cleaned training text, apart from the content of its files."""
     return {
         "parts": [_part_settings(part) for part in parts],
         "cleaning": cleaning.model_dump(mode="json"),
@@ -109,7 +109,7 @@ def clean_text_settings(
 def _part_settings(part: CorpusPart) -> dict[str, Any]:
     """The settings of a part without the paths of its files, so that a moved corpus is recognised.
 
-    Tags and transforms are included only if they change what is stored; without any, the result is
+    Tags and transforms are included only if they change what is stored.  Without any, the result is
     the same as in releases that lacked them, so that older stores and vocabularies stay valid.
     """
     later = {"alignments", "source_language", "target_language", "tags", "transforms", "task"}

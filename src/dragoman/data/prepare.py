@@ -41,14 +41,15 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 REPORT = "report.json"
 _FILES = FILE_NAMES | {REPORT}
 
-# A chunk is full at this many pairs or characters: enough to outweigh the cost of sending it, few
-# enough that lines of any length stay within constant memory.
+# A chunk is full at this many pairs or characters: enough to outweigh the cost of sending it, and
+# few enough that memory stays constant with lines of any length.
 _CHUNK_PAIRS = 4096
 _CHUNK_CHARACTERS = 1 << 20
 
 Encode = Callable[[Encoder, CleaningReport], Generator[EncodedChunk, None, None]]
-"""Gives a whole corpus in order, and fills the report with what cleaning did to each part before it
-gives the first pairs of that part."""
+"""Gives a whole corpus in order.  Before the first pairs of a part, it adds the effects of cleaning
+on that part to the report.
+"""
 
 
 def prepare(
@@ -66,25 +67,25 @@ def prepare(
 ) -> tuple[Store, CleaningReport]:
     """Make the store of a corpus at ``directory``, or open it if it exists and is up to date.
 
-    It is up to date as long as the content of the files and all settings are the same; a file that
-    was only moved or touched is recognised.  The result does not depend on ``processes``, and
-    appears whole or not at all.
+    It is up to date while the content of the files and all settings are the same; a file that was
+    only moved or touched is recognised.  The result does not depend on ``processes``, and appears
+    complete or not at all.
 
     Args:
-        directory: where the store is or will be.
+        directory: path of the store, whether it exists or not.
         parts: the corpus, with absolute paths.
         vocabularies: vocabularies that encode sources and targets.
-        cleaning: which pairs are dropped.
+        cleaning: rules for dropping pairs.
         max_pieces: pairs with more pieces on a side are dropped.
         held_out: keys of pairs that must not be trained on, see
             :func:`~dragoman.text.corpora.cleaning.held_out_keys`.
         inputs: the files of the corpus, if they have just been described.
-        processes: number of processes that encode; chosen by the size of the text if not given.
+        processes: number of processes that encode; by default chosen by the size of the text.
         progress: called from time to time with the number of pairs read so far.
         encode: cleans and encodes the corpus in place of this process and ``processes``.
 
     Returns:
-        The store, and what was dropped from the corpus and why; an existing store returns the same
+        The store, and the numbers of dropped pairs by reason; an existing store returns the same
         report.
 
     Raises:
@@ -133,10 +134,10 @@ def prepare(
 
 
 def open_prepared(directory: Path | str) -> tuple[Store, CleaningReport]:
-    """What :func:`prepare` made at ``directory``, whatever the corpus.
+    """The result of :func:`prepare` stored at ``directory``, from any corpus.
 
     Raises:
-        SavedError: there is none, or it is damaged.
+        SavedError: it is missing or damaged.
     """
     path = Path(directory) / REPORT
     store = Store.open(directory)
@@ -153,7 +154,7 @@ def _write(
     report: CleaningReport,
     progress: Callable[[int], None] | None,
 ) -> list[int]:
-    """Write and report chunks as they come; return how many pairs of each part were written."""
+    """Write and report chunks as they come; return the number of written pairs of each part."""
     kept, labels = [0] * len(parts), part_labels(parts)
     for chunk in chunks:
         writer.append(chunk.source, chunk.source_lengths, chunk.target, chunk.target_lengths)
@@ -210,10 +211,10 @@ def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
 
 
 def _check_tasks(parts: Sequence[CorpusPart], kept: Sequence[int], report: CleaningReport) -> None:
-    """Check that every task has some pairs, which its steps are made of.
+    """Check that every task has pairs, because its steps are made of them.
 
     Raises:
-        DataError: one has none.
+        DataError: a task has none.
     """
     labels = part_labels(parts)
     for task in dict.fromkeys(part.task for part in parts):
@@ -224,7 +225,7 @@ def _check_tasks(parts: Sequence[CorpusPart], kept: Sequence[int], report: Clean
 
 
 def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataError:
-    """The error that says why no pair is left, such as "9 of 12 dropped: empty"."""
+    """The error with the reasons why no pair is left, such as "9 of 12 dropped: empty"."""
     counts: Counter[str] = Counter()
     for part in report.parts.values():
         counts.update({reason: finding.count for reason, finding in part.dropped.items()})
@@ -259,7 +260,7 @@ def _stored_direction(part: CorpusPart) -> Direction:
     """The languages that training sees, and the tags in front of the stored sources.
 
     Transforms that run in each epoch may change the languages, as a copy does, and add tags.  Text
-    without a source comes from no language, whatever the run's source language.
+    without a source comes from no language, even if the run has a source language.
     """
     changed: dict[str, Any] = {"tags": part.prepared_direction.tags}
     if not part.gives_source:
@@ -270,7 +271,7 @@ def _stored_direction(part: CorpusPart) -> Direction:
 def _open_if_current(
     directory: Path, parts: Sequence[CorpusPart], inputs: Sequence[InputFile], settings: str
 ) -> tuple[Store, CleaningReport] | None:
-    """The store and its report if they are complete and made from exactly this.
+    """The store and its report if they are complete and made from exactly these inputs.
 
     Descriptions of its rows, such as the name of a language, are updated.
     """
@@ -293,7 +294,7 @@ def _open_if_current(
 
 
 def known_inputs(directory: Path) -> list[InputFile]:
-    """The corpus files that a store says it was made from; none if there is no store."""
+    """The corpus files recorded in a store; empty without a store."""
     try:
         return read_manifest(directory).inputs
     except SavedError:
@@ -318,6 +319,6 @@ def _digest_settings(
 
 
 def _processes(parts: Sequence[CorpusPart]) -> int:
-    """One process per core; none for a small corpus, which is encoded sooner than they start."""
+    """One process per core; none for a small corpus, which is encoded before they would start."""
     size = sum(path.stat().st_size for part in parts for path in part.files() if path.exists())
     return 1 if size < 20_000_000 else os.cpu_count() or 1

@@ -9,16 +9,17 @@ model and ``l`` of the language model,
 
 and ``h`` takes the place of ``s`` in the translation model's projection to the vocabulary.  The
 paper's hidden layer before the softmax is a maxout layer that its decoder has anyway.  The decoders
-here have none, so it is added to ``s``: with ``W_o`` zero, as at first, scores are those of the
-translation model alone.  ``b`` begins at -1, so that the gate is 0.27 at first (section 4.2.1).
+here have none, so the hidden layer is added to ``s``.  ``W_o`` is zero at first, so that scores are
+then those of the translation model alone.  ``b`` begins at -1, so that the gate is 0.27 at first
+(section 4.2.1).
 
-Which weights learn is ``train``: as in the paper, the output alone; or the translation model too,
-which may then learn from scratch what the language model does not know already, as in Sriram et al.
-2017, "Cold Fusion" (arXiv:1708.06426), whose gate has a value per dimension, reads both models and
-whose language model gives logits instead of a hidden state.
+``train`` selects the weights that learn: as in the paper, the output alone, or the translation
+model as well.  The latter may then learn from scratch, beside the language model's knowledge, as in
+Sriram et al. 2017, "Cold Fusion" (arXiv:1708.06426).  Their gate has a value per dimension and
+reads both models, and their language model gives logits instead of a hidden state.
 
-This is the one family that is composed of others, which it only knows by their interface and
-therefore finds in the registry.
+This family is composed of two others, which it takes from the registry because it uses them only
+through their interface.
 """
 
 from __future__ import annotations
@@ -71,11 +72,11 @@ class DeepFusionConfig(FamilyConfig):
     @model_validator(mode="before")
     @classmethod
     def _take_width(cls, values: Any) -> Any:
-        """The width is that of the translation model."""
+        """Set the width to that of the translation model."""
         return width_as_of(values, "translation", lambda one: one.d_model)
 
     def conflicts(self) -> Iterator[str]:
-        """Models of the wrong kind, and another width than theirs."""
+        """Yield models of the wrong kind, and a width that differs from theirs."""
         if not self.translation.reads_source:
             yield "translation: a model that reads no source; name a translation model"
         named = isinstance(self.language_model, NamedModelConfig)
@@ -99,24 +100,24 @@ class DeepFusionConfig(FamilyConfig):
 
     @property
     def joint_setting(self) -> tuple[str, str] | None:
-        """That of the translation model."""
+        """The joint setting of the translation model."""
         return self.translation.joint_setting
 
     @property
     def attention_layers(self) -> int:
-        """Those of the translation model."""
+        """Number of attention layers in the translation model."""
         return self.translation.attention_layers
 
     @property
     def position_limit(self) -> int | None:
-        """The lower one of the two models."""
+        """The lower of the two models' limits."""
         limits = [self.translation.position_limit, self.language_model.position_limit]
         return min((limit for limit in limits if limit is not None), default=None)
 
 
 @dataclass(frozen=True)
 class DeepFusionMemory(Memory):
-    """The translation model's memory, and that of the language model, which knows no source."""
+    """The memories of the two models; the language model's has no source."""
 
     translation: Memory
     language_model: Memory
@@ -131,7 +132,7 @@ class DeepFusionState(State):
 
 
 class Fusion(nn.Module):
-    """Joins the hidden vectors of two models through a gate; at first it returns the first ones.
+    """Joins the hidden vectors of two models through a gate; at first it returns the first vectors.
 
     Args:
         width: of the first vectors, and of the result.
@@ -155,7 +156,7 @@ class Fusion(nn.Module):
         """Join ``(..., width)`` and ``(..., other)``.
 
         Returns:
-            ``(..., width)``; and the gates, between 0 and 1, ``(...)``.
+            ``(..., width)``, and the gates, between 0 and 1, ``(...)``.
         """
         gate = self.gate(other).sigmoid()  # (..., 1)
         hidden = functional.relu(self.hidden(torch.cat([own, gate * other], dim=-1)))
@@ -163,11 +164,7 @@ class Fusion(nn.Module):
 
 
 class DeepFusion(TranslationModel):
-    """A translation model that also reads the hidden state of a language model.
-
-    Raises:
-        ConfigError: the vocabularies do not fit one of the two models.
-    """
+    """A translation model that also reads the hidden state of a language model."""
 
     Config = DeepFusionConfig
     config: DeepFusionConfig
@@ -188,13 +185,13 @@ class DeepFusion(TranslationModel):
         """The sum of all gates, and their number."""
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """That of the translation model; see :meth:`TranslationModel.source_attention`."""
+        """The translation model's weights; see :meth:`TranslationModel.source_attention`."""
         yield from self.translation.source_attention()
 
     def encode(self, source: Tensor, source_mask: Tensor) -> DeepFusionMemory:
         """Read the source; see :meth:`TranslationModel.encode`.
 
-        The language model only counts sentences, for which one piece of each is enough.
+        The language model only counts sentences, so it gets one piece of each.
         """
         memory = self.translation.encode(source, source_mask)
         nothing = self.language_model.encode(source[:, :1], source_mask[:, :1])
@@ -242,15 +239,15 @@ class DeepFusion(TranslationModel):
 
     @property
     def projection(self) -> nn.Linear | None:
-        """That of the translation model."""
+        """The projection of the translation model."""
         return self.translation.projection
 
     def has_attention(self) -> bool:
-        """Whether the translation model has."""
+        """Whether the translation model has attention."""
         return self.translation.has_attention()
 
     def part_of(self, name: str) -> Part:
-        """What the two models say of their weights; those that join them are the decoder's."""
+        """The part given by either model; the weights that join them belong to the decoder."""
         component, _, rest = name.partition(".")
         if component not in self.config.components:
             return "decoder"
@@ -258,7 +255,7 @@ class DeepFusion(TranslationModel):
         return found.part_of(rest)
 
     def side_of(self, name: str) -> Side | None:
-        """What the two models say of their weights; see :meth:`TranslationModel.side_of`."""
+        """The side given by either model; see :meth:`TranslationModel.side_of`."""
         component, _, rest = name.partition(".")
         if component not in self.config.components:
             return None
@@ -266,9 +263,9 @@ class DeepFusion(TranslationModel):
         return found.side_of(rest)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """That of the translation model; see :meth:`TranslationModel.auxiliary_loss`.
+        """The loss of the translation model; see :meth:`TranslationModel.auxiliary_loss`.
 
-        Only here is known which gates are of real positions.
+        Gates are counted here because only this method gets the mask of real positions.
         """
         if self._gates is not None:
             gates, self._gates = self._gates[target_mask].double(), None

@@ -1,7 +1,7 @@
 """ByteNet (Kalchbrenner et al. 2016, "Neural Machine Translation in Linear Time", 1610.10099).
 
-Dilated convolutions over the source, with masked ones over the target stacked directly on top of
-them: target position t reads column t of the source, so there is no attention and time is
+Dilated convolutions over the source, with masked convolutions over the target stacked directly on
+top of them.  Target position t reads column t of the source, so there is no attention and time is
 linear.  The defaults are the paper's model for character-level translation.
 """
 
@@ -69,7 +69,7 @@ class ByteNetConfig(FamilyConfig):
 
     @property
     def encoder_width(self) -> int:
-        """That of all layers."""
+        """Width of all layers."""
         return self.d_model
 
 
@@ -127,7 +127,7 @@ class EncoderBlock(Block):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """``(batch, columns, d_model)`` to the same shape; ``mask`` is ``(batch, columns, 1)``."""
-        # Biases make padding non-zero in each block, which its neighbours would see.
+        # Biases make padding non-zero in each block, and convolutions would spread it.
         return self.after(x, self.convolution(self.before(x) * mask))
 
 
@@ -153,8 +153,9 @@ class ByteNet(TranslationModel):
     column by column until its end symbol; beyond the bound it reads zeros.
 
     The paper stacks the decoder on the encoder without saying how a target embedding and its
-    column are joined; as both have the width 2d, they are added here.  Nor does it say how
-    embeddings are initialised: here as in the Transformer, scaled by the root of their width.
+    column are joined.  As both have the width 2d, they are added here.  The paper does not say how
+    embeddings are initialised either.  Here they are initialised as in the Transformer, and scaled
+    by the root of their width.
     """
 
     Config = ByteNetConfig
@@ -184,7 +185,7 @@ class ByteNet(TranslationModel):
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """The columns of the pieces; see :meth:`TranslationModel.encoder_states`.
 
-        Columns beyond them are for a longer target.
+        Further columns, for a longer target, are left out.
         """
         return self.encode(source, source_mask).hidden[:, : source.shape[1]]
 
@@ -228,7 +229,7 @@ class ByteNet(TranslationModel):
 
     @staticmethod
     def _stack(embedded: Tensor, columns: Tensor) -> Tensor:
-        """Add each target position's column; beams share their sentence's columns, not copied."""
+        """Add each target position's column; a sentence's beams share its columns, not copied."""
         rows, length, width = embedded.shape
         columns = functional.pad(columns, (0, 0, 0, length - columns.shape[1]))
         beams = embedded.view(columns.shape[0], -1, length, width)  # (batch, beam, length, width)

@@ -71,7 +71,7 @@ class ConvS2SConfig(FamilyConfig):
     source, target and output (needs a joint vocabulary)."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that the chosen encoder and positions do not read."""
+        """Yield settings that the chosen encoder and positions do not read."""
         if self.positions == "none":
             yield from self.unread("with positions: none", "max_positions")
         if self.encoder == "averaging":
@@ -92,13 +92,13 @@ class ConvS2SConfig(FamilyConfig):
 
     @property
     def encoder_width(self) -> int:
-        """That of all layers."""
+        """Width of all layers."""
         return self.d_model
 
 
 @dataclass(frozen=True)
 class ConvS2SMemory(Memory):
-    """Keys (``hidden``) and values of the source, which all decoder layers look at."""
+    """Keys (``hidden``) and values of the source, shared by all decoder layers."""
 
     values: Tensor  # (batch, source, d_model)
     bias: Tensor  # (batch, 1, source)
@@ -137,7 +137,7 @@ class Embedding(nn.Module):
 
 
 def _linear(inputs: int, outputs: int, dropout: float = 0.0) -> nn.Linear:
-    """A weight-normalised linear layer after this dropout."""
+    """A weight-normalised linear layer, initialised for its input's dropout."""
     return weight_normalised(nn.Linear(inputs, outputs), 1 - dropout)
 
 
@@ -155,7 +155,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """``(batch, source, d_hidden)`` to the same shape; ``mask`` is ``(batch, source, 1)``."""
-        # Biases make padding non-zero in each layer, which its neighbours would see.
+        # Biases make padding non-zero in each layer, and convolutions would spread it.
         # (batch, source, 2 * d_hidden) to (batch, source, d_hidden)
         gated = functional.glu(self.convolution(self.dropout(x * mask)), dim=-1)
         return (gated + x) * _HALF
@@ -183,8 +183,8 @@ class ConvolutionalEncoder(nn.Module):
     def expect_readers(self, z: Tensor) -> None:
         """Give the layers below ``z`` the mean of the gradients that decoder layers send back.
 
-        The embeddings in the values get their sum (section 3.4).  It is for training a decoder: the
-        gradients of likelihood itself, as in Fisher information, are sums.
+        The embeddings in the values get their sum (section 3.4).  Use it only to train a decoder:
+        the gradients of likelihood itself, as in Fisher information, are sums.
         """
         if self.training and z.requires_grad:
             z.register_hook(lambda gradient: gradient / self.readers)
@@ -246,13 +246,10 @@ def attend(summary: Tensor, memory: ConvS2SMemory) -> tuple[Tensor, Tensor]:
 class ConvS2S(TranslationModel):
     """Convolutional encoder and decoder with attention in every layer (Gehring et al. 2017).
 
-    The paper adds ``c_i`` to ``h_i`` and leaves open how their widths are matched; here, as in the
+    The paper adds ``c_i`` to ``h_i`` and leaves open how their widths are matched.  Here, as in the
     authors' program, a linear layer projects ``c_i`` to the width of the layers, and the sum is
     scaled by sqrt(0.5) like every other.  Unlike that program, a layer attends after its residual
     sum, as in the paper (docs/references.md).
-
-    Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different sizes.
     """
 
     Config = ConvS2SConfig
@@ -285,7 +282,7 @@ class ConvS2S(TranslationModel):
         width = self.config.d_model
         if self.config.embeddings == "separate":
             return _linear(width, vocabulary, self.config.dropout)
-        # A lookup table is not weight-normalised, so neither is an output that shares it.
+        # A lookup table is not weight-normalised, so an output that shares it is not either.
         output = nn.Linear(width, vocabulary)
         nn.init.zeros_(output.bias)
         return output

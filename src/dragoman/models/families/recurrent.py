@@ -1,10 +1,13 @@
 """Recurrent encoders and decoders with attention, the systems before the Transformer.
 
-Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", whose
-model is the default, except that theirs reads the source from its end (``source: reversed``);
-Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"; Wu
-et al. 2016, "Google's Neural Machine Translation System" (GNMT); Zhou et al. 2016, "Deep Recurrent
-Models with Fast-Forward Connections for Neural Machine Translation" (Deep-Att).
+The sources are
+
+- Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation".  Their
+  model is the default, except that theirs reads the source from its end (``source: reversed``).
+- Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate".
+- Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT).
+- Zhou et al. 2016, "Deep Recurrent Models with Fast-Forward Connections for Neural Machine
+  Translation" (Deep-Att).
 
 Attention always follows Luong's order: the present output of a layer is the query.  Bahdanau et
 al. and GNMT query with the output of the previous position.  From Bahdanau et al. come the
@@ -12,9 +15,10 @@ additive score, the bidirectional encoder and the decoder's first state, but nei
 an input of the cell nor the maxout layer before the softmax.  Initial weights are uniform, like
 Luong's; those of Bahdanau et al. are normal and orthogonal (appendix B.1).
 
-Of Deep-Att there are the fast-forward connections and the interleaved encoder.  Its LSTM has
-peepholes and theirs reads the context in the bottom layer alone; with ``attention_from: bottom``
-and input feeding that layer does read it, a position later, but the layers above read it as well.
+From Deep-Att come the fast-forward connections and the interleaved encoder.  Its LSTM has
+peepholes, and only its bottom layer reads the context.  With ``attention_from: bottom`` and input
+feeding, the bottom layer here reads the context a position later, and the layers above read it as
+well.
 
 The averaging encoder of Ranzato et al. 2016, "Sequence Level Training with Recurrent Neural
 Networks", may replace the recurrent one.
@@ -144,7 +148,7 @@ class RecurrentConfig(FamilyConfig):
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """Layers that other choices need, and settings that the chosen encoder does not read."""
+        """Yield layers that other choices need, and settings that the encoder does not read."""
         yield from self.recurrence.conflicts_with(self.d_model)
         yield from self._fast_forward_conflicts()
         if self.attention == "dot" and self.encoder_width != self.d_model:
@@ -190,7 +194,7 @@ class RecurrentConfig(FamilyConfig):
 
     @property
     def attention_layers(self) -> int:
-        """One, at the top or at the bottom."""
+        """One: the top or the bottom layer."""
         return 1
 
     @property
@@ -225,7 +229,7 @@ class RecurrentMemory(AttendedMemory):
     """The encoded source, and the initial state of each decoder layer."""
 
     first: list[LayerState]  # tensors (batch, d_model)
-    begin: Tensor | None = None  # (batch,): what each target begins with, if not the begin symbol
+    begin: Tensor | None = None  # (batch,): first symbol of each target, if not the begin symbol
 
 
 def _encoder(
@@ -300,7 +304,7 @@ class Recurrent(TranslationModel):
             steady_fast_forward([*above, *self.decoder.layers_above()], config.d_model)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """What attention sees of each piece; see :meth:`TranslationModel.encoder_states`.
+        """The encoder's outputs that attention sees; see :meth:`TranslationModel.encoder_states`.
 
         Raises:
             DataError: a sentence is longer than the positions that the averaging encoder has.
@@ -343,7 +347,7 @@ class Recurrent(TranslationModel):
         return cast(tuple[Tensor, RecurrentState, list[Tensor]], self.decoder(x, memory, state))
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """Those of the score; see :meth:`TranslationModel.source_attention`."""
+        """The weights of the attention score; see :meth:`TranslationModel.source_attention`."""
         yield from self.decoder.attention.parameters()
 
     def decode_attending(

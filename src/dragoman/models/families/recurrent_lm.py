@@ -1,9 +1,9 @@
 """Recurrent networks without attention: a language model, or a translator.
 
-Zaremba et al. 2014, "Recurrent Neural Network Regularization", for the language model; Sutskever
-et al. 2014, "Sequence to Sequence Learning with Neural Networks", for the translator, where the
-final state after the source is all that the target knows of it.  The initial weights have a larger
-range than theirs unless ``initial_range`` says otherwise.
+The language model is that of Zaremba et al. 2014, "Recurrent Neural Network Regularization".  The
+translator is that of Sutskever et al. 2014, "Sequence to Sequence Learning with Neural Networks":
+the target sees only the final state after the source.  The initial weights have a larger range than
+theirs unless ``initial_range`` is set.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RecurrentLMConfig(FamilyConfig):
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """A cell that does not fit, and settings that need a source where there is none."""
+        """Yield a cell that does not fit, and settings that need a source if there is none."""
         yield from self.recurrence.conflicts_with(self.d_model)
         if self.source == "none" and self.embeddings == "shared":
             yield "embeddings: shared is for a model that reads a source; set it to target"
@@ -81,7 +81,7 @@ class RecurrentLMConfig(FamilyConfig):
 
     @property
     def reads_source(self) -> bool:
-        """Whether this is a translator."""
+        """Whether the model is a translator."""
         return self.source != "none"
 
 

@@ -1,6 +1,6 @@
 """The Transformer, exactly as in "Attention Is All You Need" (Vaswani et al. 2017).
 
-The defaults are the paper's base model; what the paper varies in its Table 3 is a value of
+The defaults are the paper's base model.  The variations of the paper's Table 3 are values of
 :class:`TransformerConfig`.
 """
 
@@ -92,7 +92,7 @@ class TransformerConfig(FamilyConfig):
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """Settings of sections that do not go together."""
+        """Yield incompatible settings of sections."""
         heads, encoding = self.multi_head, self.positional_encoding
         yield from heads.conflicts_with(self.d_model, encoding)
         yield from encoding.conflicts_with(self.d_model)
@@ -102,7 +102,7 @@ class TransformerConfig(FamilyConfig):
 
     @property
     def encoder_width(self) -> int:
-        """That of every layer."""
+        """Width of every layer."""
         return self.d_model
 
     @property
@@ -117,7 +117,7 @@ class TransformerConfig(FamilyConfig):
 
     @property
     def has_separate_layers(self) -> bool:
-        """Encoder and decoder are layers."""
+        """True: the layers of encoder and decoder are separate."""
         return True
 
 
@@ -127,12 +127,12 @@ class TransformerMemory(Memory):
 
     layers: list[KeysValues]  # (batch, heads, source, d_k or d_v)
     bias: Tensor  # (batch, 1, 1, source)
-    begin: Tensor | None = None  # (batch,): what each target begins with, if not the begin symbol
+    begin: Tensor | None = None  # (batch,): first symbol of each target, if not the begin symbol
 
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """What each layer keeps of the target positions that later ones can see."""
+    """The part of the past target positions that each layer keeps for later ones."""
 
     layers: list[Past]
     length: int  # target positions read so far
@@ -172,7 +172,7 @@ class DecoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(3))
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """The weights of attention over the source, with a normalisation of its queries alone."""
+        """The weights of attention over the source, and of a normalisation of its queries alone."""
         yield from self.cross_attention.parameters()
         residual = cast(Residual, self.residuals[1])
         if residual.pre:
@@ -206,7 +206,7 @@ class DecoderLayer(nn.Module):
                 ``(batch, heads, beam * target, source)``.
 
         Returns:
-            ``(rows, target, d_model)``, and what is kept for the positions that follow.
+            ``(rows, target, d_model)``, and the past kept for later positions.
         """
         attend_self, attend_source, feed = self.residuals
         now = past
@@ -274,14 +274,15 @@ class Transformer(TranslationModel):
         self.decoder_norm = final_norm(config.d_model, config.residual)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """After the last layer; see :meth:`TranslationModel.encoder_states`."""
+        """Outputs of the last layer; see :meth:`TranslationModel.encoder_states`."""
         source, _ = split_tags(self.language_tags, source)
         return self._read(source, self.seen(source_mask))
 
     def seen(self, source_mask: Tensor) -> Tensor:
-        """The mask of what is read: without ``source_end``, the end symbol is like padding.
+        """The mask of positions read; without ``source_end``, the end symbol counts as padding.
 
-        The first position is read even if it is the end symbol, since attention needs something.
+        The first position is read even if it is the end symbol, because attention needs at least
+        one.
         """
         if self.config.source_end:
             return source_mask
@@ -289,7 +290,7 @@ class Transformer(TranslationModel):
         return torch.cat([source_mask[:, :1], later], dim=1)[:, : source_mask.shape[1]]
 
     def _read(self, source: Tensor, source_mask: Tensor) -> Tensor:
-        """The states of a source without tags for the decoder."""
+        """The encoder's states for a source without tags for the decoder."""
         x = self.source_embedding(source)  # (batch, source, d_model)
         marked = None
         if self.global_tokens is not None:
@@ -323,7 +324,7 @@ class Transformer(TranslationModel):
     def _decode(
         self, target: Tensor, memory: Memory, state: State, seen: list[list[Tensor] | None]
     ) -> tuple[Tensor, TransformerState]:
-        """Like :meth:`decode`; a layer's weights are appended to its list in ``seen``, if any."""
+        """Like :meth:`decode`, but append each layer's weights to its list in ``seen``, if any."""
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
         rows, length = target.shape
@@ -341,11 +342,11 @@ class Transformer(TranslationModel):
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
 
     def separate_layers(self) -> Iterator[nn.Module]:
-        """Those of encoder and decoder; see :meth:`TranslationModel.separate_layers`."""
+        """The layers of encoder and decoder; see :meth:`TranslationModel.separate_layers`."""
         yield from (*self.encoder, *self.decoder)
 
     def source_attention(self) -> Iterator[nn.Parameter]:
-        """Those of all layers; see :meth:`TranslationModel.source_attention`."""
+        """The weights of all layers; see :meth:`TranslationModel.source_attention`."""
         for layer in self.decoder:
             yield from cast(DecoderLayer, layer).source_attention()
 
@@ -359,7 +360,7 @@ class Transformer(TranslationModel):
         return torch.stack(losses).sum()
 
     def figures(self) -> dict[str, float]:
-        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        """Evenness of the use of experts; see :meth:`TranslationModel.figures`."""
         return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
 
     def decode_attending(

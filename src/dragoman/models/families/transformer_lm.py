@@ -1,22 +1,22 @@
 """A Transformer without an encoder: a language model, or a translator that reads its source first.
 
-Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences" (T-D, section 4.2.3), for the
-decoder without an encoder, whether alone or after a source; Raffel et al. 2020, section 3.2.1, for
-a source whose positions see one another.
+The decoder without an encoder, alone or after a source, is from Liu et al. 2018, "Generating
+Wikipedia by Summarizing Long Sequences" (T-D, section 4.2.3).  A source whose positions see one
+another is from Raffel et al. 2020, section 3.2.1.
 
 The language model is not GPT (Radford et al. 2018, "Improving Language Understanding by Generative
 Pre-Training", section 4.1), although ``layers: 12``, ``d_model: 768``, ``d_ff: 3072``,
 ``heads: 12``, ``activation: gelu_tanh``, ``positions: learned``, ``max_positions: 512``,
 ``attention_dropout: 0.1``, ``attention_bias: true`` and ``scale_embeddings: false`` give it GPT's
-sizes and functions.  These differences remain: all of GPT's initial weights are normal with a
-standard deviation of 0.02; and it reads passages of 512 pieces, where every line here is read by
-itself.
+sizes and functions.  Two differences remain.  All of GPT's initial weights are normal with a
+standard deviation of 0.02.  GPT reads passages of 512 pieces, whereas every line is read separately
+here.
 
 The papers put source and target into one sequence, in which the sentences of a batch begin their
 targets at different places.  Here each side counts its positions from its own beginning, and a
 learned vector added to source embeddings distinguishes the sides, as in the translation language
-model of Lample and Conneau 2019.  So the index of a target position depends only on the target.  As
-in all families the loss is that of the target; T-D also learns to predict the source.
+model of Lample and Conneau 2019.  The index of a target position therefore depends only on the
+target.  As in all families, the loss is that of the target; T-D also learns to predict the source.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class TransformerLMConfig(FamilyConfig):
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that do not go together, or that do not fit a model with or without a source."""
+        """Yield incompatible settings, and settings that need, or exclude, a source."""
         heads, positions = self.multi_head, self.positional_encoding.positions
         yield from heads.conflicts_with(self.d_model, self.positional_encoding)
         yield from self.positional_encoding.conflicts_with(self.d_model)
@@ -123,19 +123,19 @@ class TransformerLMConfig(FamilyConfig):
         return self.family if self.reads_source else "transformer"
 
     def common_settings(self) -> dict[str, Any]:
-        """Those of a Transformer's decoder."""
+        """The settings of a Transformer's decoder."""
         values = self.model_dump()
         values["decoder_layers"] = values.pop("layers")
         return values | {"decoder_mixing": "self_attention"}
 
     @property
     def reads_source(self) -> bool:
-        """Whether this is a translator."""
+        """Whether the model is a translator."""
         return self.source != "none"
 
     @property
     def has_separate_layers(self) -> bool:
-        """All layers are called as a whole, for the source too."""
+        """True: all layers are called as a whole, for the source as well."""
         return True
 
     @property
@@ -162,7 +162,7 @@ class TransformerLMState(State):
 
 @dataclass(frozen=True)
 class Prefix:
-    """What the target positions of a layer see of the source."""
+    """The source as the target positions of a layer see it."""
 
     source: KeysValues  # of rows / beam sentences
     bias: Tensor  # (sentences, 1, 1, source)
@@ -192,7 +192,7 @@ class Layer(nn.Module):
         """Read positions from ``start`` on, ``(rows, length, d_model)``.
 
         Returns:
-            The same shape; the new past; and the weights on the prefix, if there is one,
+            The same shape, the new past, and the weights on the prefix, if given,
             ``(rows, heads, length, source)``.
         """
         attend, feed = self.residuals
@@ -232,7 +232,7 @@ def attend_after(
         attention: by dot products; it may rotate queries and keys.
         x: ``(rows, length, d_model)`` from ``start`` on.
         own: keys and values of the rows' positions, up to the last of ``x``.
-        bias: hides later ones of these, broadcastable to ``(rows, heads, length, keys)``.
+        bias: hides later positions of ``own``, broadcastable to ``(rows, heads, length, keys)``.
         start: position of the first vector of ``x``.
 
     Returns:
@@ -303,7 +303,7 @@ class TransformerLM(TranslationModel):
         self.norm = final_norm(config.d_model, config.residual)
 
     def common_name(self, name: str) -> str:
-        """What a Transformer calls the weight in its decoder, whose layers have one more residual.
+        """Name of the weight in a Transformer's decoder, whose layers have one more residual.
 
         See :meth:`TranslationModel.common_name`.
         """
@@ -344,7 +344,7 @@ class TransformerLM(TranslationModel):
         return TransformerLMState([empty] * len(self.layers), 0)
 
     def _nothing(self, rows: int, like: Tensor) -> PastPositions:
-        """Keys and values of no positions."""
+        """The empty past: keys and values of no positions."""
         return cast(Layer, self.layers[0]).attention.past(rows, like)
 
     def decode(
@@ -387,7 +387,7 @@ class TransformerLM(TranslationModel):
         return hidden, on_source / on_source.sum(-1, keepdim=True)
 
     def separate_layers(self) -> Iterator[nn.Module]:
-        """All of them; see :meth:`TranslationModel.separate_layers`."""
+        """All layers; see :meth:`TranslationModel.separate_layers`."""
         yield from self.layers
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
@@ -398,7 +398,7 @@ class TransformerLM(TranslationModel):
         return torch.stack([mixture.balancing_loss(target_mask) for mixture in mixtures]).sum()
 
     def figures(self) -> dict[str, float]:
-        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        """Evenness of the use of experts; see :meth:`TranslationModel.figures`."""
         return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
 
     def logits(self, hidden: Tensor) -> Tensor:

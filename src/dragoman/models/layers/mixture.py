@@ -1,9 +1,9 @@
 """Sparsely-gated mixture of experts (Shazeer et al. 2017, arXiv:1701.06538).
 
-The balancing losses are per batch, that is, what one device reads in one pass.  A variation is not
-linear in the batch, so a step of several batches minimises the mean of their losses, weighted by
-target tokens, and not the loss of the joint batch.  The joint loss's gradient would need the sums
-over the whole step before the first backward pass, hence a second forward pass of every batch.
+The balancing losses are per batch, which is the input of one device in one pass.  A variation is
+not linear in the batch, so a step of several batches minimises the mean of their losses, weighted
+by target tokens, and not the loss of the joint batch.  The joint loss's gradient would need the
+sums over the whole step before the first backward pass, hence a second forward pass of every batch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dragoman.core.config import Config
 from dragoman.models.layers.tally import Tally
 
 _LEAST_DEVIATION = 1e-2
-"""Of the noise; not in equation 4, but the load loss divides by its square."""
+"""Minimum deviation of the noise; not in equation 4, but the load loss divides by its square."""
 
 
 class MixtureConfig(Config):
@@ -38,7 +38,7 @@ class MixtureConfig(Config):
     (appendix A); 0 disables this."""
 
     def conflicts(self) -> Iterator[str]:
-        """A position must leave some experts unused."""
+        """Yield an invalid number of experts: a position must leave some experts unused."""
         if self.experts_per_token >= self.experts:
             yield (
                 f"experts_per_token {self.experts_per_token} must be less than "
@@ -48,7 +48,7 @@ class MixtureConfig(Config):
 
 @dataclass(frozen=True)
 class _Routing:
-    """What the gates of one pass decided, ``(positions, experts)`` each."""
+    """The gates' decisions in one pass, ``(positions, experts)`` each."""
 
     gates: Tensor  # weights of the experts, 0 for those not used
     load: Tensor  # probabilities that another draw of the noise would use the expert
@@ -89,7 +89,7 @@ class Mixture(nn.Module):
         return self._combined(flat, values.softmax(-1).to(x.dtype), chosen).view_as(x)
 
     def balancing_loss(self, mask: Tensor) -> Tensor:
-        """Weighted importance and load losses of the last training pass, which is then forgotten.
+        """Weighted importance and load losses of the last training pass, which is then discarded.
 
         Args:
             mask: ``(rows, length)`` of that pass, True is a real token; padding is excluded.
@@ -104,7 +104,7 @@ class Mixture(nn.Module):
         return weights[0] * _squared_variation(importance) + weights[1] * _squared_variation(load)
 
     def _choose(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The k highest of ``H(x)`` and the experts that have them, ``(positions, k)`` each."""
+        """The k highest values of ``H(x)`` and their experts, ``(positions, k)`` each."""
         k = self.config.experts_per_token
         wide = torch.promote_types(x.dtype, torch.float32)
         clean = self.gate(x).to(wide)  # (positions, experts)
@@ -146,13 +146,15 @@ def _squared_variation(x: Tensor) -> Tensor:
 
 
 def expert_figures(mixtures: Iterable[Mixture]) -> dict[str, float]:
-    """How evenly training has used experts since the last call, in the least even layer.
+    """Evenness of the use of experts in training since the last call, in the least even layer.
 
     Returns:
-        ``least_used_expert`` and ``most_used_expert``: the share of positions that use it, k /
-        experts if all are used equally; ``expert_load_variation`` and
-        ``expert_importance_variation``: the coefficient of variation of the numbers of positions
-        and of the sums of gate values, 0 if all are equal.  Empty if there was no pass.
+        ``least_used_expert`` and ``most_used_expert`` are the shares of positions that use them, k
+            /
+        experts if all are used equally.  ``expert_load_variation`` and
+        ``expert_importance_variation`` are the coefficients of variation of the numbers of
+            positions
+        and of the sums of gate values, 0 if all are equal.  Empty without a pass.
     """
     uses = [use.double().cpu() for mixture in mixtures if (use := mixture.used.take()) is not None]
     if not uses:

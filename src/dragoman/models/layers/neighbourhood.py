@@ -1,4 +1,4 @@
-"""Which positions a position sees in self-attention, and how distance lowers its scores."""
+"""Positions that a position sees in self-attention, and the penalty of their distance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.models.layers.scoring import Attending, Scoring
 
 
 class Neighbourhood(Protocol):
-    """What the self-attention of all layers has in common: its biases and its past."""
+    """The parts of self-attention that all layers share: its biases and its past."""
 
     def restricted(self, scoring: Scoring, causal: bool) -> Attending:
         """Attention restricted to neighbours, made from an unrestricted scoring."""
@@ -29,7 +29,7 @@ class Neighbourhood(Protocol):
         Args:
             mask: ``(batch, source)``, True is a real token.
             like: gives the type.
-            marked: ``(batch, source)``, True is a token that all others see and that sees all.
+            marked: ``(batch, source)``, True is a token that sees, and is seen by, all others.
         """
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
@@ -106,7 +106,7 @@ class Window:
 
 
 class Blocks(ABC):
-    """Which queries are compared with which keys: each with those of its block, by matrix products.
+    """Cuts attention into blocks: each query meets only the keys of its block, by matrix products.
 
     The last query is at the position of the last key.
     """
@@ -114,7 +114,7 @@ class Blocks(ABC):
     def first(self, queries: int, keys: int) -> int:
         """Index, in a block, of the key at the position of its first query.
 
-        For scorings that use distances.
+        Scorings that use distances need it.
 
         Args:
             queries: number of queries.
@@ -142,7 +142,7 @@ class Blocks(ABC):
 
     @abstractmethod
     def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
-        """What blocks of queries have seen, to ``(rows, heads, queries, d_v)``.
+        """Join the contexts of blocks of queries to ``(rows, heads, queries, d_v)``.
 
         Args:
             context: ``(rows * blocks, heads, queries of a block, d_v)``.
@@ -166,17 +166,17 @@ class Blocks(ABC):
 class Band(Blocks):
     """Keys from ``before`` positions to the left of a query to ``after`` positions to its right.
 
-    Queries are cut into blocks of ``before + after`` positions; a block's queries together see the
-    keys of the block and of ``before`` and ``after`` positions on either side, which is at most
-    twice what each of them sees.  A single block sees only keys that there are, so that a window
-    wider than the sentence costs no more than none.
+    Queries are cut into blocks of ``before + after`` positions.  A block's queries together see the
+    keys of the block and of ``before`` and ``after`` positions on either side, at most twice what
+    each query sees.  A single block sees only existing keys, so that a window wider than the
+    sentence costs no more than full attention.
     """
 
     before: int
     after: int
 
     def first(self, queries: int, keys: int) -> int:
-        """The first query of a block is behind the keys to its left."""
+        """The number of keys to the left of a block, which precede its first query."""
         return self._sides(queries, keys)[0]
 
     def block(self, queries: int) -> int:
@@ -223,7 +223,7 @@ class Band(Blocks):
         # (block, left + block + right)
         distance = torch.arange(keys.shape[3], device=real.device) - (i + left)
         near = (distance >= -self.before) & (distance <= self.after)
-        # Padding would otherwise see nothing, and its softmax would be NaN.
+        # Otherwise padding would see no key, and its softmax would be NaN.
         bias = mask_bias(near & keys | (distance == 0), like.dtype)
         if penalty is None:
             return bias
@@ -231,7 +231,7 @@ class Band(Blocks):
 
 
 class BlockedScoring(Scoring):
-    """Any scoring, block by block, so that no query is compared with keys of other blocks."""
+    """Any scoring, block by block, so that a query is compared only with keys of its block."""
 
     def __init__(self, scoring: Scoring, blocks: Blocks) -> None:
         super().__init__()

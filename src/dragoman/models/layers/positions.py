@@ -1,7 +1,7 @@
 """Positional encodings.
 
-Vectors added to embeddings (Vaswani et al. 2017, section 3.5), queries and keys rotated by their
-position, scores lowered by distance.
+They are vectors added to embeddings (Vaswani et al. 2017, section 3.5), rotations of queries and
+keys by position, or penalties that lower scores by distance.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PositionalEncodingConfig(Config):
     """Number of the first piece's position with sinusoidal positions; 2 in fairseq."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that the chosen positions do not read."""
+        """Yield settings that the chosen positions do not read."""
         if self.positions != "learned":
             yield from self.unread("without positions: learned", "max_positions")
         if self.positions != "relative":
@@ -53,7 +53,7 @@ class PositionalEncodingConfig(Config):
             yield from self.unread(circumstance, "timescales", "first_position")
 
     def conflicts_with(self, d_model: int) -> Iterator[str]:
-        """A width that the chosen positions do not support."""
+        """Yield a width that the chosen positions do not support."""
         if self.timescales == "tensor2tensor" and (d_model % 2 or d_model < 4):
             yield f"timescales: tensor2tensor needs an even d_model of 4 or more, found {d_model}"
 
@@ -68,13 +68,13 @@ def sinusoids(
 ) -> Tensor:
     """Interleaved sine and cosine, ``(length, d_model)``, computed in float64.
 
-    ``PE(pos, 2i) = sin(pos / 10000^(2i / d_model))`` and ``PE(pos, 2i + 1)`` its cosine; with the
-    timescales of tensor2tensor, ``2i / (d_model - 2)`` is the exponent.
+    ``PE(pos, 2i) = sin(pos / 10000^(2i / d_model))`` and ``PE(pos, 2i + 1)`` is its cosine.  With
+    the timescales of tensor2tensor, ``2i / (d_model - 2)`` is the exponent.
 
     Args:
         length: number of positions.
         d_model: width.
-        timescales: which exponents.
+        timescales: choice of exponents.
         first: ``pos`` of the first row.
     """
     position = torch.arange(first, first + length, dtype=torch.float64).unsqueeze(1)
@@ -110,7 +110,7 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, start: int, length: int) -> Tensor:
         """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``."""
-        end, table = start + length, self.table  # another thread may put a shorter one there
+        end, table = start + length, self.table  # another thread may store a shorter table
         if end > len(table):
             # A table created during search must also work in training, see torch.inference_mode.
             with torch.inference_mode(mode=False):
@@ -124,8 +124,8 @@ class LearnedPositions(nn.Module):
     Args:
         d_model: width.
         maximum: number of positions.
-        scale: multiplies the table's rows, as it does the embeddings that they are added to: Adam
-            then moves both at the same rate.
+        scale: factor of the table's rows, the same as for the embeddings that they are added to,
+            so that Adam moves both at the same rate.
     """
 
     def __init__(self, d_model: int, maximum: int, scale: float = 1.0) -> None:
@@ -166,7 +166,7 @@ class Rotation(nn.Module):
         sine, cosine = table[:, 0::2], table[:, 1::2]
         if x.dtype in {torch.float32, torch.float64} and not torch.onnx.is_in_onnx_export():
             # A turn is a product of complex numbers, which takes a CPU a third of the time of the
-            # four products below; ONNX and types of 16 bits lack them.
+            # four products below.  ONNX and 16-bit types lack complex numbers.
             pairs = x.unflatten(-1, (-1, 2))  # (rows, heads, length, d_k / 2, 2)
             turned = torch.view_as_complex(pairs) * torch.complex(cosine, sine)
             return torch.view_as_real(turned).flatten(-2)
@@ -208,8 +208,8 @@ def added_positions(
 
     Args:
         d_model: width.
-        config: which positions.
-        scale: what embeddings are multiplied by, and learned positions with them.
+        config: kind of positions.
+        scale: factor of embeddings, and of learned positions with them.
     """
     if config.positions == "sinusoidal":
         timescales, first = config.timescales, config.first_position

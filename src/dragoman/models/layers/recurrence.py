@@ -16,16 +16,17 @@ from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.factorised_lstm import FactorisedLSTM, GroupedLSTM
 
-# In training the weights of a layer are parts of a vector of all parameters, which cuDNN copies in
-# each call and warns of; of two million weights, that takes microseconds.
+# In training, a layer's weights are parts of a vector of all parameters, which cuDNN copies in each
+# call, with a warning.  For two million weights, the copy takes microseconds.
 warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
 
 Order = Literal["forward", "backward", "both"]
 """The order in which a layer reads a sentence: from its first position, from its last, or twice."""
 
 LayerState = list[Tensor]
-"""What a layer passes on to its next position, ``(rows, d_model)`` each: ``[h, c]`` of an LSTM,
-``[h]`` of the other cells."""
+"""State that a layer passes on to its next position, ``(rows, d_model)`` each: ``[h, c]`` of an
+LSTM, ``[h]`` of the other cells.
+"""
 
 RESIDUAL_FROM = 2
 """Index of the first layer with a residual connection, the third from the bottom (Wu et al. 2016,
@@ -46,14 +47,14 @@ class CellConfig(Config):
     """Number of independent groups of a grouped LSTM; must divide d_model."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that the chosen cell does not read."""
+        """Yield settings that the chosen cell does not read."""
         if self.cell != "factorised_lstm":
             yield from self.unread("without cell: factorised_lstm", "cell_rank")
         if self.cell != "grouped_lstm":
             yield from self.unread("without cell: grouped_lstm", "cell_groups")
 
     def conflicts_with(self, d_model: int) -> Iterator[str]:
-        """Groups that do not divide the width."""
+        """Yield a width that the groups do not divide."""
         if self.cell == "grouped_lstm" and d_model % self.cell_groups:
             yield f"d_model {d_model} is not divisible by cell_groups {self.cell_groups}"
 
@@ -66,8 +67,9 @@ class CellConfig(Config):
 def recurrent_layer(config: CellConfig, width: int, d_model: int, directions: int = 1) -> nn.Module:
     """One layer: LSTM (Hochreiter & Schmidhuber 1997), GRU (Cho et al. 2014) or another cell.
 
-    PyTorch's GRU, like cuDNN's, applies the reset gate after the product with the recurrent matrix;
-    the paper applies it before.  The tanh cell is ``tanh(W x_t + U h_(t-1) + b)`` (Elman 1990).
+    PyTorch's GRU, like cuDNN's, applies the reset gate after the product with the recurrent matrix,
+    whereas the paper applies it before.  The tanh cell is ``tanh(W x_t + U h_(t-1) + b)`` (Elman
+    1990).
 
     Args:
         config: the cell.
@@ -86,9 +88,9 @@ def recurrent_layer(config: CellConfig, width: int, d_model: int, directions: in
 def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | None) -> None:
     """Draw every weight uniformly between minus and plus ``initial_range``.
 
-    Luong et al. 2015, section 4.1, have 0.1 for 1,000 units, which is the default; scaled by the
-    inverse root of the width, it keeps the sums in a unit equally large.  With a smaller range,
-    outputs at first hardly depend on the words, and gradients reach lower layers late.
+    The default is the 0.1 of Luong et al. 2015, section 4.1, for 1,000 units, scaled by the inverse
+    root of the width, so that the sums in a unit are equally large at any width.  With a smaller
+    range, outputs hardly depend on the words at first, and gradients reach lower layers late.
 
     Args:
         model: the model, all of whose parameters are drawn, including biases.
@@ -134,11 +136,12 @@ def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, Lay
 
 
 def fast_forward(layer: nn.Module, x: Tensor) -> Tensor:
-    """``Half(f)``: what a fast-forward connection passes to the layer above (Zhou et al. 2016).
+    """``Half(f)``: passed by a fast-forward connection to the layer above (Zhou et al. 2016).
 
-    Their LSTM adds ``f = W_f x`` to ``W_r h``, its last output times a matrix, and makes candidate
-    and gates of the sum.  Half of f, here the candidate's and the input gate's, goes to the layer
-    above beside the output: a path without recurrence or non-linearity from layer to layer.
+    Their LSTM adds ``f = W_f x`` to ``W_r h``, its last output times a matrix, and computes
+    candidate and gates from the sum.  Half of f, here the candidate's and the input gate's, goes to
+    the layer above beside the output: a path without recurrence or non-linearity from layer to
+    layer.
 
     Args:
         layer: an :class:`torch.nn.LSTM` of one direction.
@@ -158,12 +161,12 @@ def fast_forward(layer: nn.Module, x: Tensor) -> Tensor:
 
 
 def steady_fast_forward(layers: Iterable[nn.Module], d_model: int) -> None:
-    """Scale initial weights so that what fast-forward connections pass on keeps its size.
+    """Scale initial weights so that fast-forward connections preserve the variance of their input.
 
-    ``2 d_model`` numbers and weights between minus and plus r multiply the variance of ``f`` by
-    ``2 d_model r^2 / 3`` from layer to layer, with nothing to bound it: by 6.7 with the default of
-    :func:`initialise_uniformly`, so that the gates of upper layers hardly move (on a toy task, six
-    layers then learned nothing).  Afterwards it is 1.
+    With weights between minus and plus r, ``2 d_model`` inputs multiply the variance of ``f`` by
+    ``2 d_model r^2 / 3`` per layer, without a bound.  With the default of
+    :func:`initialise_uniformly` the factor is 6.7, so that the gates of upper layers hardly move
+    (on a toy task, six layers then learned nothing).  This function makes it 1.
 
     Args:
         layers: that read such connections: :class:`torch.nn.LSTM`, drawn with that default.
@@ -184,7 +187,7 @@ class RecurrentStack(nn.Module):
         dropout: between layers.
         residual: whether a layer's input is added to its output, from the third layer on.
         fast_forward: whether a layer's input includes that of the layer below, see
-            :func:`fast_forward`; no layer may then read in both directions.
+            :func:`fast_forward`; if so, no layer may read in both directions.
     """
 
     def __init__(
@@ -217,7 +220,7 @@ class RecurrentStack(nn.Module):
 
         Returns:
             The top layer's outputs ``(batch, length, width)``, zero at padding, and the final state
-            of each layer's last direction: the backward one if there are two.
+            of each layer's last direction: the backward direction of two.
         """
         packed = _pack(x, mask)
         turned = _turned(packed, mask) if "backward" in self.orders else None
@@ -229,7 +232,7 @@ class RecurrentStack(nn.Module):
                 if self.fast_forward:
                     given = torch.cat([fast_forward(self.layers[depth - 1], read), given], dim=-1)
                 packed = packed._replace(data=given)
-            read = packed.data  # what this layer reads
+            read = packed.data  # this layer's input
             if reading == "backward":
                 packed, final = layer(packed._replace(data=read[turned]))
                 packed = packed._replace(data=packed.data[turned])
@@ -243,7 +246,7 @@ class RecurrentStack(nn.Module):
 
 
 def _turned(packed: PackedSequence, mask: Tensor) -> Tensor:
-    """Where each real token's mirror image in its sentence is: ``(real tokens,)``, an index.
+    """Index of each real token's mirror image in its sentence, ``(real tokens,)``.
 
     Args:
         packed: sentences, from :func:`_pack`.
@@ -265,7 +268,7 @@ def _last(final: Tensor | tuple[Tensor, Tensor]) -> LayerState:
 
 def _pack(x: Tensor, mask: Tensor) -> PackedSequence:
     """The real tokens of ``(batch, length, d_model)``; PyTorch needs lengths on the CPU."""
-    if mask.is_meta:  # only sizes matter, see models.cost: treat everything as real
+    if mask.is_meta:  # only sizes matter, see models.cost: treat all tokens as real
         full = torch.full(mask.shape[:1], mask.shape[1], device="cpu")
         return pack_padded_sequence(x, full, batch_first=True)
     return pack_padded_sequence(x, mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)

@@ -1,4 +1,4 @@
-"""Decoders of recurrent models: stacked layers, of which the top or the bottom one attends.
+"""Decoders of recurrent models: stacked layers, of which the top or bottom layer attends.
 
 Luong et al. 2015 attend from the top, Wu et al. 2016 (GNMT) from the bottom; see
 :mod:`dragoman.models.families.recurrent`.
@@ -29,7 +29,7 @@ from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory, S
 
 @dataclass(frozen=True)
 class RecurrentState(State):
-    """State of each decoder layer, and what input feeding reads next."""
+    """State of each decoder layer, and the next input from input feeding."""
 
     layers: list[LayerState]  # tensors (rows, d_model)
     fed: Tensor | None  # (rows, 1, width); None without input feeding
@@ -48,19 +48,21 @@ class DecoderChoices:
     seen: int
     """Width of the encoder's outputs."""
     attention: str
-    """How outputs are compared with those of the encoder, a key of :data:`SCORES`."""
+    """Score that compares outputs with those of the encoder, a key of :data:`SCORES`."""
     dropout: float
     """On the input of every layer but the bottom one, and on the output."""
     residual: bool
     """Whether a layer's input is added to its output, from the third layer on."""
     fast_forward: bool
-    """Whether a layer also reads what the layer below passes on, see :func:`fast_forward`."""
+    """Whether a layer also reads the fast-forward connection of the layer below, see
+    :func:`fast_forward`.
+    """
     input_feeding: bool
-    """Whether something of the last position is read with the next piece."""
+    """Whether a vector of the previous position is read with the next piece."""
 
     @property
     def passed_on(self) -> int:
-        """Width of what a layer passes on beside its output."""
+        """Width of a layer's fast-forward connection."""
         return 2 * self.d_model if self.fast_forward else 0
 
     def layer(self, width: int) -> nn.Module:
@@ -74,7 +76,7 @@ class Reading(NamedTuple):
     hidden: Tensor
     """``(rows, length, d_model)``."""
     fed: Tensor
-    """What input feeding may read of each position, ``(rows, length, fed_width)``."""
+    """Vector of each position for input feeding, ``(rows, length, fed_width)``."""
     layers: list[LayerState]
     """The states after these positions."""
     weights: Tensor
@@ -85,7 +87,7 @@ class Decoder(nn.Module, ABC):
     """Stacked recurrent layers over the target, one of which attends to the source."""
 
     fed_width: int
-    """Width of what input feeding adds to an embedding; 0 without it."""
+    """Width that input feeding adds to an embedding; 0 without it."""
     attention: SourceAttention
 
     def __init__(self, choices: DecoderChoices) -> None:
@@ -96,7 +98,7 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def layers_above(self) -> Iterable[nn.Module]:
-        """All layers but the bottom one."""
+        """All layers except the bottom one."""
 
     @abstractmethod
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
@@ -114,8 +116,9 @@ class Decoder(nn.Module, ABC):
         """Read any number of positions.
 
         Returns:
-            Hidden vectors, of the shape of ``x``; the state after these positions; and their
-            attention weights, all in one tensor or, with input feeding, one tensor per position.
+            Hidden vectors, of the shape of ``x``, the state after these positions, and their
+                attention
+            weights, all in one tensor or, with input feeding, one tensor per position.
         """
         layers, fed = state.layers, state.fed
         if fed is None:
@@ -133,7 +136,7 @@ class Decoder(nn.Module, ABC):
         return output + below if self.residual and depth >= RESIDUAL_FROM else output
 
     def _beside(self, below: nn.Module, read: Tensor, given: Tensor) -> Tensor:
-        """The input of a layer: ``given``, after what the layer below passes on of what it read."""
+        """The input of a layer: ``given``, after the fast-forward connection of the layer below."""
         return torch.cat([fast_forward(below, read), given], dim=-1) if self.fast_forward else given
 
 
@@ -172,8 +175,8 @@ class TopAttention(Decoder):
 class BottomAttention(Decoder):
     """The bottom layer attends for all layers above (after Wu et al. 2016, section 3).
 
-    The paper's query is the bottom layer's output at the previous position, here it is the present
-    one; and the context vector is fed to the bottom layer only with input feeding, which the paper
+    The paper's query is the bottom layer's output at the previous position; here it is the present
+    output.  The context vector is fed to the bottom layer only with input feeding, which the paper
     does not have.
     """
 

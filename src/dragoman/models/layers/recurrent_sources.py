@@ -24,9 +24,9 @@ class SourceRead(NamedTuple):
     """A source as a recurrent decoder uses it."""
 
     scored: Tensor
-    """What queries are compared with, ``(batch, source, width)``."""
+    """Vectors that queries are compared with, ``(batch, source, width)``."""
     seen: Tensor
-    """What queries see a weighted sum of, of the same shape."""
+    """Vectors that queries see a weighted sum of, of the same shape."""
     ends: list[LayerState]
     """Final states, which initialise the decoder; tensors ``(batch, d_model)``."""
 
@@ -40,7 +40,7 @@ class RecurrentEncoder(RecurrentStack):
         orders: the order in which each layer reads.
         dropout: on the input and between layers.
         from_end: read from the last piece to the first, then the end symbol (Sutskever et al.
-            2014, section 3.3).  Outputs keep the order of the pieces all the same.
+            2014, section 3.3).  Outputs still keep the order of the pieces.
         connections: those of :class:`RecurrentStack`.
     """
 
@@ -66,11 +66,11 @@ class RecurrentEncoder(RecurrentStack):
 class InterleavedEncoder(nn.Module):
     """Two columns of layers whose directions alternate (Zhou et al. 2016, section 3.2, Deep-Att).
 
-    The bottom layer of one column reads forward, the one above backward, and so on; those of the
-    other column read the other way.  Both read the same embeddings, and meet only where their
-    outputs are concatenated, ``(batch, source, 2 d_model)``.  Zhou et al. concatenate ``f`` of the
-    top layers, too, and project all to a quarter of the width.  The final states are those of the
-    column whose top layer reads backward, and so ends at the first word.
+    The bottom layer of one column reads forward, the next backward, and so on; the layers of the
+    other column read in the opposite directions.  Both columns read the same embeddings, and meet
+    only in the concatenation of their outputs, ``(batch, source, 2 d_model)``.  Zhou et al. also
+    concatenate ``f`` of the top layers, and project all to a quarter of the width.  The final
+    states are those of the column whose top layer reads backward, and so ends at the first word.
 
     Args:
         cell: of all layers.
@@ -131,7 +131,7 @@ class FirstState(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(layers))
 
     def forward(self, ends: list[LayerState]) -> list[LayerState]:
-        """From the final states of the encoder layers, of which only the top one is used."""
+        """Initial states from the top layer's final states; those of lower layers are not used."""
         hidden, *cell = ends[-1]
         return [
             [layer(hidden).tanh(), *(torch.zeros_like(part) for part in cell)]
@@ -142,10 +142,10 @@ class FirstState(nn.Module):
 class AveragedEmbeddings(nn.Module):
     """The averaging encoder for a recurrent decoder (Ranzato et al. 2016).
 
-    Learned position vectors are added to embeddings; queries are compared with averages of these
-    sums over a window, and see the sums themselves.  Nothing else of the source reaches the
-    decoder: its states start from zero, as in the program of Gehring et al. 2016
-    (arXiv:1611.02344), who compare their encoders with this one.
+    Learned position vectors are added to embeddings.  Queries are compared with averages of these
+    sums over a window, and see the sums themselves.  The decoder gets nothing else from the source:
+    its states start from zero, as in the program of Gehring et al. 2016 (arXiv:1611.02344), who
+    compare their encoders with this one.
 
     Args:
         d_model: width of embeddings, and units of a decoder layer.

@@ -65,7 +65,7 @@ class ResidualConfig(Config):
 
     @property
     def ends_normalised(self) -> bool:
-        """Whether a stack of layers ends with a normalisation of its own."""
+        """Whether a stack of layers ends with a separate normalisation."""
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
 
@@ -101,8 +101,8 @@ class FeedForward(nn.Module):
 class GatedFeedForward(nn.Module):
     """``(f(x W) * x V) W_2``, no bias (Shazeer 2020): SwiGLU if ``f`` is SiLU (equation 6).
 
-    All three matrices have the configured width d_ff, which makes half as many weights again as
-    :class:`FeedForward` of that width has; the paper compares at equal size by taking 2/3 of d_ff.
+    All three matrices have the configured width d_ff, so there are half as many weights again as in
+    a :class:`FeedForward` of that width.  The paper compares at equal size by taking 2/3 of d_ff.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class GatedFeedForward(nn.Module):
 
 
 def build_one_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
-    """One feed-forward sublayer, whether or not the configuration asks for a mixture."""
+    """One feed-forward sublayer, even if the configuration has a mixture."""
     d_ff, dropout = config.d_ff, config.feed_forward_dropout
     if config.activation in GATES:
         return GatedFeedForward(d_model, d_ff, dropout, GATES[config.activation])
@@ -156,8 +156,8 @@ class Residual(nn.Module):
     """Residual connection and normalisation around a sublayer.
 
     ``post``: ``LayerNorm(x + Dropout(Sublayer(x)))``, as published (section 5.4).
-    ``pre``: ``x + Dropout(Sublayer(LayerNorm(x)))`` (Wang et al. 2019); the stack then needs a
-    final normalisation.
+    ``pre``: ``x + Dropout(Sublayer(LayerNorm(x)))`` (Wang et al. 2019), which needs a final
+    normalisation of the stack.
     """
 
     def __init__(self, d_model: int, config: ResidualConfig) -> None:
