@@ -1,1 +1,1 @@
-"""The server: one translation service behind several APIs, each of one protocol."""
+"""The server: one translation service behind several APIs."""

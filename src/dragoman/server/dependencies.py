@@ -1,4 +1,4 @@
-"""The parts that the APIs of a server share, and how their routes get at them."""
+"""The shared parts of a server's APIs, injected into their routes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman.server.server_config import ServerConfig
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 _LAST_WORDS = 1.0
-"""Seconds in which an answer can still be sent; of a short time, a tenth."""
+"""Seconds reserved for sending an answer; of a short time limit, a tenth."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Dependencies:
 
     @cached_property
     def glossaries(self) -> ReadGlossaries:
-        """Kept glossaries as translators read them, by the revisions of their dictionaries."""
+        """Kept glossaries in the translators' form, by the revisions of their dictionaries."""
         return ReadGlossaries()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Translate files in the background; at the end, write what usage is left."""
+        """Translate files in the background; at the end, write the remaining usage."""
         try:
             async with self.jobs.running():
                 yield
@@ -63,18 +63,19 @@ Server = Annotated[Dependencies, Depends(_of_application)]
 
 @dataclass(frozen=True)
 class Api:
-    """A protocol: its routes, and how it words errors."""
+    """A protocol: its routes, and the format of its errors."""
 
     name: str
     prefixes: tuple[str, ...]
-    """Of the paths whose errors it words; the API with the longest matching prefix does so."""
+    """Prefixes of the paths whose errors it formats; the API with the longest matching prefix does
+    so."""
     router: APIRouter
     refuse: Callable[[RefusedError, int], Response]
-    """The response to a request that is refused with this error.  The number is the status that
-    HTTP has for it, such as 404 or 405, from which a protocol may deviate."""
+    """Makes the response to a request refused with an error.  The number is the HTTP status, such
+    as 404 or 405, from which a protocol may deviate."""
 
 
 def time_left() -> float:
-    """Seconds that the work on a request may take, so that some of its time is left to answer."""
+    """Seconds that the work on a request may take, reserving some of its time for the answer."""
     left = anyio.current_effective_deadline() - anyio.current_time()
     return left - min(_LAST_WORDS, left / 10)

@@ -1,8 +1,8 @@
-"""Turns for files, which are translated in pieces, so that small ones do not wait for large ones.
+"""Turns for pieces of files, so that small files do not wait for large ones.
 
-The next turn is for the file that has had least so far (least attained service), and every third
-one for that which has waited longest, so that none waits for ever.  A small file needs no turn: its
-sentences join the next batch, in which requests have turns anyway.
+The next turn goes to the file with the fewest translated characters (least attained service).
+Every third turn goes to the file that has waited longest, so that no file waits for ever.  A small
+file needs no turn: its sentences join the next batch, where requests have turns anyway.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dragoman.translation.service.interface import (
 )
 
 _LONGEST_WAITING = 3
-"""Of how many turns one goes to whoever has waited longest."""
+"""Every how many turns the file that has waited longest gets a turn."""
 _SMALL = 2000
 """Characters up to which the first piece of a file needs no turn."""
 
@@ -36,20 +36,20 @@ class FairTurns:
     """Gives turns, in one event loop.
 
     Args:
-        at_once: how many may have their turn at the same time.
+        at_once: maximum number of simultaneous turns.
     """
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
-        self._waiting: list[_Waiting] = []  # those that have waited longest come first
+        self._waiting: list[_Waiting] = []  # the longest waiting first
         self._passed_on = 0
 
     @asynccontextmanager
     async def turn(self, had: int) -> AsyncIterator[None]:
-        """A turn, once it comes.
+        """Wait for a turn, and hold it.
 
         Args:
-            had: how many characters whoever asks has had translated so far.
+            had: number of characters of the file that are already translated.
         """
         await self._wait(had)
         try:
@@ -68,7 +68,7 @@ class FairTurns:
         except asyncio.CancelledError:
             if mine in self._waiting:
                 self._waiting.remove(mine)
-            else:  # its turn came just now
+            else:  # the turn came at the same moment
                 self._pass_on()
             raise
 
@@ -97,7 +97,7 @@ class TurnTakingService:
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
-        """See :meth:`TranslationService.translate`; the time begins with the turn."""
+        """See :meth:`TranslationService.translate`; the time limit begins with the turn."""
         size = sum(len(one.text) for one in requests)
         if not self._had and size <= _SMALL:
             self._had = size

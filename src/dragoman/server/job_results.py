@@ -1,4 +1,4 @@
-"""Responses about files that are translated in the background, of any API."""
+"""Responses of all APIs about files that are translated in the background."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dragoman.server.database.records import DocumentJob
 from dragoman.translation.service.interface import RefusedError
 
 UNEXPECTED = "the server could not translate the file; its log says why"
-"""The message of a job that failed for no fault of its client."""
+"""The message of a job that failed through no fault of its client."""
 
 
 def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | None:
-    """After how many seconds a job will be done, by its speed so far; None if it has none."""
+    """Seconds until a job will be done, at its speed so far; None if it has not progressed."""
     if job.state != "translating" or job.started is None or not job.texts_done:
         return None
     elapsed = ((now or datetime.now(timezone.utc)) - job.started).total_seconds()
@@ -24,7 +24,7 @@ def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | No
 
 
 def attachment_headers(job: DocumentJob) -> dict[str, str]:
-    """Headers of a translated file: to be saved under its name, and neither shown nor kept."""
+    """Headers that make clients save a translated file, without showing or caching it."""
     name = job.result_name or job.file_name
     exact = quote(name, safe="")
     plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)  # for programs such as curl
@@ -36,7 +36,7 @@ def attachment_headers(job: DocumentJob) -> dict[str, str]:
 
 
 def download(job: DocumentJob, content: bytes) -> Response:
-    """A translated file, of a type that nothing opens by itself."""
+    """The response with a translated file, of a type that no program opens automatically."""
     return Response(content, media_type="application/octet-stream", headers=attachment_headers(job))
 
 

@@ -1,4 +1,4 @@
-"""Languages as clients name them."""
+"""Names of languages, and directions named by clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.translation.service.interface import Pairing, RefusedError, Transl
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, such as ``German`` for ``de``; the code if none is known."""
+    """The English name of a language, such as ``German`` for ``de``; the code if unknown."""
     try:
         name = Locale.parse(code.replace("-", "_")).english_name
     except (UnknownLocaleError, ValueError):
@@ -20,12 +20,12 @@ def language_name(code: str) -> str:
 
 
 def known_direction(service: TranslationService, source: str, target: str) -> Pairing:
-    """The direction of a service that a client means, as the service writes it.
+    """The direction of a service that matches a client's codes.
 
-    Codes are understood as :func:`~dragoman.translation.service.codes.fitting` says.
+    Codes match according to :func:`~dragoman.translation.service.codes.fitting`.
 
     Raises:
-        RefusedError: ``unsupported``: there is none.
+        RefusedError: ``unsupported``: no direction matches.
     """
     directions = set(service.directions())
     sources = fitting(source, {one.source for one in directions})

@@ -1,6 +1,6 @@
-"""Figures for Prometheus: how much is asked, how fast it is answered, how much waits.
+"""Metrics for Prometheus: number of requests, their durations, and queues.
 
-No label has a text, a key or an address.
+Labels never contain texts, keys or addresses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class _ServiceCollector(Collector):
-    """Reads the figures of a service whenever Prometheus asks."""
+    """Reads the metrics of a service whenever Prometheus scrapes them."""
 
     def __init__(self, read: Callable[[], ServiceStatus]) -> None:
         self._read = read
@@ -61,10 +61,10 @@ class _ServiceCollector(Collector):
 
 
 class Monitoring:
-    """The figures of one server.
+    """The metrics of a server.
 
     Args:
-        service: tells what the translation service is doing.
+        service: gives the state of the translation service.
     """
 
     def __init__(self, service: Callable[[], ServiceStatus] | None = None) -> None:
@@ -99,8 +99,8 @@ class Monitoring:
         self.count(request)
 
     def count(self, request: AnsweredRequest) -> None:
-        """Count a request that was never at work."""
-        # Whatever clients may invent would make a series of its own.
+        """Count a request without a matching :meth:`begin`."""
+        # Paths that clients invent would each make a new series.
         path = request.template or "other"
         method = request.method if request.method in _METHODS else "other"
         self._requests.labels(method, path, str(request.status)).inc()
@@ -111,5 +111,5 @@ class Monitoring:
         self._characters.inc(characters)
 
     def text(self) -> bytes:
-        """All figures, as Prometheus reads them."""
+        """All metrics in Prometheus's text format."""
         return generate_latest(self.registry)

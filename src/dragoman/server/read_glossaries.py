@@ -1,4 +1,4 @@
-"""Glossaries that clients keep on a server, as a translator reads them."""
+"""Clients' kept glossaries, in the translators' form."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dragoman.translation.service.interface import RefusedError
 
 
 def glossary_of(entries: Iterable[tuple[str, str | Sequence[str]]]) -> Glossary:
-    """A glossary of terms, each with its translation, or several of which any will do.
+    """A glossary of terms, each with a translation or several alternatives.
 
-    Case counts for terms that differ in it alone, such as "Polish" and "polish".
+    Case counts for terms that differ only in case, such as "Polish" and "polish".
 
     Raises:
         RefusedError: ``invalid``, if a side is empty, or two terms contradict each other.
@@ -42,33 +42,30 @@ def glossary_of(entries: Iterable[tuple[str, str | Sequence[str]]]) -> Glossary:
 
 
 class ReadGlossaries:
-    """Glossaries by whatever tells them apart, so that large ones are not read each time.
+    """A cache of glossaries, so that large ones are not read for each request.
 
     Args:
-        most: how many are held.
+        most: maximum number of glossaries.
     """
 
     def __init__(self, most: int = 16) -> None:
         self._most = most
         self._held: OrderedDict[Hashable, Glossary] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns: dict[Hashable, threading.Lock] = {}  # of those that are being read
+        self._turns: dict[Hashable, threading.Lock] = {}  # of glossaries being read
 
     def get(self, identity: Hashable, entries: Callable[[], Sequence[tuple[str, str]]]) -> Glossary:
-        """A glossary; its entries are asked for if it is not held.
+        """The glossary of an identity; ``entries`` is called if it is not in the cache.
 
-        Threads may call this at the same time: one reads what the others wait for, since reading
-        tens of thousands of terms takes seconds of the processor.
-
-        Raises:
-            RefusedError: as :func:`glossary_of` does.
+        If several threads need the same glossary, one reads it while the others wait, as reading
+        tens of thousands of terms takes seconds of processor time.
         """
         with self._lock:
             if (found := self._known(identity)) is not None:
                 return found
             turn = self._turns.setdefault(identity, threading.Lock())
         with turn:
-            with self._lock:  # whoever had the turn before may have read it
+            with self._lock:  # another thread may have read it meanwhile
                 if (found := self._known(identity)) is not None:
                     return found
             try:
@@ -83,7 +80,7 @@ class ReadGlossaries:
         return found
 
     def _known(self, identity: Hashable) -> Glossary | None:
-        """A glossary that is held, and is now the last to be given up."""
+        """A cached glossary, marked as the most recently used."""
         if identity in self._held:
             self._held.move_to_end(identity)
         return self._held.get(identity)

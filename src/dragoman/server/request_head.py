@@ -1,4 +1,4 @@
-"""Heads of requests that are written unusually, made usual before anything else reads them."""
+"""Normalises unusual heads of requests, before all other middleware."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _ABSOLUTE = re.compile(
     rb"https?://(?:[^/?#@]*@)?(?P<host>[^/?#@]+)(?P<path>/.*)?", re.IGNORECASE | re.DOTALL
 )
-"""A target that names the server too, as clients write it that take us for a proxy (RFC 9112,
+"""A target that includes the server, from clients that treat this server as a proxy (RFC 9112,
 section 3.2.2)."""
 _SLASHES = re.compile(b"//+")
 
 
 class RequestHead:
-    """Passes on requests whose path begins with one slash, and whose length is said once.
+    """Middleware that gives each request a path with one leading slash, and one body length.
 
-    A base address that ends in a slash becomes ``//translate`` in many clients.  A request with
-    both ``Content-Length`` and ``Transfer-Encoding`` is read as the latter says, and its connection
-    closes after the answer, as a proxy in front may have read it otherwise (RFC 9112, section 6.3).
+    Many clients make ``//translate`` from a base address that ends in a slash.  In a request with
+    both ``Content-Length`` and ``Transfer-Encoding``, the latter counts, and the connection closes
+    after the answer, as a proxy in front may have read it differently (RFC 9112, section 6.3).
 
     Args:
-        app: what answers.
+        app: the application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -44,7 +44,7 @@ class RequestHead:
 
 
 def _usual_target(scope: Scope) -> dict[str, Any]:
-    """What of a scope is another in its usual form."""
+    """The values of a scope that change in the usual form."""
     raw: bytes = scope["raw_path"]
     changed: dict[str, Any] = {}
     if (absolute := _ABSOLUTE.fullmatch(raw)) is not None:
@@ -58,7 +58,7 @@ def _usual_target(scope: Scope) -> dict[str, Any]:
 
 
 def _closing(send: Send) -> Send:
-    """Send an answer after which the connection closes."""
+    """A ``send`` that closes the connection after the answer."""
 
     async def send_and_close(message: Message) -> None:
         if message["type"] == "http.response.start":

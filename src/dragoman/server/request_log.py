@@ -1,6 +1,6 @@
-"""What is said about each request: its number, a line in the log, and its place in the metrics.
+"""The number, log line and metrics of each request.
 
-Neither texts nor keys are logged: of an address only the path, not what follows a question mark.
+Neither texts nor keys are logged: of a URL only the path, not the query string.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 ACCESS = "dragoman.access"
 """The logger of requests."""
 CLIENT_GONE = 499
-"""In the log and the metrics: the client left before it was answered."""
+"""Status in the log and the metrics if the client left before the answer."""
 
 HEAD = "dragoman.head"
-"""In the scope of a request that looks like a GET, and whose client gets no body."""
+"""Key in the scope of a HEAD request, which is handled as a GET but answered without a body."""
 
 request_number: ContextVar[str] = ContextVar("request_number", default="")
-"""The number of the request that is answered, as ``X-Request-ID`` tells the client."""
+"""The number of the current request, which the client gets in ``X-Request-ID``."""
 
 _GIVEN_NUMBER = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 COMMON_HEADERS = {
@@ -38,30 +38,30 @@ COMMON_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-"""Sent with every response that does not say otherwise."""
+"""Sent with every response that does not set them otherwise."""
 
 
 @dataclass(frozen=True)
 class AnsweredRequest:
-    """A request that is over."""
+    """A finished request."""
 
     method: str
     path: str
     template: str | None
-    """The path of the route that answered, such as ``/v2/document/{id}``; None if none did."""
+    """The path of the route that answered, such as ``/v2/document/{id}``; None without a route."""
     status: int
     seconds: float
     client: str
 
 
 class RequestLog:
-    """Numbers requests, logs each once it is over, and adds headers that every response has.
+    """Middleware that numbers and logs requests, and adds the headers of every response.
 
     Args:
-        app: what answers.
-        record: told of each request that is over.
+        app: the application.
+        record: receives each finished request.
         begin: called when a request arrives.
-        is_ending: whether clients shall make new connections, which reach another server.
+        is_ending: whether clients should make new connections, which reach another server.
     """
 
     def __init__(
@@ -117,20 +117,20 @@ class RequestLog:
 
 
 def number_of_request(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The number that a proxy gave a request, if it is one; or a new one.
+    """The number of a request, from a proxy if valid, otherwise new.
 
     Args:
-        headers: of the request; their names in lower case.
+        headers: of the request, with names in lower case.
     """
     for name, value in headers:
         if name == b"x-request-id" and _GIVEN_NUMBER.fullmatch(given := value.decode("latin-1")):
             return str(given)
-    # Not from the system: while another thread translates, each system call may wait for it.
+    # Not from the system, as a system call may have to wait for another thread that translates.
     return f"{random.getrandbits(64):016x}"
 
 
 def _printable(path: str) -> str:
-    """A path that cannot write lines of its own into a log."""
+    """A path in a form that cannot forge log lines."""
     return ascii(path[:200])[1:-1]
 
 

@@ -1,4 +1,4 @@
-"""One process that serves, from the first look at its configuration to its end."""
+"""Runs one server process, from its configuration to its end."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from dragoman.translation.service.model_service import ModelService
 log = logging.getLogger(__name__)
 
 Ready = Callable[[str, list[Pairing]], object]
-"""Told the address and the directions, once requests are answered."""
+"""Called with the address and the directions when the server starts to answer."""
 
 CLOSING_SECONDS = 5.0
-"""How long a server may take to end once its last request is answered or refused."""
+"""How long a server may take to end after its last request is answered or refused."""
 
 
 def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
     """Load everything, and answer requests until SIGTERM or SIGINT.
 
-    If something is still being translated :data:`CLOSING_SECONDS` after the last request had its
-    answer or its time was up, this process ends there and then, with exit code 0.
+    The process ends, with exit code 0, at most :data:`CLOSING_SECONDS` after the last request was
+    answered or its time was up, abandoning any translation in progress.
 
     Raises:
-        ConfigError: the address is in use or not permitted, or a system makes no sense.
+        ConfigError: the address is in use or not permitted, or a system is invalid.
         DragomanError: a model or the database cannot be opened.
     """
     with ExitStack() as opened:
-        # The port first: that it is in use should not take a minute to find out.
+        # The port first, as loading models takes a minute, and the port may be in use.
         bound = opened.enter_context(bind(config.host, config.port))
         store = opened.enter_context(ServerStore(config.database, config.store))
         end = BoundedEnd()
@@ -49,10 +49,10 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
 
 
 def check(config: ServerConfig) -> list[Pairing]:
-    """The directions of a server, all of whose models and whose database can be opened.
+    """Check that all models and the database of a server can be opened; returns its directions.
 
     Raises:
-        DragomanError: one of them cannot.
+        DragomanError: a model or the database cannot be opened.
     """
 
     async def directions(store: ServerStore) -> list[Pairing]:
@@ -92,11 +92,11 @@ async def _open_service(config: ServerConfig, store: ServerStore) -> ModelServic
 
 
 class BoundedEnd:
-    """Ends this process when its time is up, unless it has ended by then.
+    """Ends this process when its time is up, unless it has already ended.
 
-    Python waits for all threads before a process ends.  No thread can be stopped that translates a
-    batch or waits for a database, and nobody needs what it is doing any more: callers have their
-    answers, files start again, and a database keeps whole transactions only.
+    Python waits for all threads before a process ends.  A thread that translates a batch or waits
+    for a database cannot be stopped, but its work is no longer needed: callers have their answers,
+    files start again, and a database keeps only complete transactions.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class BoundedEnd:
         self._end = math.inf
 
     def within(self, seconds: float) -> None:
-        """End the process after some seconds, with exit code 0; an earlier end stays."""
+        """End the process after some seconds, with exit code 0; an earlier deadline stays."""
         end = time.monotonic() + seconds
         if end >= self._end:
             return
@@ -121,7 +121,7 @@ class BoundedEnd:
 
 
 def _end_now() -> None:
-    """End without waiting for any thread; processes that translate notice, and end too."""
+    """End without waiting for threads; translating processes notice this and end as well."""
     log.warning("the time to stop is up: the server ends without what is still being translated")
     logging.shutdown()
     os._exit(0)

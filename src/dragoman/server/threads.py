@@ -1,4 +1,4 @@
-"""Calls that block, such as those of the database, while other requests are answered."""
+"""Runs blocking calls, such as those of the database, in threads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Result = TypeVar("Result")
 
 
 async def in_thread(call: Callable[..., Result], *arguments: object, **named: object) -> Result:
-    """The result of a call that blocks, for a request.
+    """The result of a blocking call, which runs in a thread.
 
-    A request whose time is up, or whose client has left, does not wait for the end of the call,
-    which a database that hangs would put off; the call itself goes on.
+    A request whose time is up or whose client has left does not wait for the call, as a database
+    may hang.  The call itself continues.
     """
     return await to_thread.run_sync(partial(call, *arguments, **named), abandon_on_cancel=True)

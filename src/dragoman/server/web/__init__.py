@@ -1,1 +1,1 @@
-"""The web page: static files, and the door that serves them."""
+"""The web page: static files, and the routes that serve them."""

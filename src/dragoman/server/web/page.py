@@ -1,9 +1,9 @@
 """The web page, whose files come with the package.
 
-The page speaks :mod:`the server's own API <dragoman.server.v1>` and needs nothing from
-elsewhere, so that its policy forbids everything else: no inline script, no foreign request, and no
-string that becomes HTML (`Content Security Policy Level 3 <https://www.w3.org/TR/CSP3/>`_, `Trusted
-Types <https://www.w3.org/TR/trusted-types/>`_).
+The page uses only :mod:`the server's own API <dragoman.server.v1>`, so its policy forbids
+everything else: inline scripts, requests to other servers, and strings that become HTML (`Content
+Security Policy Level 3 <https://www.w3.org/TR/CSP3/>`_, `Trusted Types
+<https://www.w3.org/TR/trusted-types/>`_).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _PAGE = "index.html"
 def web_api(dependencies: Dependencies) -> Api:
     """The page at ``/``, and its files at ``/web/DIGEST/``.
 
-    The digest is that of all files together.  Browsers may therefore keep a file for ever and ask
-    again for the page alone, and the files of two releases never mix.
+    The digest covers all files together.  So browsers may cache files for ever and request only the
+    page again, and the files of two releases never mix.
     """
     files = _read_files()
     digest = _digest(files)
@@ -85,7 +85,7 @@ def web_api(dependencies: Dependencies) -> Api:
 
 
 class _Packed:
-    """A file as browsers get it: compressed, once and for all."""
+    """A file for browsers, compressed only once."""
 
     def __init__(self, content: bytes, name: str) -> None:
         self._plain, self._compressed = content, gzip.compress(content, mtime=0)
@@ -101,7 +101,7 @@ class _Packed:
 
 
 def _takes_gzip(accepted: str) -> bool:
-    """Whether a client takes what is compressed, by its header (RFC 9110, 12.5.3)."""
+    """Whether a client accepts gzip, by its header ``Accept-Encoding`` (RFC 9110, 12.5.3)."""
     for part in accepted.lower().split(","):
         coding, _, quality = part.partition(";")
         if coding.strip() == "gzip":
@@ -110,7 +110,7 @@ def _takes_gzip(accepted: str) -> bool:
 
 
 def _read_files() -> dict[str, bytes]:
-    """The static files by name, each of a type that browsers are told."""
+    """The static files with a known media type, by name."""
     folder = resources.files("dragoman.server.web") / "static"
     return {
         file.name: file.read_bytes()
@@ -129,7 +129,7 @@ def _digest(files: dict[str, bytes]) -> str:
 
 
 def _filled(page: bytes, digest: str, dependencies: Dependencies) -> str:
-    """The page, with the place of its files and the bounds that it shows.
+    """The page, with the path of its files and the limits that it shows.
 
     Addresses are relative, for servers behind a proxy that adds a prefix to their paths.
     """
