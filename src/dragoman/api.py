@@ -27,8 +27,8 @@ def load(*paths: Path | str, **options: Any) -> Translator:
         options: ``device``, ``precision`` and ``workers``, see ``Translator.load``.
 
     Raises:
-        SavedError: one is missing or damaged, or their vocabularies differ.
-        ConfigError: no path, or an option that does not exist or is out of range.
+        SavedError: a model is missing or damaged, or their vocabularies differ.
+        ConfigError: no path is given, or an option does not exist or is out of range.
     """
     from dragoman.translation.translator import Translator
 
@@ -40,11 +40,11 @@ def load_classifier(*paths: Path | str, device: str | None = None) -> Classifier
 
     Args:
         paths: directories of models, runs or checkpoints.
-        device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+        device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
 
     Raises:
-        SavedError: one is missing or damaged, or their vocabularies differ.
-        ConfigError: no path, a model that does not classify, or a device that does not exist.
+        SavedError: a model is missing or damaged, or their vocabularies differ.
+        ConfigError: no path is given, a model does not classify, or a device does not exist.
     """
     from dragoman.translation.classification import Classifier
 
@@ -90,7 +90,7 @@ def train(
     *,
     observe: Callable[[Record], object] | None = None,
 ) -> TrainedRun:
-    """Train as a recipe says, in this process, and score the model, like ``dragoman train``.
+    """Train by a recipe, in this process, and score the model, like ``dragoman train``.
 
     Args:
         recipe: from :func:`read_recipe`, or the path or name to read.
@@ -101,9 +101,9 @@ def train(
 
     Raises:
         ConfigError: the recipe is wrong, or ``run`` holds a run or something else.
-        DataError: text cannot be used as it is.
+        DataError: the text cannot be used.
         TrainingError: the loss stays non-finite.
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
         InterruptedRunError: a signal came; everything learned is saved.
         UsageError: an argument has the wrong type.
     """
@@ -150,21 +150,20 @@ def evaluate(
             ``wrong_language``; with sources, ``placeholders``, ``numbers`` and, with
             ``glossary="terms.tsv"``, ``terms``; for trees ``bracketing_f1`` and the others of
             docs/parsing.md.
-        sources: what the translations are of, for the metrics that read it.
-        languages: source and target language, such as ``("en", "de")``, for a glossary, which
-            needs them if it is TBX.
+        sources: the source sentences, for the metrics that read them.
+        languages: source and target language, such as ``("en", "de")``; needed for a TBX glossary.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:
         A score by metric: ``value``, ``signature`` and, if requested, ``confidence``.
 
     Raises:
-        DataError: there are no lines, or their numbers differ.
+        DataError: the lists are empty, or differ in length.
         ConfigError: a metric or an option does not exist, or the language is unknown.
         MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
             not installed.
-        UsageError: a line is not a string, ``metrics`` is no list of names, or ``languages`` are
-            not two.
+        UsageError: a line is not a string, ``metrics`` is not a list of names, or ``languages``
+            are not two.
     """
     from dragoman.core.arguments import check_languages, check_lines, check_list
     from dragoman.core.config import parse

@@ -100,7 +100,7 @@ class Experiment:
         """Open an existing run.
 
         Raises:
-            SavedError: there is none.
+            SavedError: the run does not exist.
         """
         if not os.path.isfile(run / CONFIG_FILE):  # also False if it cannot be accessed
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
@@ -132,7 +132,7 @@ class Experiment:
         progress: Callable[[int], None] | None = None,
         workers: BulkWorkers | None = None,
     ) -> Prepared:
-        """Make vocabularies and encoded text; what exists and is unchanged is kept.
+        """Make vocabularies and encoded text, keeping those that exist and are unchanged.
 
         Args:
             progress: called from time to time with the number of pairs read so far.
@@ -143,7 +143,7 @@ class Experiment:
             DataError: the text cannot be used.
             ConfigError: the vocabulary does not fit the text.
             SavedError: another process is using the run.
-            StorageError: the disk refuses.
+            StorageError: a file cannot be written.
         """
         with begin(self.run):
             return prepare_run(self.config, self.run, progress, workers)
@@ -163,16 +163,16 @@ class Experiment:
         observe: Callable[[int], list[Observer]],
         tell: Callable[[str], object] = lambda line: None,
     ) -> None:
-        """Train, from the newest checkpoint if there is one, and write the finished model.
+        """Train, from the newest checkpoint if it exists, and write the finished model.
 
-        ``training.precision: auto`` is decided now, and the run keeps it wherever it is resumed.
+        ``training.precision: auto`` is decided now; the run keeps it on other machines as well.
 
         Args:
-            prepared: what :meth:`prepare` returned.
+            prepared: returned by :meth:`prepare`.
             world: the processes that train together.
-            observe: from the step at which training starts to further observers.
-            tell: called with a line about what training begins with, and about slow work after the
-                last step.
+            observe: maps the step at which training starts to further observers.
+            tell: called with a line about the initial weights, and about slow work after the last
+                step.
 
         Raises:
             DataError: a pair, or a line of the dev or test sets, is too long for the model.
@@ -191,7 +191,7 @@ class Experiment:
             self.finish(prepared.vocabularies, world, tell)
 
     def _keep(self, config: ExperimentConfig, world: World) -> None:
-        """Take a configuration in which more is decided; a run that is resumed has the same."""
+        """Keep a configuration with more decided settings; a resumed run has the same."""
         if config != self.config:
             self.config = config
             world.broadcast(self._write_config)
@@ -203,7 +203,7 @@ class Experiment:
         observe: Callable[[int], list[Observer]],
         tell: Callable[[str], object] = lambda line: None,
     ) -> None:
-        """Train only; the memory of model and optimizer is free again afterwards."""
+        """Train only; the memory of model and optimizer is freed on return."""
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
@@ -277,14 +277,14 @@ class Experiment:
         write_consolidation(path, model.to(world.device), batches, world)
 
     def _penalty(self, sharding: Sharding) -> Penalty:
-        """What holds weights near those that training began with."""
+        """The penalty that holds weights near those that training began with."""
         consolidation = self.config.training.consolidation
         assert consolidation is not None
         vectors = cast(VectorSharding, sharding)  # the configuration refuses any other
         return read_consolidation(self.run / CONSOLIDATION_FILE, vectors, consolidation.weight)
 
     def _begins(self, world: World) -> bool:
-        """Whether there is no checkpoint to resume from."""
+        """Whether training begins without a checkpoint."""
         return bool(world.broadcast(lambda: not checkpoints(self.run)))
 
     def _decide_start(self, world: World) -> None:
@@ -297,7 +297,7 @@ class Experiment:
         self._keep(with_precision(self.config, self.run, world), world)
 
     def _check_model(self, resumed: bool) -> None:
-        """Refuse now, rather than at the end, a model that could not be written."""
+        """Refuse a model that could not be written, before training rather than at its end."""
         check_replaceable(self.run / MODEL_DIRECTORY, MODEL_FILES)
         if not resumed and has_model(self.run):
             raise SavedError(
@@ -308,7 +308,7 @@ class Experiment:
     def tasks(
         self, prepared: Prepared, world: World, device_tokens: DeviceTokens | None = None
     ) -> list[Task]:
-        """The training tasks; each of the processes that train together reads its share."""
+        """The training tasks; each process of ``world`` reads its share."""
         return run_tasks(
             self.config,
             prepared.vocabularies,

@@ -68,10 +68,10 @@ class Validation:
     Args:
         part: the pairs; those with an empty side are excluded.
         vocabularies: of the models.
-        search: how to translate.
-        evaluation: how to score.
+        search: settings of search.
+        evaluation: settings of scoring.
         world: the processes that share the sentences; each of them gets all figures.
-        inline_tags: what the models learn of inline tags, if anything.
+        inline_tags: those that the models learn; None without any.
 
     Raises:
         DataError: no pair has all its sides filled, or a metric cannot compare anything with the
@@ -118,10 +118,10 @@ class Validation:
             check_references(self._scored_references, evaluation, self._source_side)
 
     def check_lengths(self, model: TranslationModel) -> None:
-        """Check before training that a model of this kind can read all lines; cheap.
+        """Check before training, cheaply, that a model of this kind can read all lines.
 
         Raises:
-            DataError: one is longer than ``max_source_pieces`` or the model's positions.
+            DataError: a line is longer than ``max_source_pieces`` or the model's positions.
         """
         reason = too_long(
             self._pairs, self._vocabularies, self._search, model.position_limit, self._context
@@ -133,7 +133,7 @@ class Validation:
         """Check that a classifier can give all labels.
 
         Raises:
-            DataError: it cannot give one.
+            DataError: a label is not among its outputs.
         """
         for pair in self._pairs:
             if reason := unknown_label(pair.target, self._vocabularies.target):
@@ -213,9 +213,9 @@ class Validation:
 
 
 class ObjectiveValidation(Validation):
-    """Measures the likelihood by which a model learns, where it does not translate.
+    """Measures the likelihood by which a model learns, for models that do not translate.
 
-    What the objective draws is the same at every validation, on any number of processes.
+    The objective's random draws are the same at every validation, on any number of processes.
 
     Args:
         part: the pairs; those with an empty side are excluded.
@@ -245,10 +245,10 @@ class ObjectiveValidation(Validation):
         self._reading, self._objective = objective.reading, objective.build(0.0, model)
 
     def check_lengths(self, model: TranslationModel) -> None:
-        """See :meth:`Validation.check_lengths`; and that there is something to predict.
+        """Check lengths (see :meth:`Validation.check_lengths`), and that tokens remain to predict.
 
         Raises:
-            DataError: a line is too long, or the objective finds nothing to predict in any.
+            DataError: a line is too long, or the objective predicts nothing in all lines.
         """
         super().check_lengths(model)
         if not any(batch.target_tokens for batch in self._batches(range(len(self._pairs)))):
@@ -341,7 +341,7 @@ class MeanValidation:
 def mean_figures(sets: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """The mean of each figure over the sets.
 
-    Round trips count only in their own figure, unless there is nothing else.
+    Round trips count only in their own figure, unless all sets are round trips.
     """
     trips = [one for one in sets.values() if ROUND_TRIP in one]
     counted = [one for one in sets.values() if ROUND_TRIP not in one] or trips
@@ -364,7 +364,7 @@ def too_long(
     positions: int | None,
     context: ContextConfig | None = None,
 ) -> str | None:
-    """Why the first line that cannot be translated or scored cannot be; None if all can."""
+    """The reason why the first unfit line cannot be translated or scored; None if all can."""
     sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
     targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
     if (fitter := context_fitter(context, vocabularies, search, positions)) is not None:
@@ -399,12 +399,12 @@ def write_scores(
         run: its directory.
         checkpoints: names; the model is their mean.
         reports: by set.
-        share: how far the model is from the first of two checkpoints to the second, if it is not
-            their mean.
+        share: position of the model between the first of two checkpoints (0) and the second (1);
+            None: it is their mean.
         card: digest of the model card as it is written.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the file cannot be written.
     """
     told = {"checkpoints": checkpoints, "share": share, "card": card}
     given = {name: value for name, value in told.items() if value is not None}
@@ -421,7 +421,7 @@ def read_scores(run: Path) -> dict[str, Report]:
 
 
 def read_share(run: Path) -> float | None:
-    """How far a finished run's model is from its first checkpoint to its newest, if between them.
+    """Position of a finished run's model between its first and its newest checkpoint, or None.
 
     Raises:
         SavedError: the file is missing or damaged.

@@ -46,7 +46,7 @@ bulk_options = declare.Options(
 
 @dataclass(frozen=True)
 class BulkOptions:
-    """Who works, and at which price."""
+    """Options for the machines that work, and their price."""
 
     workers: int | None
     cluster: str | None
@@ -61,9 +61,9 @@ class BulkOptions:
 
     @contextmanager
     def runner(self, gpus: float = 0) -> Iterator[tuple[Runner, WorkMeter]]:
-        """Who works, and what adds up the cost, until the block ends.
+        """The runner of the work, and the meter of its cost, until the block ends.
 
-        Ray starts, or is connected to, when there is work: not before the input has been looked at.
+        Ray starts, or is connected to, when there is work: after the input has been examined.
 
         Raises:
             ConfigError: the options contradict one another.
@@ -89,9 +89,9 @@ class BulkOptions:
 
 
 def _demand_token() -> None:
-    """Let the Ray of this machine refuse whoever has no token: it listens on all addresses.
+    """Make this machine's Ray refuse clients without a token: it listens on all addresses.
 
-    Ray reads this when it is imported; releases before 2.52 do not know it.
+    Ray reads this when it is imported; releases before 2.52 do not support it.
     """
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
@@ -106,7 +106,7 @@ class _RunnerWhenNeeded:
 
     @property
     def machines(self) -> int:
-        """Number of machines that work at present: this one, before there is work for others."""
+        """Number of machines working at present: only this one before there is work for others."""
         return 1 if self._runner is None else self._runner.machines
 
     def carry_out(
@@ -119,7 +119,7 @@ class _RunnerWhenNeeded:
 
 
 def shard_lines_option(default: int) -> declare.Declared:
-    """The option that says how much work is lost if a worker is killed."""
+    """The option that limits the work lost if a worker is killed."""
     return declare.option(
         "--shard-lines N",
         "Lines of a shard, which one worker makes in one go.",

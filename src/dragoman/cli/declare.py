@@ -1,8 +1,8 @@
-"""How options are declared: in one call each, with the field of a configuration that they set.
+"""Declaration of options: one call each, with the configuration field that the option sets.
 
 Types and ranges are those that ``--help`` shows.  They are not read from the classes of the
 configuration, which would import pydantic and PyTorch before ``--help`` could answer;
-``tests/cli/test_declare.py`` holds the two together.
+``tests/cli/test_declare.py`` checks that the two agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Declared:
         self.name = name
         """Its key among the options of a command."""
         self.sets = sets
-        """The field that it sets, such as ``search.beam``; None: it sets no single field."""
+        """The field that the option sets, such as ``search.beam``; None: no single field."""
         self.attributes = attributes
         self.flag = flag
 
@@ -69,7 +69,7 @@ def _key(flag: str) -> str:
 
 
 class Options:
-    """Options, or groups of them, in their order; a decorator that adds them to a command."""
+    """Options, or groups of options, in their order; a decorator that adds them to a command."""
 
     def __init__(self, *members: Callable[[AnyCommand], AnyCommand]) -> None:
         self._members = members

@@ -1,4 +1,4 @@
-"""Where the documents of a command come from, and where their translations go."""
+"""Sources of a command's documents, and destinations of their translations."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _REMEDY = "replace it with --force, or name another --output"
 
 
 class DocumentPlaces:
-    """Where documents come from, and where their translations go.
+    """Sources of documents, and destinations of their translations.
 
     Args:
         documents: files, or ``-``.
         output: as of :func:`translate_documents`.
         form: of ``--format``.
-        read: other files, which stay as they are, too.
-        replaces: whether translations that exist are replaced.
+        read: other input files, which must also stay unchanged.
+        replaces: whether existing translations are replaced.
 
     Raises:
-        UsageError: they do not go together.
+        UsageError: the arguments do not go together.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class DocumentPlaces:
         self.writes_stream = path == STREAM or (path is None and STREAM in documents)
 
     def name(self, document: Path) -> str:
-        """What a document is called, with the suffix of its format."""
+        """The name of a document, with the suffix of its format."""
         if self._suffix is None:
             return document.name
         return f"{document.stem if document != STREAM else 'document'}{self._suffix}"
@@ -74,7 +74,7 @@ class DocumentPlaces:
             ) from error
 
     def output(self, document: Path, target: str) -> Path:
-        """Where the translation of a document goes."""
+        """The destination of a document's translation."""
         if self.writes_stream:
             return STREAM
         path = Path(self.name(document))
@@ -86,10 +86,10 @@ class DocumentPlaces:
         return self._output
 
     def check(self, target: str) -> dict[Path, DragomanError]:
-        """The documents that cannot be translated, as far as their names say it, and why.
+        """The documents that cannot be translated, as far as their names show it, with the reasons.
 
         Raises:
-            ConfigError: a translation would replace a document, or that of another one.
+            ConfigError: a translation would replace a document, or another document's translation.
         """
         outputs = [self.output(document, target) for document in self.documents]
         files = [one for one in self.documents if one != STREAM]
@@ -113,7 +113,7 @@ class DocumentPlaces:
         """Refuse a document that cannot be read, or whose translation cannot be written.
 
         Raises:
-            ConfigError: its translation would replace whatever is there, unless it may; or it would
+            ConfigError: its translation would replace a file without permission to do so, or
                 have the suffix of another format.
             DataError: it is missing, or of an unknown format.
         """
@@ -157,5 +157,5 @@ class DocumentPlaces:
 
 
 def named_document(document: Path) -> str:
-    """What messages call a document."""
+    """The name of a document in messages."""
     return "standard input" if document == STREAM else str(document)

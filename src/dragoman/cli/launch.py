@@ -1,8 +1,8 @@
 """Several processes that train together, on one machine or many: PyTorch's elastic launcher.
 
 Each process is a worker that runs the command line of a single process.  Unlike ``torchrun``, this
-divides the cores, forwards signals to all processes and gives each time to save, starts again only
-what may succeed, and reports one line, whatever failed in however many processes.
+launcher divides the cores, and forwards signals to all processes and gives each time to save.  It
+restarts only processes that may succeed, and reports one line however many processes failed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dragoman.training.distributed import CONTINUES
 from dragoman.workflows.progress import tell
 
 MANY_RESTARTS = 10
-"""How often failed processes are started again by default if the number of machines may change."""
+"""Default number of restarts of failed processes if the number of machines may change."""
 _UNLIMITED = 10**6  # a rendezvous counts restarts, and knows which do not count
 _POLL_SECONDS = 0.1
 _IN_MEMORY = Path("/dev/shm")
@@ -48,7 +48,7 @@ _IN_MEMORY = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class Launch:
-    """How many processes train together, and where they meet."""
+    """The processes that train together, and their rendezvous."""
 
     processes: int
     """Processes on this machine."""
@@ -67,7 +67,7 @@ class Launch:
 
         Args:
             processes: on this machine.
-            nodes: the fewest and the most machines.
+            nodes: minimum and maximum number of machines.
             rendezvous: where they meet.
             restarts: of failed processes; by default none, and :data:`MANY_RESTARTS` if the number
                 of machines may change.
@@ -102,7 +102,7 @@ class Launch:
 
     @property
     def alone(self) -> bool:
-        """Whether this is a single process that nothing watches over."""
+        """Whether this is a single, unsupervised process."""
         return self.processes == self.terms.most_nodes == 1 and not self.terms.recovers
 
     def carry_out(self, arguments: Sequence[str]) -> None:
@@ -130,7 +130,7 @@ class Launch:
         self._conclude(supervision, failures, history)
 
     def _returns(self, supervision: Supervision, history: History) -> bool:
-        """Whether this machine only lost the others, and shall meet them again."""
+        """Whether this machine only lost the others, and will meet them again."""
         if supervision.received or not (self.terms.recovers and history.begun):
             return False
         lost = isinstance(supervision.error, (RendezvousError, RuntimeError))
@@ -161,7 +161,7 @@ class Launch:
             ) from error
 
     def _supervision(self, arguments: Sequence[str], folder: Path, history: History) -> Supervision:
-        """What watches over this machine's processes; it may wait for other machines."""
+        """The supervision of this machine's processes; it may wait for other machines."""
         command = (
             f"'dragoman {shlex.join(arguments)}' (Dragoman {__version__}, PyTorch "
             f"{torch.__version__})"
@@ -186,7 +186,7 @@ class Launch:
 
 
 def _folder_of_errors() -> tempfile.TemporaryDirectory[str]:
-    """Where processes say what went wrong: in memory if possible, as a disk may be full."""
+    """Folder for the errors of processes: in memory if possible, as a disk may be full."""
     there = os.access(_IN_MEMORY, os.W_OK | os.X_OK)
     return tempfile.TemporaryDirectory(prefix="dragoman-", dir=_IN_MEMORY if there else None)
 
@@ -234,7 +234,7 @@ def _environment(launch: Launch) -> Iterator[None]:
     """Divide the cores unless the user has, and silence PyTorch's own messages."""
     values = {
         "OMP_NUM_THREADS": str(max(1, usable_cores() // launch.processes)),
-        # Machines come and go: each round opens a store of its own (see Rendezvous).
+        # Machines come and go, so each round opens its own store (see Rendezvous).
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
     }
     if launch.terms.recovers:

@@ -62,10 +62,10 @@ from dragoman.workflows.progress import quiet_option, write_line
 
 UNEXPECTED = 1
 SPIN_COUNT = "3000"
-"""Rounds for which a waiting thread of GNU OpenMP spins; its own default is 300,000."""
+"""Rounds for which a waiting thread of GNU OpenMP spins; OpenMP's default is 300,000."""
 INTERRUPTED = 128 + signal.SIGINT
 COMPLETION = "_DRAGOMAN_COMPLETE"
-"""The variable by which a shell asks for completions; see docs/command-line.md."""
+"""The variable by which a shell requests completions; see docs/command-line.md."""
 
 
 @dataclass
@@ -215,10 +215,10 @@ def main(tell: Tell = print_error) -> None:
 
 
 def _yield_while_waiting() -> None:
-    """Let PyTorch's threads spin less before they sleep, unless the environment says how to wait.
+    """Let PyTorch's threads spin less before they sleep, unless the environment sets how they wait.
 
-    GNU OpenMP reads this when PyTorch is imported.  Its threads wait for one another by spinning;
-    beside other work, those that are waited for then do not get a core (docs/performance.md).
+    GNU OpenMP reads this when PyTorch is imported.  Its threads wait for one another by spinning.
+    On a busy machine, the threads that they wait for then get no core (docs/performance.md).
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)

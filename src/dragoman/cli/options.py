@@ -77,7 +77,7 @@ class MetricName(click.Choice[str]):
 
 
 STREAM = Path("-")
-"""What standard input is called among files to read, and standard output among those to write."""
+"""The name of standard input among files to read, and of standard output among files to write."""
 
 
 class _Path(click.Path):
@@ -90,7 +90,7 @@ class _Path(click.Path):
         try:
             os.stat(value)
         except OSError as error:
-            # A missing path may be an output; whatever needs it reports that it is missing.
+            # A missing path may be an output; a command that needs it as input reports it.
             if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
                 self.fail(f"{os.fsdecode(value):.80}: {error.strerror}.", param, ctx)
         return Path(value)
@@ -141,9 +141,9 @@ class _Model(_Path):
 
 
 PATH = _Path(path_type=Path)
-"""A path to read or write; whatever opens it reports whether it exists."""
+"""A path to read or write; opening it later shows whether it exists."""
 OUTPUT = _Output(path_type=Path)
-"""A file to write instead of standard output, which is ``-``, too."""
+"""A file to write instead of standard output, which may also be written ``-``."""
 FILE = _File(path_type=Path)
 """A file to write that never is standard output."""
 PATH_AS_TYPED = _AsTyped()
@@ -220,7 +220,7 @@ pairs_options = declare.Options(
         name="file_format",
     ),
 )
-"""How the pairs in the argument FILES are read."""
+"""Options for reading the pairs in the argument FILES."""
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
@@ -241,7 +241,7 @@ def rising_numbers(context: click.Context, option: click.Parameter, value: str) 
 
 
 def is_given(name: str) -> bool:
-    """Whether the command line has an option, even if with the value that is its default."""
+    """Whether the command line has an option, even with its default value."""
     return click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT
 
 
@@ -278,7 +278,7 @@ output_option = declare.option(
 
 
 def is_directory(output: str) -> bool:
-    """Whether an output, as typed, is meant as a directory: it is one, or it ends in a slash."""
+    """Whether an output, as typed, means a directory: one exists there, or it ends in a slash."""
     return output.endswith(("/", os.sep)) or os.path.isdir(output)
 
 
@@ -300,11 +300,11 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
 
 
 def check_description(output: Path | None, option: str = "--output") -> None:
-    """Refuse to replace a file by a description of a system, unless it is one, too.
+    """Refuse to replace a file by a description of a system, unless the file is a description.
 
     Args:
         output: file to be written, if any.
-        option: names it.
+        option: the option that names it.
 
     Raises:
         ConfigError: it is something else, such as a recipe, which is a YAML file as well.

@@ -3,7 +3,7 @@
     python -m dragoman.cli.reference > docs/configuration.md
     python -m dragoman.cli.reference server > docs/server-configuration.md
 
-Keys, types, ranges, defaults and meanings are defined beside the classes that they configure; this
+Keys, types, ranges, defaults and meanings are defined beside the classes that they configure.  This
 module only lays them out, so the page always agrees with the code.
 """
 
@@ -111,12 +111,12 @@ _TOLD: dict[Any, str] = {
     TranslationSystem: "path of a model directory or of the YAML file of a system, or the keys of "
     "such a file, as `dragoman translate --write-system` writes it"
 }
-"""What is described elsewhere, in words."""
+"""Links to values that are described elsewhere."""
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A configuration class, and the keys of the file that hold one."""
+    """A configuration class, and the keys that hold such a section."""
 
     kind: type[Config]
     keys: list[str]
@@ -136,7 +136,7 @@ class _Section:
 
     @property
     def name(self) -> str:
-        """What a shared section is called: how its keys end, if all end alike."""
+        """The name of a shared section: the common last part of its keys, if they have one."""
         ends = {key.rpartition(".")[2] for key in self.keys}
         return f"`{ends.pop()}`" if len(ends) == 1 else _NAMES[self.kind]
 
@@ -155,12 +155,12 @@ class _Section:
 
     @property
     def level(self) -> int:
-        """Level of the heading: two for a part of the file, three inside one."""
+        """Level of the heading: two for a part of the file, three for a nested section."""
         return 3 if "." in self.keys[0] else 2
 
 
 def _told_apart(kind: type[Config]) -> str:
-    """What distinguishes a class from its alternatives, such as ", family recurrent"."""
+    """The mark that distinguishes a class from its alternatives, such as ", family recurrent"."""
     for name in ("family", "kind"):
         field = kind.model_fields.get(name)
         if field is not None and len(get_args(field.annotation)) == 1:
@@ -220,7 +220,7 @@ def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
 
 def _render(section: _Section, sections: list[_Section]) -> str:
     links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
-    # The distinguishing key comes first; inherited fields would precede it.
+    # The distinguishing key comes first. Inherited fields would otherwise precede it.
     fields = sorted(
         keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
     )
@@ -280,7 +280,7 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
 
 
 def _names(marks: Iterable[Any]) -> str:
-    """The names that a :class:`OneName` among these annotations allows; empty without one."""
+    """The names that a :class:`OneName` among these annotations allows; empty without any."""
     allowed = [name for mark in marks if isinstance(mark, OneName) for name in mark.names()]
     return ", ".join(f"`{name}`" for name in allowed)
 

@@ -129,7 +129,7 @@ sampling_options = declare.Options(
         sets="search.mbr.candidates",
     ),
 )
-"""How outputs are drawn, and which of them is chosen."""
+"""Options for drawing outputs, and for choosing among them."""
 buffer_option = declare.option(
     "--buffer-lines N",
     "Number of lines to read before translating; 1 answers each line at once.",
@@ -140,7 +140,7 @@ _all_options = declare.Options(search_options, output_options, buffer_option, sa
 
 
 def given_search(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings of search that the command line gives; the model has the others."""
+    """The search settings that the command line gives; the model's apply to the others."""
     search: dict[str, Any] = _all_options.set_fields(options).get("search", {})
     if options.get("sample"):
         search.setdefault("sampling", {})
@@ -170,10 +170,10 @@ def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -
     Args:
         options: of the command line.
         system: that they describe.
-        where: what errors call its settings of search.
+        where: name of its search settings in errors.
 
     Raises:
-        ConfigError: it does not read one.
+        ConfigError: the search does not read an option.
     """
     from dragoman.core.config import parse
     from dragoman.search import SearchConfig
@@ -199,7 +199,7 @@ def check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
 
 
 def unread(options: dict[str, Any], search: SearchConfig) -> str | None:
-    """Which option a search does not read, and what to do; None if it reads all."""
+    """The first option that a search does not read, with a remedy; None if it reads all."""
     of_beams = [f"--{name.replace('_', '-')}" for name in _OF_BEAMS if options.get(name)]
     if search.mbr is not None:
         if options.get("sample"):
@@ -213,7 +213,7 @@ def unread(options: dict[str, Any], search: SearchConfig) -> str | None:
 
 
 def draws(search: object) -> bool:
-    """Whether settings of search have samples drawn."""
+    """Whether search settings draw samples."""
     return isinstance(search, dict) and any(
         isinstance(search.get(name), dict) for name in ("sampling", "mbr")
     )

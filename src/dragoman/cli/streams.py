@@ -17,13 +17,13 @@ from typing import Any
 from dragoman.core.errors import StorageError
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
-"""The exit code of a command whose output nobody reads any more."""
+"""The exit code of a command whose output has no reader any more."""
 
 
 def open_closed_streams() -> None:
     """Reopen closed standard streams (``<&-``, ``>&-``) so that using them fails.
 
-    Otherwise the next file opened would get one of their descriptors, and with it whatever a
+    Otherwise the next file opened would get one of their descriptors, and receive anything that a
     library prints.  They are opened in the wrong direction, so that reading and writing fail.
     """
     for name, wrong, mode in (

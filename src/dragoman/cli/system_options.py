@@ -208,16 +208,16 @@ system_options = declare.Options(described_options, _write_system)
 def open_translator(
     models: tuple[Path, ...], options: dict[str, Any], written: Mapping[str, Path | None]
 ) -> Translator | Dispatcher:
-    """Build the system that the command line describes; write its description if asked to.
+    """Build the system that the command line describes; write its description if requested.
 
     Args:
         models: as given.
         options: those of :data:`system_options` and, if the command has them, of search.
-        written: by its option, each further file that the command writes.
+        written: further files that the command writes, by option.
 
     Raises:
-        DragomanError: the options contradict one another, a model cannot be opened, or what says
-            how to translate would be overwritten.
+        DragomanError: the options contradict one another, a model cannot be opened, or a file that
+            the system reads would be overwritten.
     """
     from dragoman.saved.system import write_system
     from dragoman.translation.domains import DomainRouter
@@ -244,7 +244,7 @@ def open_translator(
 
 
 def _check_kept(written: Mapping[str, Path | None], read: list[Path]) -> None:
-    """Refuse to overwrite a file that says how to translate, such as a glossary."""
+    """Refuse to overwrite a file that the system reads, such as a glossary."""
     for option, path in written.items():
         if path is not None:
             check_no_input(path, read, option)
@@ -286,14 +286,14 @@ def described(models: tuple[Path, ...], options: dict[str, Any]) -> TranslationS
 
 
 def _confidence(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Whether translations get their confidence, and by which calibration, if options say so."""
+    """The settings of confidence: whether translations get it, and by which calibration."""
     if options.get("calibration") is not None:
         return {"confidence": options["calibration"]}
     return {"confidence": values.get("confidence") or True} if options.get("confidence") else {}
 
 
 def _shortlist(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Whether outputs are restricted, and by which shortlist, if options say so."""
+    """The settings of the shortlist: whether outputs are restricted, and by which list."""
     if options["shortlist_file"] is not None:
         return {"shortlist": options["shortlist_file"]}
     return {"shortlist": values.get("shortlist") or True} if options["shortlist"] else {}
@@ -336,7 +336,7 @@ def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any], given: dict
 
 
 def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """By language, the values that differ for its lines: the model, as the first MODEL would be.
+    """The values that differ for the lines of each language: its model, as the first MODEL.
 
     Args:
         given: values of ``--route``.
@@ -384,7 +384,7 @@ def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
 
 
 def lay_over(values: dict[str, Any], fields: Mapping[str, Any]) -> None:
-    """Override fields of a description; sections, and sections in them, key by key.
+    """Override fields of a description; sections, also nested ones, key by key.
 
     ``parse`` reports values that should be sections and are not.
     """

@@ -45,7 +45,7 @@ _SECONDS = 24 * 3600.0
 _SHOWN = 60
 """Characters of a text that messages show."""
 _WARNED = 5
-"""Flawed translations of a document that are warned of one by one."""
+"""Number of a document's flawed translations that get a warning each."""
 _LINES_ONLY = {
     "inputs": "--input",
     "prefix": "--prefix",
@@ -65,7 +65,7 @@ _DOCUMENTS_ONLY = {"document_format": "--format", "force": "--force"}
 
 
 def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The arguments MODEL... FILE...: a document is ``-``, or has the suffix of one.
+    """The arguments MODEL... FILE..., divided: a document is ``-``, or has a document's suffix.
 
     Args:
         paths: the arguments.
@@ -75,7 +75,7 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
         Models and documents.
 
     Raises:
-        DataError: a file has no suffix of a document, and none is a document.
+        DataError: a file lacks a document's suffix, and no argument is a document.
         UsageError: a model is behind a document.
     """
     models: list[Path] = []
@@ -103,7 +103,7 @@ def separated(paths: Sequence[Path], form: str | None) -> tuple[tuple[Path, ...]
 
 
 def _no_document(path: Path) -> str:
-    """Why the name of a file is not that of a document; empty if it is."""
+    """The reason why a file is not a document, by its name; empty for a document."""
     from dragoman.documents.filetypes import document_format
 
     try:
@@ -143,7 +143,7 @@ def translate_documents(
     *,
     as_json: bool,
 ) -> None:
-    """Translate documents; nothing is written of one that is refused, which stops no other.
+    """Translate documents; a refused document is not written, and does not stop the others.
 
     Args:
         models: as given.
@@ -235,7 +235,7 @@ def _check_languages(system: TranslationSystem) -> None:
     """Check that the languages of a system have names, which decide how text is divided.
 
     Raises:
-        ConfigError: neither its model nor an option says them.
+        ConfigError: neither its model nor an option names them.
     """
     from dragoman.saved.directions import language_pairs
     from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
@@ -258,10 +258,10 @@ def _check_languages(system: TranslationSystem) -> None:
 async def _translated(
     system: TranslationSystem, places: DocumentPlaces, *, detects: bool
 ) -> tuple[list[_Done], _Refused]:
-    """The documents that are written, and those that are not.
+    """The documents that are written, and those that are refused.
 
     Raises:
-        DragomanError: what would stop every other document, too.
+        DragomanError: an error that would also stop every other document.
     """
     from dragoman.translation.service.model_service import ModelService
 
@@ -362,7 +362,7 @@ async def _translate_one(
 
 
 def _warn_of_flaws(document: Path, flaws: Sequence[Flaw]) -> None:
-    """Say which translations someone should look at: the first ones, and how many more."""
+    """Warn of translations to be reviewed: the first ones, and the number of the others."""
     for one in flaws[:_WARNED]:
         found = []
         if one.missing:
@@ -384,7 +384,7 @@ def _warn_of_flaws(document: Path, flaws: Sequence[Flaw]) -> None:
 
 
 def _explained(document: Path, error: RefusedError) -> ConfigError | DataError:
-    """What a service refuses, as the error of a command."""
+    """A service's refusal as the error of a command."""
     kind = ConfigError if error.kind == "unsupported" else DataError
     return kind(f"{named_document(document)}: {error}")
 
@@ -399,7 +399,7 @@ def _complain(done: Sequence[_Done], refused: _Refused) -> None:
     """Fail the command if a document or a text could not be translated.
 
     Raises:
-        DragomanError: of the kind of the first one.
+        DragomanError: of the kind of the first failure.
     """
     problems = [str(error) for error in refused.values()]
     left = [(one.path, *text) for one in done for text in one.untranslated]

@@ -37,7 +37,7 @@ _FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
 
 
 def worded_faults(faults: Sequence[str]) -> str:
-    """What a degenerate translation does, as a predicate.
+    """The faults of a degenerate translation, worded as a predicate.
 
     Args:
         faults: those of the translation, at least one.
@@ -46,7 +46,7 @@ def worded_faults(faults: Sequence[str]) -> str:
 
 
 class LineReport:
-    """Warns of lines that a person should look at: at once, and again at the end.
+    """Warns of lines to be reviewed: at once, and again at the end.
 
     Args:
         flag_below: the confidence below which a translation is flagged; None flags nothing.
@@ -63,7 +63,7 @@ class LineReport:
         return self._bound is not None
 
     def is_flagged(self, translation: Translation) -> bool:
-        """Whether to look at a translation: a refused line always, an empty one never."""
+        """Whether a translation needs review: a refused line always, an empty line never."""
         if self._bound is None:
             return False
         if translation.refused is not None:
@@ -108,7 +108,7 @@ class LineReport:
 
 @dataclass(frozen=True)
 class PrintedFields:
-    """What is printed of each translation beside its text."""
+    """The fields printed for each translation beside its text."""
 
     nbest: bool = False
     """All translations of a line, with its number and their scores."""

@@ -40,8 +40,8 @@ def record_error(error: BaseException, message: str, code: int) -> int:
 def end_with(parent: int, seconds: float = 1.0) -> None:
     """Send this process SIGTERM, which saves and stops, once ``parent`` has ended.
 
-    A launcher that is killed cannot stop its processes, which would keep running unnoticed.  If
-    other machines go on without this one, the process dies instead: SIGTERM would stop them too.
+    A killed launcher cannot stop its processes, which would keep running unnoticed.  If other
+    machines go on without this one, the process dies instead: SIGTERM would stop them as well.
     """
     while os.getppid() == parent:
         time.sleep(seconds)

@@ -42,11 +42,11 @@ def with_precision(config: ExperimentConfig, run: Path, world: World) -> Experim
 
 
 def with_length_ratio(config: ExperimentConfig, store: Store) -> ExperimentConfig:
-    """The configuration with how long translations usually are: search notices those that are not.
+    """The configuration with the usual length ratio, by which search notices unusual translations.
 
-    A run whose text has no sources to translate, with words in them, has none; nor has one whose
-    sources alone have context: a sentence without, such as the first of a document, would have an
-    output several times as long as usual for so short a source, and be cut.
+    The ratio is left out for a run whose text has no sources with words, and for a run in which
+    only the sources have context.  There, a sentence without context, such as the first of a
+    document, would have an output several times as long as usual for its source, and be cut.
     """
     search, context = config.search, config.data.context
     if context is not None and not context.target:
@@ -61,6 +61,6 @@ def with_length_ratio(config: ExperimentConfig, store: Store) -> ExperimentConfi
 
 
 def _has_words(part: CorpusPart) -> bool:
-    """Whether the stored sources of a part have words: no symbol alone, nor what is made later."""
+    """Whether the stored sources of a part have words: not a lone symbol, nor made later."""
     made = (transform for transform in part.prepared_transforms if transform.makes_source)
     return part.has_source or any(transform.uses_target for transform in made)

@@ -79,7 +79,7 @@ class _Scorer:
     def __call__(
         self, weights: dict[str, Tensor], sets: dict[str, CorpusPart], what: str = "the model"
     ) -> dict[str, Report]:
-        """Reports by set; ``what`` the weights are is told."""
+        """Reports by set; ``what`` names the weights in messages."""
         model = build_model(self.config.model, self.vocabularies)
         load_weights(model, merged(weights), self.run)
         model.to(self.world.device)
@@ -104,7 +104,7 @@ class _Made:
     reports: dict[str, Report]
     """Of the dev sets."""
     share: float | None = None
-    """How far from the first of two checkpoints to the second, if not their mean."""
+    """Position between the first of two checkpoints and the second; None for their mean."""
 
 
 def finish_run(
@@ -146,7 +146,7 @@ def finish_run(
 
 
 def _made(score: _Scorer) -> _Made:
-    """The checkpoints, or weights between two, that the configuration asks for."""
+    """The checkpoints, or weights between two, that the configuration selects."""
     config, run, world = score.config, score.run, score.world
     training, dev = config.training, config.dev_sets()
     count = training.average_checkpoints
@@ -210,7 +210,7 @@ def _pieces(run: Path, vocabularies: Vocabularies) -> list[Path]:
 def validation_of(
     config: ExperimentConfig, part: CorpusPart, vocabularies: Vocabularies, world: World
 ) -> Validation:
-    """How a run is scored on a set, in training and at its end."""
+    """The validation of a run on a set, in training and at its end."""
     search, evaluation = config.decoding, config.evaluation_of(part)
     objective = config.training.objective
     if not objective.translates:

@@ -74,9 +74,9 @@ def check_parents(config: ExperimentConfig) -> Parent | None:
         See :func:`parent_of`.
 
     Raises:
-        ConfigError: one of them does not fit; the message names all differences.
+        ConfigError: a model does not fit; the message names all differences.
         DataError: a file of embeddings is missing, or of another kind.
-        SavedError: one is missing or damaged, or not the one that training began with, or the
+        SavedError: a model is missing, damaged, or not the one that training began with, or the
             models have different vocabularies.
     """
     training = config.training
@@ -156,7 +156,7 @@ def with_digests(config: ExperimentConfig, digests: Mapping[str, str]) -> Experi
 def take_weights(
     config: ExperimentConfig, model: TranslationModel, vocabularies: Vocabularies
 ) -> list[str]:
-    """Give ``model`` the weights of other models and files, where the configuration names some.
+    """Give ``model`` the weights of other models and files, if the configuration names any.
 
     Args:
         config: of the run.
@@ -164,7 +164,7 @@ def take_weights(
         vocabularies: of the run.
 
     Returns:
-        What the user should know, in lines.
+        Lines for the user.
 
     Raises:
         ConfigError: a weight has another shape, or the other model lacks it; or no piece has a
@@ -186,9 +186,9 @@ def take_weights(
 def fix_weights(
     config: ExperimentConfig, model: TranslationModel, vocabularies: Vocabularies
 ) -> None:
-    """Keep those weights as they are that are not to learn; whenever training starts or resumes.
+    """Freeze the weights that do not learn, whenever training starts or resumes.
 
-    With ``training.adapter`` these are all weights, and factors are added that learn.
+    With ``training.adapter`` these are all weights, and factors that learn are added.
 
     Raises:
         ConfigError: the model has no layer that can get an adapter.

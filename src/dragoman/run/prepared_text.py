@@ -44,9 +44,8 @@ def prepare_run(
 ) -> Prepared:
     """Make vocabularies and encoded text in a run that nobody else uses.
 
-    What exists and is unchanged is kept.  Where the text is new, a warning names parts without
-    sources that are in another language than declared; and one says so if training has begun with
-    other text.
+    Existing, unchanged parts are kept.  For new text, a warning names parts without sources whose
+    language is not the declared one.  Another warns if training has begun with other text.
 
     Args:
         config: of the run.
@@ -57,7 +56,7 @@ def prepare_run(
     Raises:
         DataError: the text cannot be used.
         ConfigError: the vocabulary does not fit the text.
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     data, directory = config.data, run / DATA_DIRECTORY
     parts, before = config.train_parts(), _fingerprint(directory)
@@ -145,7 +144,7 @@ def check_positions(config: ExperimentConfig, store: Store) -> None:
 
 
 def _fingerprint(directory: Path) -> str | None:
-    """That of the text prepared before; None if there is none."""
+    """The fingerprint of the text prepared before; None without such text."""
     try:
         return read_manifest(directory).fingerprint
     except SavedError:

@@ -66,9 +66,9 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     Warns if the learning rate would jump.
 
     Args:
-        config: what the run's ``config.yaml`` says.
+        config: the contents of the run's ``config.yaml``.
         settings: such as ``training.max_steps=4000``; a path is relative to the current directory.
-        run: its directory, whose newest checkpoint shows how far it has come.
+        run: its directory, whose newest checkpoint shows its progress.
 
     Raises:
         ConfigError: another setting would change, a limit is already passed, or a value is wrong.
@@ -102,7 +102,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
 
 
 def progress_of(run: Path) -> Progress:
-    """How far a run has come, by its newest checkpoint.
+    """The progress of a run, by its newest checkpoint.
 
     Raises:
         SavedError: that checkpoint is damaged.

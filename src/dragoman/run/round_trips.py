@@ -25,19 +25,19 @@ from dragoman.validation import ROUND_TRIP, Validation, too_long
 class RoundTripValidation(Validation):
     """Scores models by :data:`ROUND_TRIP` on text whose sources they make themselves.
 
-    Loss and perplexity are of the text, given the translation that the model has made of it.
+    Loss and perplexity are of the text, given the model's own translation of it as the source.
 
     Args:
         part: the text, as the target side.
         vocabularies: of the models.
-        search: how to translate.
-        evaluation: how to score; its metrics are not used.
+        search: settings of search.
+        evaluation: settings of scoring; its metrics are not used.
         world: as in :class:`Validation`.
-        back: the tags that ask for the language that it is translated into.
+        back: the tags that request the language of its translation.
         inline_tags: as in :class:`Validation`.
 
     Raises:
-        DataError: there is no text.
+        DataError: the text is empty.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RoundTripValidation(Validation):
         self._back = tuple(back)
 
     def check_lengths(self, model: TranslationModel) -> None:
-        """See :meth:`Validation.check_lengths`; here the text is read as a source, too."""
+        """See :meth:`Validation.check_lengths`; here the text is also read as a source."""
         asked = [
             Pair(tagged(self._back, pair.target), pair.target, pair.line) for pair in self._pairs
         ]
@@ -85,9 +85,9 @@ class RoundTripValidation(Validation):
 
 
 def _cut(text: str, vocabulary: Vocabulary, limit: int) -> str:
-    """As much of ``text`` as has at most ``limit`` pieces.
+    """The longest beginning of ``text`` that has at most ``limit`` pieces.
 
-    A text has more pieces than the model wrote if it wrote others than the vocabulary chooses.
+    A text has more pieces than the model wrote if the vocabulary divides it differently.
     """
     ids = vocabulary.encode(text)
     for kept in range(min(len(ids), limit), 0, -1):

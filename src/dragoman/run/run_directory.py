@@ -29,12 +29,12 @@ _held: dict[Path, int] = {}
 
 
 def is_run(directory: Path) -> bool:
-    """Whether Dragoman made this directory as a run, also before runs had a marker."""
+    """Whether Dragoman made this directory as a run, with or without a marker (older runs)."""
     return (directory / MARKER).is_file() or _is_unmarked_run(directory)
 
 
 def _is_unmarked_run(directory: Path) -> bool:
-    """A configuration alone proves nothing; beside files that a run writes, it is a run's."""
+    """Whether a configuration lies beside other files of a run; alone it proves nothing."""
     begun = (
         (directory / DATA_DIRECTORY / MANIFEST).is_file()
         or (directory / ORIGIN_FILE).is_file()
@@ -49,7 +49,7 @@ def _is_unmarked_run(directory: Path) -> bool:
 def check_usable(directory: Path) -> None:
     """Refuse a directory with other files, which a run might overwrite.
 
-    The directory may be absent, empty, a run, or hold vocabularies for the run; hidden files are
+    The directory may be absent, empty, a run, or hold vocabularies for the run.  Hidden files are
     ignored.
 
     Raises:
@@ -89,7 +89,7 @@ def begin(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def claim(run: Path) -> Iterator[None]:
-    """Lock a run for this thread, and clean up what a killed process left.
+    """Lock a run for this thread, and clean up leftovers of a killed process.
 
     A thread that has claimed a run may claim it again.  Of processes that train together, the
     first claims it for all; a claim by the others does nothing.

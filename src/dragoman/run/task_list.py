@@ -137,7 +137,7 @@ def _batches(
 
 
 def _longest(config: ExperimentConfig) -> int:
-    """Maximum pieces of a side that becomes longer than it is stored: the end symbol fits, too."""
+    """Maximum pieces of a side that grows after it is stored, leaving room for the end symbol."""
     longest, positions = config.data.max_pieces, config.model.position_limit
     return longest if positions is None else min(longest, positions - 1)
 
@@ -158,7 +158,7 @@ def _objective(
 def _back_translations(
     config: ExperimentConfig, vocabularies: Vocabularies, store: Store, chosen: Collection[int]
 ) -> dict[int, WantedSources]:
-    """How the model makes the sources of those of the chosen parts that have none, by number."""
+    """Settings of back-translation for the chosen parts without sources, by number."""
     found = {}
     frequencies: PieceFrequencies | None = None
     for number, part in enumerate(config.train_parts()):

@@ -29,10 +29,10 @@ from dragoman.training.checkpoint import (
 from dragoman.validation import Report, figures, mean_figures
 
 SHARES = (0.75, 0.5, 0.25)
-"""How far from the first weights to the newest, all of which are tried."""
+"""Positions from the first weights (0) to the newest (1), all of which are tried."""
 
 Score = Callable[..., dict[str, Report]]
-"""Scores ``weights`` on the dev sets; ``what`` they are is told."""
+"""Scores ``weights`` on the dev sets; ``what`` names them in messages."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Between:
     """Weights on the line between the first and the newest, which are within all bounds."""
 
     share: float
-    """How far from the first to the newest."""
+    """Position from the first weights to the newest."""
     weights: dict[str, Tensor]
     reports: dict[str, Report]
     """Of the dev sets."""

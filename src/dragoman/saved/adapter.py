@@ -71,7 +71,7 @@ def write_adapter(path: Path, weights: Mapping[str, Tensor], of: str) -> None:
         of: digest of the model's own weights.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the file cannot be written.
     """
     factors = {name: tensor for name, tensor in weights.items() if is_factor(name)}
     write_tensors(path, factors, {"adapter": _KIND, _OF: of})

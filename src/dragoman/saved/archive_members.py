@@ -1,7 +1,7 @@
 """The files in archives of models, read without trusting them.
 
-What an archive says of itself is checked before anything is read: names that lead elsewhere, links,
-devices, files that are there twice, and more than any model has are refused.
+The table of contents is checked before anything is read.  Refused are names that lead out of the
+archive, links, devices, duplicate files, and more files than any model has.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Member(NamedTuple):
 
 
 def archive_suffix(name: str) -> str | None:
-    """The suffix of an archive's name; None if it is not one."""
+    """The suffix of an archive's name; None for other names."""
     found = [suffix for suffix in ARCHIVES if name.lower().endswith(suffix)]
     return max(found, key=len, default=None)
 
@@ -91,7 +91,7 @@ def check_room(archive: Path, folder: Path, needed: int) -> None:
 
 
 def members_of(archive: Path) -> Iterator[Member | str]:
-    """The files of an archive; what is neither a file nor a folder is said in words."""
+    """The files of an archive; for a member that is neither file nor folder, a description."""
     if _is_zip(archive):
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
@@ -127,7 +127,7 @@ def contents_of(archive: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
 
 
 class _Ending:
-    """A stream for tarfile, which would go on reading what a header says and the file lacks."""
+    """A stream that ends tarfile's reading where the file is shorter than its header states."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._ends = stream, 0
@@ -151,10 +151,10 @@ def _opened_tar(archive: Path) -> Iterator[tarfile.TarFile]:
 
 
 def _opened(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """A file in a zip archive, whose directory may say that it begins at any place.
+    """An opened file in a zip archive, whose directory may give any position for it.
 
     Raises:
-        zipfile.BadZipFile: damaged; or there is no such place, for which zipfile says OSError.
+        zipfile.BadZipFile: damaged, or the position does not exist (an OSError of zipfile).
     """
     try:
         return packed.open(info)

@@ -1,8 +1,8 @@
-"""How confident a system may be of its translations: a small file beside the weights.
+"""Calibrations of a system's confidence in its translations: a small file beside the weights.
 
 ``dragoman calibrate`` writes ``confidence.json``.  It holds a logistic regression over a few
-measurements of a hypothesis, what it was fitted on, and under which conditions: the weights of the
-models, by their digests, and the settings that decide what search finds and how it scores.
+measurements of a hypothesis, the data it was fitted on, and its conditions: the digests of the
+models' weights, and the settings that decide the outputs of search and their scores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Conditions(Config):
     """Settings of search that change what is found or how it scores."""
 
     def differences(self, used: Conditions) -> list[str]:
-        """How the settings in use differ from these, such as "beam 8 instead of 4"."""
+        """Differences between the settings in use and these, such as "beam 8 instead of 4"."""
         usual: dict[str, Any] = {
             name: one.default for name, one in TranslationSystem.model_fields.items()
         }
@@ -76,10 +76,10 @@ class Calibration(Config):
 
 
 def read_calibration(path: Path) -> Calibration:
-    """Read what :func:`write_calibration` wrote.
+    """Read a file of :func:`write_calibration`.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: the file does not exist.
         SavedError: it is damaged, or its format is newer.
     """
     try:
@@ -108,7 +108,7 @@ def read_calibration(path: Path) -> Calibration:
 
 
 def is_calibration(path: Path) -> bool:
-    """Whether a file holds what :func:`write_calibration` wrote, and so may be replaced by it."""
+    """Whether :func:`write_calibration` wrote a file, and so may replace it."""
     try:
         if path.stat().st_size > _LARGEST:
             return False
@@ -131,7 +131,7 @@ def calibration_path(system: TranslationSystem) -> Path:
     """The file of a system's calibration: named in its description, or beside its model.
 
     Raises:
-        SavedError: there is no such model.
+        SavedError: the model does not exist.
     """
     if isinstance(system.confidence, Path):
         return system.confidence
@@ -142,9 +142,9 @@ def default_output(system: TranslationSystem) -> Path:
     """The default file for a system's calibration, beside its model.
 
     Raises:
-        ConfigError: it has no such place: this is an ensemble, a model with an adapter, or a
-            checkpoint.
-        SavedError: there is no such model.
+        ConfigError: the system is an ensemble, a model with an adapter, or a checkpoint, and so
+            has no such place.
+        SavedError: the model does not exist.
     """
     if len(system.models) > 1:
         raise ConfigError(

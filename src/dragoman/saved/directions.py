@@ -25,8 +25,8 @@ def tags_for(
 ) -> tuple[str, ...]:
     """Tags in front of each source, in the order of training.
 
-    Tags that every training part that translates into this language had are added automatically,
-    if no part into another language had them all.
+    Tags shared by all training parts that translate into this language are added automatically,
+    unless a part into another language has all of them.
 
     Args:
         config: configuration of the model.
@@ -35,8 +35,8 @@ def tags_for(
         tags: further tags, such as ``<ui>``.
 
     Raises:
-        ConfigError: a language or a tag that the model does not know, a language that no tag asks
-            for, or a tag that asks for another language.
+        ConfigError: the model does not know the language or a tag, no tag requests the language,
+            or a tag requests another language.
     """
     if not config.model.reads_source:
         raise ConfigError("a language model reads no source, so it takes no tags")
@@ -74,13 +74,13 @@ def language_pairs(config: SavedConfig) -> list[tuple[str, str]]:
 def only_languages(
     first: SavedConfig, last: SavedConfig, source: str | None, target: str | None
 ) -> tuple[str, str] | None:
-    """From which language into which a system translates; None if there are several, or no names.
+    """The source and target language of a system; None if there are several, or they have no names.
 
     Args:
         first: configuration of the model that reads the source.
-        last: of the one that writes the target, which may be the same.
-        source: source language, if one is asked for.
-        target: target language, if one is asked for.
+        last: of the model that writes the target, which may be the same.
+        source: source language, if specified.
+        target: target language, if specified.
     """
 
     def may_be(name: str, asked: str | None) -> bool:
@@ -96,7 +96,7 @@ def only_languages(
 
 
 def check_same_languages(first: SavedModel, other: SavedModel) -> None:
-    """Check that two models can translate the same; languages without names may be any.
+    """Check that two models share a direction; an unnamed language matches any.
 
     Raises:
         SavedError: they have no source language or no target language in common.
@@ -123,8 +123,8 @@ def tags_between(
 ) -> tuple[str, ...]:
     """Tags in front of each source to translate in one direction, in the order of training.
 
-    Those of :func:`tags_for`, and whatever all training parts of just this direction had, such as
-    a tag for the source language.
+    They are those of :func:`tags_for` and those shared by all training parts of this direction,
+    such as a tag for the source language.
 
     Args:
         config: configuration of the model.
@@ -151,11 +151,11 @@ def tags_between(
 def check_source(config: SavedConfig, language: str) -> None:
     """Check that a model has learned to translate from a language, into any other.
 
-    A direction need not have been trained: zero-shot translation is possible.  A model whose
-    source language has no name may translate from any.
+    A direction need not have been trained: zero-shot translation is possible.  A model with an
+    unnamed source language may translate from any.
 
     Raises:
-        ConfigError: it has not; the message lists its directions.
+        ConfigError: it has not learned that; the message lists its directions.
     """
     if not config.model.reads_source:
         raise ConfigError("a language model reads no source, so it translates from no language")
@@ -173,7 +173,7 @@ def check_source(config: SavedConfig, language: str) -> None:
 
 
 def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> tuple[str, ...]:
-    """The tags that ask for ``language``; none if the model knows no other language."""
+    """The tags that request ``language``; none if it is the model's only target language."""
     trained = _into(config, language)
     common: tuple[str, ...] = ()
     if trained:
@@ -201,7 +201,7 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
 
 
 def _tags_of_others(config: SavedConfig, language: str) -> list[set[str]]:
-    """The tags of each direction into another language; copies do not count."""
+    """The tags of each direction into another language, without copies."""
     return [
         set(one.tags)
         for one in config.directions
@@ -252,7 +252,7 @@ def usage(model: str | Path, config: SavedConfig) -> str:
 
 
 def start_from(model: str | Path) -> str:
-    """How a recipe uses the encoder of a model that does not translate.
+    """The settings of a recipe that start from the encoder of a model that does not translate.
 
     Args:
         model: its path, as the recipe names it.
@@ -261,7 +261,7 @@ def start_from(model: str | Path) -> str:
 
 
 def _into(config: SavedConfig, language: str) -> list[Direction]:
-    """The directions into ``language``; those from itself, such as copies, only if alone."""
+    """The directions into ``language``; copies of it only if there are no others."""
     found = [one for one in config.directions if one.target_language == language]
     return [one for one in found if one.source_language != language] or found
 

@@ -1,8 +1,8 @@
-"""Models that another program can express: a setting that it does not know is refused.
+"""Checks that another program can express a model: settings unknown to it are refused.
 
-A program names the settings that it reads, and their values if it knows only some of them.  All
-others must have their defaults, also those that are added to a family later: their defaults are
-what models did before.  Settings that matter only in training are never looked at.  See
+A program lists the settings that it reads, and their values if it supports only some of them.  All
+others must have their defaults, including settings that are added to a family later: their
+defaults keep the earlier behaviour.  Settings that matter only in training are ignored.  See
 docs/decisions/066-unknown-settings-are-refused.md.
 """
 
@@ -34,13 +34,13 @@ def check_expressible(
 
     Args:
         config: of a saved model, or of a family.
-        known: what the program knows.
-        program: what it is called at the beginning of a message, such as "ONNX export".
-        remedy: how the message ends, such as "leave out --engine".
+        known: settings that the program reads.
+        program: its name at the beginning of a message, such as "ONNX export".
+        remedy: the end of the message, such as "leave out --engine".
         prefix: in front of the keys, such as ``model.``.
 
     Raises:
-        ConfigError: names each of them.
+        ConfigError: a setting is not supported; the message names each.
     """
     if problems := list(_unknown(config, known, prefix)):
         raise ConfigError(f"{listed([f'{program} {text}' for text in problems])}; {remedy}")

@@ -26,7 +26,7 @@ def models_folder() -> Path:
 
 
 def is_model_name(name: str) -> bool:
-    """Whether a model can be installed under this name: one part of a path, and not hidden."""
+    """Whether a model can be installed under this name: one part of a path, not hidden."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -52,7 +52,7 @@ def read_pieces(path: Path, vocabulary: Vocabulary) -> PieceFrequencies:
 
 
 def pieces_beside(path: Path) -> list[Path]:
-    """The file of the pieces of a model or checkpoint, for a model that is made of it; or none."""
+    """The piece file of a model or checkpoint, if it has one, for models made from it."""
     file = home_of(path) / PIECES_FILE
     return [file] if file.is_file() else []
 

@@ -108,13 +108,13 @@ def save_model(
         weights: weights by name.
         scores: scores for the model card, by name.
         origin: origin of the weights, for the model card.
-        facts: what is known of the training, for the model card; its scores replace ``scores``.
+        facts: facts of the training, for the model card; its scores replace ``scores``.
         earlier: for the model card, the cards of models that the weights were made from.
         card: the whole model card, of a model that was not trained here.
-        kept: files that are copied as they are, such as those that stay of an existing model.
+        kept: files that are copied unchanged, such as those that stay of an existing model.
 
     Raises:
-        StorageError: the disk refuses, or ``directory`` holds something else.
+        StorageError: the directory cannot be written, or holds something other than a model.
     """
     with atomic_directory(directory, MODEL_FILES) as temporary:
         values = {"format": _format(config, vocabularies), **config.model_dump()}
@@ -123,14 +123,14 @@ def save_model(
         write_tensors(temporary / WEIGHTS_FILE, weights)
         if card is None:
             card = model_card(config, weights, scores or {}, origin, facts, earlier=earlier)
-        # What files of other toolkits say may be no Unicode, such as half of a pair.
+        # Text in files of other toolkits may be invalid Unicode, such as half of a surrogate pair.
         (temporary / CARD_FILE).write_bytes(card.encode("utf-8", "replace"))
         for path in kept:
             shutil.copyfile(path, temporary / path.name)
 
 
 def read_card(directory: Path) -> str | None:
-    """The card of a model; None if it has none, or one that is no text."""
+    """The card of a model; None without a card that is text."""
     try:
         return (directory / CARD_FILE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -193,8 +193,8 @@ def _unfinished(path: Path) -> str | None:
 def home_of(directory: Path) -> Path:
     """The directory of configuration and vocabularies: a checkpoint shares those of its run.
 
-    A name such as ``.`` or a link has other parents than what it means, and a folder of checkpoints
-    may be a link itself.
+    The path is tried as written and resolved: the parents of a name such as ``.`` or of a link are
+    not those of its target, and a folder of checkpoints may itself be a link.
     """
     if (directory / CONFIG_FILE).is_file():
         return directory
@@ -227,7 +227,7 @@ def load_model(
 
     Args:
         path: a model directory, a run directory or one of a run's checkpoints.
-        device: where to put the weights; by default, a GPU if there is one.
+        device: where to put the weights; by default, a GPU if available.
         adapter: is merged into the weights.
 
     Raises:
@@ -255,7 +255,7 @@ def load_for_search(
     """Open a model for translation, not for further training.
 
     Weights that are computed from others at each use, as by weight normalisation, are computed once
-    and replace those; PyTorch's own cache of them applies to all threads and all models of a
+    and replace those.  PyTorch's own cache of them would apply to all threads and all models of a
     process.  Only then is the precision lowered.
 
     Args:
@@ -275,7 +275,7 @@ def load_for_search(
 
 
 def settle_weights(model: nn.Module) -> None:
-    """Replace weights that are computed from others at each use by what they are now."""
+    """Replace weights that are computed from others at each use by their current values."""
     for module in list(model.modules()):
         if parametrize.is_parametrized(module):
             for name in list(cast(nn.ModuleDict, module.parametrizations)):

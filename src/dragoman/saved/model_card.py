@@ -1,6 +1,6 @@
-"""The card of a model: what others should know before they use it or pass it on.
+"""The card of a model: facts for others before they use it or pass it on.
 
-It has what a run knows and nothing else; what the run cannot know is asked of the reader.
+It states only facts that the run records, and leaves the rest for the reader to fill in.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SPENT = re.compile(r"; [0-9.]+ (?:hours|minutes) of training")
 
 
 def card_digest(card: str) -> str:
-    """A digest by which a changed card is recognised; the time of training does not count."""
+    """A digest by which a changed card is recognised; it ignores the time of training."""
     return hashlib.sha256(_SPENT.sub("", card).encode("utf-8", "replace")).hexdigest()
 
 
@@ -39,7 +39,7 @@ class TrainingText:
     direction: str
     """Such as ``en-de``."""
     licence: str | None = None
-    """Stated by the recipe, or of the public corpus; None if nobody said."""
+    """Stated by the recipe, or of the public corpus; None if unstated."""
     home: str | None = None
     """The page about a public corpus."""
 
@@ -55,7 +55,7 @@ class CardScore:
     value: float
     """Rounded for display."""
     signature: str = ""
-    """sacreBLEU's, which says what must be equal for scores to be comparable; "" if it has none."""
+    """sacreBLEU's signature of the settings that comparable scores share; "" without one."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class TrainingFacts:
     scores: tuple[CardScore, ...] = ()
     """Of dev and test sets."""
     pairs: int | None = None
-    """Pairs after cleaning; None if the prepared text is gone."""
+    """Pairs after cleaning; None if the prepared text no longer exists."""
     steps: int = 0
     """Optimizer steps."""
     target_tokens: int = 0
@@ -79,7 +79,7 @@ class TrainingFacts:
     precision: str = ""
     """Of the matrix products in training."""
     max_pieces: int | None = None
-    """Longest side of a training pair, in pieces; None if it has no meaning."""
+    """Longest side of a training pair, in pieces; None if not applicable."""
 
 
 def model_card(
@@ -98,9 +98,9 @@ def model_card(
         weights: weights by name.
         scores: scores by name, if ``facts`` has none.
         origin: origin of the weights, a sentence.
-        facts: what is known of the training; None if nothing is.
-        earlier: the cards of the models whose weights these were made from, which are quoted: they
-            say where the weights are from and under which licences.
+        facts: facts of the training; None if unknown.
+        earlier: the cards of the models that these weights were made from.  They are quoted, as
+            they state the origin of those weights and their licences.
     """
     facts = facts or TrainingFacts()
     earlier = list(dict.fromkeys(one.strip() for one in earlier))
@@ -137,7 +137,7 @@ def _title(config: SavedConfig) -> tuple[str, str]:
 
 
 def _languages(config: SavedConfig) -> tuple[list[str], list[str]]:
-    """The source and target languages, each once; copies do not count."""
+    """The source and target languages, each once, without copies."""
     translated = [one for one in config.directions if one.source_language != one.target_language]
     sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
     targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
@@ -150,7 +150,7 @@ def _translates(config: SavedConfig) -> bool:
 
 
 def _use(config: SavedConfig) -> str:
-    """Commands; for translation also Python and HTTP."""
+    """Commands that use the model; for translation also Python and HTTP."""
     use = usage("MODEL", config)
     if not _translates(config):
         return f"```\n{use}\n```"

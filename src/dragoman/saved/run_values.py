@@ -33,12 +33,12 @@ def learned_in_run(
     """Abilities that models of a run have learned, by their key in a model's ``config.yaml``.
 
     Args:
-        values: of a ``config.yaml``; that of a model has no training text, and says it itself.
+        values: of a ``config.yaml``.  A model's has no training text, but lists its abilities.
         languages: of source and target, for text that names none.
         path: the file, for messages.
 
     Raises:
-        ConfigError: its training text is not described as a run has it.
+        ConfigError: the description of its training text is not that of a run.
     """
     data = values.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("train"), list):
@@ -59,8 +59,8 @@ def tags_learned(
 ) -> dict[str, Any]:
     """The annotation of terms and the inline tags that a model has learned, by their keys.
 
-    What the model knew that training started from, it still knows where the text of the run has
-    none.  That is read from the vocabulary, which keeps its tags: the model itself may be gone.
+    Where the text of the run has none, a model keeps those of the model it started from.  They are
+    read from the vocabulary, which keeps its tags, because that model may no longer exist.
 
     Args:
         transforms: of the training text.
@@ -76,7 +76,7 @@ def tags_learned(
 
 
 def _keeps_all(start: Mapping[str, Any] | None) -> bool:
-    """Whether tags mean what they meant to the model before: none of its weights is drawn anew."""
+    """Whether tags keep their meaning of the earlier model: none of its weights is drawn anew."""
     if start is None or start.get("vocabulary") == "new":
         return False
     return set(start.get("parts", ())) == set(get_args(Part))
@@ -87,13 +87,13 @@ def _common_tags(vocabularies: Vocabularies) -> frozenset[str]:
 
 
 def _annotation_by(tags: frozenset[str]) -> AnnotationMethod | None:
-    """How terms are annotated with these tags; None if they are not."""
+    """The annotation method of terms with these tags; None if they are other tags."""
     methods: tuple[AnnotationMethod, ...] = ("append", "replace")  # fewer tags last
     return next((one for one in methods if tags.issuperset(annotation_tags(one))), None)
 
 
 def _inline_tags_among(tags: frozenset[str]) -> InlineTags | None:
-    """The inline tags that these are; None if there are none."""
+    """The inline tags among these tags; None without any."""
     pairs = next(n for n in count() if not tags.issuperset(pair_symbols(n + 1)))
     points = next(n for n in count() if point_symbol(n + 1) not in tags)
     return InlineTags(pairs=pairs, points=points) if pairs and points else None
@@ -117,7 +117,7 @@ def _start(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _section(values: Mapping[str, Any], *names: str) -> Mapping[str, Any] | None:
-    """A section within sections; None if there is none."""
+    """A section within sections; None if it is absent."""
     found: Any = values
     for name in names:
         found = found.get(name) if isinstance(found, dict) else None

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 FORMAT = 3
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and
 mistranslate with it: format 2 is of models that read context, format 3 of those whose tags stand
-alone.  All others are written in format 1, which a ``config.yaml`` without a format has, too."""
+alone.  All others are written in format 1, as is a ``config.yaml`` without a format.
+"""
 
 
 class SavedConfig(Config):

@@ -86,14 +86,14 @@ def write_shortlist(path: Path, shortlist: Shortlist) -> None:
 
 
 def read_shortlist(path: Path, vocabularies: Vocabularies) -> Shortlist:
-    """Read what :func:`write_shortlist` wrote.
+    """Read a file of :func:`write_shortlist`.
 
     Args:
         path: the file.
         vocabularies: those that it must be for.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: the file does not exist.
         SavedError: it is damaged, or for other vocabularies.
     """
     if not path.is_file():
@@ -120,7 +120,7 @@ def read_shortlist(path: Path, vocabularies: Vocabularies) -> Shortlist:
 
 
 def is_shortlist(path: Path) -> bool:
-    """Whether a file holds what :func:`write_shortlist` wrote, and so may be replaced by it."""
+    """Whether :func:`write_shortlist` wrote a file, and so may replace it."""
     try:
         _origin(path)
     except SavedError:
@@ -141,7 +141,7 @@ def _origin(path: Path) -> ShortlistOrigin:
 
 
 def _is_sound(arrays: dict[str, npt.NDArray[np.generic]], sizes: tuple[int, ...]) -> bool:
-    """Whether all pieces exist, and each list begins where another ends."""
+    """Whether all pieces exist, and each list begins at the end of another."""
     source, target = sizes
     starts = arrays["starts"]
     if any(one.ndim != 1 or one.dtype.kind != "i" for one in arrays.values()):
@@ -159,7 +159,7 @@ def shortlist_path(system: TranslationSystem) -> Path:
     """The file of a system's shortlist: named in its description, or beside its model.
 
     Raises:
-        SavedError: there is no such model.
+        SavedError: the model does not exist.
     """
     if isinstance(system.shortlist, Path):
         return system.shortlist

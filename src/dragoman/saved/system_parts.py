@@ -75,7 +75,7 @@ class TermsConfig(Config):
 
     @property
     def constrains(self) -> bool:
-        """Whether the search is constrained, and not only what it reads."""
+        """Whether terms constrain the search, and not only its input."""
         hard = self.glossary is not None and self.mode != "learned"
         return hard or bool(self.keep or self.keep_patterns or self.protect)
 

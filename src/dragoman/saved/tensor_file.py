@@ -35,7 +35,7 @@ def write_tensors(
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
     header, data = _split(content)
-    # Safetensors writes metadata in any order; equal tensors are to be equal files.
+    # Safetensors writes metadata in any order, but equal tensors must give equal files.
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
@@ -108,13 +108,13 @@ def _is_unicode(path: Path) -> bool:
 
 
 def check_readable(path: Path, mode: int) -> None:
-    """Refuse what this process may not read, of which safetensors says that it is not there.
+    """Refuse a path that this process may not read; safetensors would report it as missing.
 
-    Services and containers have users of their own.
+    Services and containers run as other users.
 
     Args:
         path: a file or a directory.
-        mode: as :func:`os.access` has it.
+        mode: as for :func:`os.access`.
 
     Raises:
         SavedError: permission is denied.

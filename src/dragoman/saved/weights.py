@@ -42,7 +42,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _is_finite(tensor: Tensor) -> bool:
-    """Whether no value is NaN or infinite; minimum and maximum need no copy, and propagate NaN."""
+    """Whether all values are finite; minimum and maximum need no copy, and propagate NaN."""
     if not tensor.is_floating_point() or not tensor.numel():
         return True
     return all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
@@ -90,13 +90,13 @@ def average_weights(
     """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
 
     Args:
-        paths: the files; the weights of one at a time are in memory, beside the sum.
-        read: reads one, as by :func:`read_merged_weights`; by default by :func:`read_weights`, so
-            that low-rank factors are averaged by themselves.
+        paths: the files; only one file's weights are in memory at a time, beside the sum.
+        read: reads a file, as by :func:`read_merged_weights`; by default by :func:`read_weights`,
+            which averages low-rank factors separately.
 
     Raises:
-        SavedError: a file cannot be read, has a weight that is NaN or infinite, or they are of
-            different configurations.
+        SavedError: a file cannot be read, has a weight that is NaN or infinite, or the files are
+            of different configurations.
     """
     total: dict[str, Tensor] = {}
     count = 0

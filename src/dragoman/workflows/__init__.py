@@ -1,1 +1,1 @@
-"""What commands do, apart from the command line: preparing, comparing, tuning, reports."""
+"""Work of the commands, apart from the command line: preparing, comparing, tuning, reports."""

@@ -1,4 +1,4 @@
-"""A model of its own from a model and its adapter."""
+"""A separate model from a model and its adapter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def merge_adapter(model: Path, adapter: Path, output: Path) -> None:
         ConfigError: ``output`` exists, or another process is making it.
         SavedError: the model or the adapter is missing or damaged, or they do not belong together;
             or another process is using the run that contains ``output``.
-        StorageError: the disk refuses.
+        StorageError: the model cannot be written.
     """
     with new_output(output, "name a directory that does not"):
         _merge(model, adapter, output)
@@ -53,7 +53,7 @@ def _merge(model: Path, adapter: Path, output: Path) -> None:
 
 
 def _card(path: Path) -> str | None:
-    """Of a model or run; None if there is none, as beside a copied adapter."""
+    """The card of a model or run; None without a card, as beside a copied adapter."""
     try:
         return read_card(model_directory(path))
     except SavedError:

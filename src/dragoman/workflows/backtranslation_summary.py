@@ -1,4 +1,4 @@
-"""What a back-translation gave: scores by round, beside those of real pairs alone."""
+"""The effect of back-translation: scores by round, beside those of real pairs alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def baseline_scores(run: Path, direction: Direction) -> dict[str, Report]:
     """The scores of a finished run of the recipe, without synthetic pairs.
 
     Raises:
-        ConfigError: it translates in another direction than the recipe.
-        SavedError: it has none.
+        ConfigError: the run translates in another direction than the recipe.
+        SavedError: it has no scores.
     """
     if not run.is_dir():
         raise SavedError(f"--baseline {run}: no such run")

@@ -39,7 +39,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True)
 class ReadPairs:
-    """What a corpus gives to extract terms from."""
+    """The pairs of a corpus from which terms are extracted."""
 
     lines: Lines
     """Sources and targets, normalised."""
@@ -70,10 +70,10 @@ def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
 
     Args:
         pairs: sources and targets, cleaned.
-        name: what an error calls the corpus.
+        name: of the corpus in errors.
 
     Raises:
-        DataError: there are none.
+        DataError: there are no pairs.
     """
     kept: list[tuple[tuple[str, str], TokenizedPair, int]] = []
     read = cells = long = 0
@@ -99,7 +99,7 @@ def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
 
 
 def _cells(pair: TokenizedPair) -> int:
-    """What its alignment takes: each word with each of the other side, and with none."""
+    """The cost of its alignment: each word with each of the other side, and with none."""
     return (len(pair.source) + 1) * (len(pair.target) + 1)
 
 
@@ -124,7 +124,7 @@ def aligned_alone(corpus: ReadPairs, tell: Progress) -> list[Aligned]:
 
 
 def prepared_for(translator: Translator) -> Callable[[str, str], tuple[str, str]]:
-    """Both sides as a model splits them; nothing of a pair that is too long for it."""
+    """Both sides as a model splits them; two empty sides for a pair that is too long for it."""
     from dragoman.translation.aligning import too_long
 
     source, target = translator.vocabularies
@@ -145,13 +145,13 @@ def find_terms(
     without: Sequence[Glossary] = (),
     stops: frozenset[str] | None = None,
 ) -> list[CandidateTerm]:
-    """The candidates of a corpus, the most telling first.
+    """The candidates of a corpus, the strongest first.
 
     Args:
         corpus: its pairs.
         aligned: their links.
-        language: that of the source.
-        limits: which candidates are kept.
+        language: of the source.
+        limits: thresholds for the candidates that are kept.
         without: glossaries whose terms are left out.
         stops: stop words in lower case; by default those of the language.
     """
@@ -159,7 +159,7 @@ def find_terms(
     found = extract_terms(
         corpus.lines, corpus.words, aligned, language=language, limits=limits, stops=stops
     )
-    # A glossary has each term once, whatever its case and spacing.
+    # A glossary has each term once, ignoring case and spacing.
     terms: dict[str, CandidateTerm] = {}
     for term in found:
         if (key := fold(term.source)) not in known:

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
-    """Write the mean of checkpoints as a model to ``output``, and return what was averaged.
+    """Write the mean of checkpoints as a model to ``output``, and return their paths.
 
     Args:
         paths: runs, of which the newest ``last`` checkpoints are taken; checkpoints; models.
@@ -47,8 +47,8 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
     Raises:
         ConfigError: ``output`` exists, a checkpoint or model is named twice, or a run watches
             bounds, which hold for single checkpoints.
-        SavedError: one is missing, damaged or of another configuration, vocabulary or languages;
-            or another process is using the run that contains ``output``.
+        SavedError: a model is missing, damaged or of another configuration, vocabulary or
+            languages; or another process is using the run that contains ``output``.
     """
     with new_output(output, "name a directory that does not"):
         return _average(paths, last, output)
@@ -122,13 +122,13 @@ def _check_distinct(chosen: Sequence[Path]) -> None:
 
 
 def _kind(chosen: Sequence[Path]) -> str:
-    """What was averaged, for the model card."""
+    """The kind of the averaged paths, for the model card."""
     checkpoint = all(home_of(path) != path for path in chosen)
     return "checkpoints" if checkpoint else "models"
 
 
 def _facts(chosen: Sequence[Path]) -> TrainingFacts:
-    """The text of the runs whose checkpoints these are; a model's is in its card."""
+    """The text of the runs with these checkpoints; a model's is in its card."""
     runs = dict.fromkeys(home_of(path) for path in chosen if home_of(path) != path)
     text: list[TrainingText] = []
     for run in runs:

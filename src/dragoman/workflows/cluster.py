@@ -1,7 +1,7 @@
-"""Ray, which carries out work on the cores of one machine or of a cluster; imported here alone.
+"""Ray, which distributes work on the cores of one machine or of a cluster; imported only here.
 
-Only its tasks are used.  What a task makes is in files that all machines see, so nothing is lost
-with a process or a machine: Ray repeats the task elsewhere.
+Only its tasks are used.  Their results are files that all machines see, so nothing is lost with a
+process or a machine: Ray repeats the task elsewhere.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import dragoman
 from dragoman.core.errors import ConfigError, DragomanError, MissingExtraError, WorkerError
 
 _REPEATS = 8
-"""How often a task is repeated whose worker or machine is gone."""
+"""Maximum repetitions of a task whose worker or machine was lost."""
 
 try:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to anybody
-    # A task that asks for no GPU sees none.
+    # A task that requests no GPU sees none.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
     # One that Ray kills for lack of memory is repeated without end otherwise.
     os.environ.setdefault("RAY_task_oom_retries", str(_REPEATS))
@@ -52,7 +52,7 @@ _LONGEST_FOLDER = 24
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a task; an error of ours is a value, to keep its kind and its one line."""
+    """The outcome of a task; an error of ours is a value, to keep its kind and its one line."""
 
     result: Any = None
     error: DragomanError | None = None
@@ -86,7 +86,7 @@ class RayRunner:
     """Carries out work by the tasks of a Ray that is already connected.
 
     Args:
-        gpus: of each task; several tasks share one below 1, and without any they see none.
+        gpus: of each task; below 1, several tasks share a GPU, and at 0, tasks see none.
     """
 
     def __init__(self, gpus: float = 0) -> None:
@@ -134,11 +134,11 @@ def _cores() -> int:
 
 
 def _result(task: Any) -> Any:
-    """What a task returned.
+    """The return value of a task.
 
     Raises:
-        WorkerError: its worker or machine was lost more often than is endured.
-        DragomanError: it raised one.
+        WorkerError: its worker or machine was lost more often than allowed.
+        DragomanError: the task raised it.
     """
     try:
         outcome: _Outcome = ray.get(task)
@@ -160,7 +160,7 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
     """Connect to a cluster, or start a Ray on this machine that ends with the block.
 
     Args:
-        address: of a cluster, such as ``host:6379``; None for a Ray of one's own.
+        address: of a cluster, such as ``host:6379``; None starts a Ray.
         workers: processes on this machine; by default as many as cores.
         gpus: of each task.
 
@@ -207,7 +207,7 @@ def _connect(address: str) -> None:
 
 
 def _start(workers: int, folder: Path) -> None:
-    """Start a Ray on this machine; on a busy one its parts may miss each other, so try again."""
+    """Start a Ray on this machine, with retries: under load its parts may miss each other."""
     for left in reversed(range(_STARTS)):
         try:
             ray.init(
@@ -233,7 +233,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder for Ray's sockets and logs; in /tmp where the usual one has too long a name."""
+    """A folder for Ray's sockets and logs; in /tmp if the usual folder's name is too long."""
     parent = tempfile.gettempdir()
     if len(parent) > _LONGEST_FOLDER:
         parent = "/tmp"

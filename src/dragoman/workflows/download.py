@@ -36,13 +36,13 @@ _KEPT = "downloaded data is kept; repeat the command to resume"
 
 
 class _Origin(NamedTuple):
-    """Where a file is from."""
+    """The origin of a file."""
 
     url: str
     otherwise: str
-    """What to do with a file that was got elsewhere."""
+    """Advice for a file obtained elsewhere."""
     stays_secure: bool
-    """Whether https must not lead to http."""
+    """Whether redirects from https to http are refused."""
 
 
 class _CutError(Exception):
@@ -50,7 +50,7 @@ class _CutError(Exception):
 
 
 class _OtherFileError(Exception):
-    """The file has no byte where the unfinished download ends: that is of another one."""
+    """The unfinished download is longer than the file, so it belongs to another file."""
 
 
 def download(
@@ -73,13 +73,13 @@ def download(
         limit: maximum bytes to accept.
         size: its size in bytes, if known.
         sha256: its digest, if known.
-        otherwise: what to do with a file that was got elsewhere, for messages.
-        stays_secure: refuse to be sent from https to http, where anyone on the way can change
-            what comes; for a file whose content is not known.
+        otherwise: advice for a file obtained elsewhere, for messages.
+        stays_secure: refuse redirects from https to http, where anyone on the way can change the
+            content; for a file without a known digest.
 
     Raises:
-        DownloadError: there is no connection, no such file, its content is not as expected, or
-            ``url`` is no address.
+        DownloadError: the connection fails, the file does not exist, its content is not as
+            expected, or ``url`` is not an address.
         StorageError: the disk is full, read-only or not permitted.
         SavedError: another process is downloading the same file.
     """
@@ -102,7 +102,7 @@ def download(
 
 
 def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
-    """Check a complete download; a wrong one is removed, as it cannot be resumed."""
+    """Check a complete download; a wrong file is removed, as it cannot be resumed."""
     found = part.stat().st_size
     problem = ""
     if size is not None and found != size:
@@ -175,7 +175,7 @@ def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) ->
 
 
 def _version_of(part: Path) -> Path:
-    """Where it is noted which version of a file an unfinished download is part of."""
+    """The note of the version of the file that an unfinished download is part of."""
     return part.with_name(part.name + _VERSION)
 
 
@@ -198,7 +198,8 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 def _opened(origin: _Origin, start: int, note: Path) -> Iterator[http.client.HTTPResponse | None]:
     """The response to a request for a file from byte ``start`` on; None if that is its end.
 
-    It is the whole file if that has changed since its start was downloaded, as ``note`` tells.
+    If the file has changed since its start was downloaded, according to ``note``, the response is
+    the whole file.
     """
     headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
     if start:

@@ -1,4 +1,4 @@
-"""What the files of a command line contain: corpora, their languages, and which side is which."""
+"""The contents of a command line's files: corpora, their languages, and the side of each."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def find_material(
     target: str | None = None,
     file_format: str | None = None,
 ) -> Material:
-    """Find out what the files contain.
+    """Determine the contents of the files.
 
     Args:
-        files: one with both sides, or two plain ones.
+        files: one with both sides, or two plain files.
         dev: likewise for the dev set; empty if it is to be split off.
         test: likewise for the test set.
         source: column, key or language of the source; for plain files, its language.
         target: likewise for the target.
-        file_format: where suffixes do not determine it.
+        file_format: needed if suffixes do not determine it.
 
     Raises:
         ConfigError: the languages are ambiguous; the message lists those present.
@@ -88,7 +88,7 @@ def find_material(
 
 
 def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """One file with both sides, or two plain ones, and the languages of its source and target.
+    """The corpus in one file with both sides or two plain files, and its two languages.
 
     Raises:
         ConfigError: the languages are ambiguous; the message lists those present.
@@ -190,7 +190,7 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
     """Two plain files; their suffixes are the languages unless the user names these.
 
     Raises:
-        ConfigError: they are no plain files, or the languages are not clear.
+        ConfigError: the files are not plain, or their languages are not clear.
     """
     for path in files:
         if (form := _known_format(path, choice)) is not None and form.one_file:
@@ -251,7 +251,7 @@ def _suffix(path: Path) -> str:
 
 
 def _known_format(path: Path, choice: Choice) -> Format | None:
-    """The format that the user names, or else that of the suffix; None if it is of none."""
+    """The format given by the user, or else by the suffix; None if neither gives one."""
     if choice.format is not None:
         return format_named(choice.format)
     try:
@@ -261,7 +261,7 @@ def _known_format(path: Path, choice: Choice) -> Format | None:
 
 
 def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, str]:
-    """The two sides that are meant: those named, or the only possible ones."""
+    """The two chosen sides: those named, or the only possible ones."""
     source, target = (_offered_as(name, offered) for name in (choice.source, choice.target))
     if source is not None and target is not None:
         if source == target:
@@ -284,7 +284,7 @@ def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, st
 
 
 def _offered_as(name: str | None, offered: Sequence[str]) -> str | None:
-    """A side as the file names it: ``eng`` if the user says ``en`` and no other side is English."""
+    """A side's name in the file: ``eng`` for the user's ``en`` if no other side is English."""
     if name is None or name in offered or not is_language_tag(name):
         return name
     same = [one for one in offered if spelling(one.rpartition(".")[2]) == spelling(name)]

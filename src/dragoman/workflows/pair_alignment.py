@@ -26,7 +26,7 @@ Progress = Callable[[int], object]
 
 
 def learned_links(pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
-    """Links that an aligner learns from the pairs alone; case does not count.
+    """Links that an aligner learns from the pairs alone, ignoring case.
 
     Args:
         pairs: sources and targets, words between spaces.
@@ -48,20 +48,20 @@ def attended_links(
 ) -> Iterator[Aligned]:
     """Links by the attention of a model.
 
-    A pair gets none if it is too long for the model, or if the vocabulary's normalisation joins or
-    splits its words, since the numbers of the words would then be others; a warning names it.
+    A pair gets no links, and a warning names it, if it is too long for the model, or if the
+    vocabulary's normalisation joins or splits its words, which changes their numbers.
 
     Args:
         translator: its models have attention.
         pairs: sources and targets in the order of the text, words between spaces.
         tell: called with the number of pairs done so far.
         layer: see :func:`~dragoman.translation.aligning.attention_links`.
-        head: the same.
-        first: the number of the first pair, which warnings name.
+        head: see :func:`~dragoman.translation.aligning.attention_links`.
+        first: the number of the first pair, for warnings.
         reader: has read the pairs before the first; none by default.
 
     Raises:
-        ConfigError: a model has no attention over the source, or no such layer or head.
+        ConfigError: a model has no attention over the source, or lacks that layer or head.
     """
     from dragoman.translation.aligning import PairReader, attention_links, too_long
 

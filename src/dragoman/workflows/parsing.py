@@ -38,7 +38,7 @@ class Parse:
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """The trees of a line, best first; none of an empty line, or of one that is refused."""
+    """The trees of a line, best first; none of an empty or refused line."""
 
     number: int
     words: list[str]
@@ -90,7 +90,7 @@ def parse_lines(
             are escaped.
         tokenize: whether ``lines`` are ordinary text, to be split into such words.
         progress: as in :meth:`~dragoman.translation.translator.Translator.stream_lines`.
-        buffer_lines: lines to read ahead; by default what the search settings say.
+        buffer_lines: lines to read ahead; by default as in the search settings.
 
     Raises:
         DragomanError: the errors of ``stream_lines``.

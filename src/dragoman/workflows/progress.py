@@ -1,7 +1,7 @@
 """Progress of commands on standard error.
 
-On a terminal it is a bar; elsewhere, such as in a log file, an occasional plain line.  ``--quiet``
-turns it off, except for warnings and errors.
+It is a bar on a terminal, and an occasional plain line elsewhere, such as in a log file.
+``--quiet`` turns it off, except for warnings and errors.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def is_quiet() -> bool:
 
 
 def write_line(line: str) -> None:
-    """Write to standard error, above a bar if there is one."""
+    """Write to standard error, above a progress bar if present."""
     if (bars := sys.modules.get("tqdm")) is not None:
         bars.tqdm.write(line, file=sys.stderr)
     else:
@@ -107,11 +107,11 @@ class Lines:
     """Plain lines, one every half minute, and a last one for work that took longer.
 
     Args:
-        sentence: from the amount done, such as ``400 of 2,000``, to the beginning of a line.
+        sentence: maps the amount done, such as ``400 of 2,000``, to the beginning of a line.
         total: the amount of work, if known.
         start: the amount done before.
-        at_once: print a line as soon as there is something to show.
-        unit: what the speed is in, such as ``lines``; without it, no speed is shown.
+        at_once: print a line at the first progress.
+        unit: unit of the speed, such as ``lines``; without it, no speed is shown.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Lines:
         self._untold: tuple[int, Sequence[str]] | None = None
 
     def show(self, done: int, details: Sequence[str] = ()) -> None:
-        """Print a line if it is time for one."""
+        """Print a line if the last one is old enough."""
         self._untold = (done, details)
         if monotonic() - self._told >= INTERVAL_SECONDS:
             self._print(done, details)

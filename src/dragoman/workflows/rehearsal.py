@@ -31,7 +31,7 @@ _TIMED_STEPS = 3
 
 @dataclass(frozen=True)
 class Measured:
-    """What a few real steps took."""
+    """The time and memory of a few real steps."""
 
     tokens_per_second: float
     """Target tokens learned from, padding excluded."""
@@ -42,8 +42,8 @@ class Measured:
 class Rehearsal:
     """Training steps with a fresh model.
 
-    If the objective asks for candidates, a fresh model makes them as long as it may: they take
-    longer than in training.
+    If the objective needs candidates, they take longer than in training: a fresh model makes them
+    as long as allowed.
 
     Args:
         model: its configuration.

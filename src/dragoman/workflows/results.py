@@ -12,14 +12,14 @@ from typing import Any
 def to_json(values: Any, *, indent: int | None = None) -> str:
     """``values`` as strictly valid JSON: infinity and NaN become null.
 
-    Text stays as it is, in UTF-8; only lone surrogates, which file names may contain, are escaped.
+    Text stays UTF-8; only lone surrogates, which file names may contain, are escaped.
     """
     text = json.dumps(_finite(values), ensure_ascii=False, indent=indent, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def print_json(values: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Print one object or list, in UTF-8 whatever the terminal's encoding."""
+    """Print one object or list, always in UTF-8."""
     sys.stdout.buffer.write((to_json(values, indent=2) + "\n").encode("utf-8"))
     sys.stdout.buffer.flush()
 

@@ -76,9 +76,9 @@ def carry_out(
     Args:
         run: its directory.
         begun: context manager that creates or opens it; called in the leading process only.
-        repeatable: whether it is called again where that process takes the place of one that has
-            already trained; otherwise the run is opened as it is.
-        tensorboard: whether to write TensorBoard events too.
+        repeatable: whether ``begun`` is called again in a process that replaces a leading process
+            which has already trained; otherwise the run is opened as it is.
+        tensorboard: whether to write TensorBoard events as well.
         as_json: whether to print the result as JSON.
     """
     world = World.join()
@@ -128,7 +128,7 @@ class CommandLineHost:
     """Carries out techniques on the command line; see :class:`dragoman.techniques.host.Host`."""
 
     tensorboard: bool = False
-    """Whether runs write TensorBoard events too."""
+    """Whether runs also write TensorBoard events."""
 
     def tell(self, line: str) -> None:
         """Print a line on standard error."""

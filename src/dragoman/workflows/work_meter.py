@@ -1,4 +1,4 @@
-"""What work on several machines has cost so far, and will have cost in the end."""
+"""The cost of work on several machines, so far and estimated to its end."""
 
 from __future__ import annotations
 

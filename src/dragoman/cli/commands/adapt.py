@@ -157,7 +157,7 @@ def adapt(
 def _beside(model: Path, name: str) -> Path:
     """A directory beside a run or model, never in it: ``runs/x-NAME`` for ``runs/x/model``.
 
-    A checkpoint is in its run, too.
+    A checkpoint counts as its run.
     """
     from dragoman.saved.model import CONFIG_FILE, home_of
 
@@ -200,7 +200,7 @@ def _domain(
 
 
 def _general(parent: ParentModel, domain: CorpusPart, given: dict[str, Any]) -> GeneralChoice:
-    """Where general text comes from, beside some of the domain."""
+    """The choice of general text, which is mixed with the text of the domain."""
     from dragoman.core.errors import DataError
     from dragoman.techniques.adaptation.general import GeneralChoice
     from dragoman.workflows.material import Choice, find_part
@@ -254,7 +254,7 @@ def _general_sides(
 
 
 def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:
-    """What ``--format`` says of general text: the format of FILES, where no suffix says another."""
+    """The format of general text: that of FILES, unless a suffix gives another."""
     from dragoman.text.formats import FormatError, format_named, format_of
 
     if told is None or format_named(told).one_file != (len(files) == 1):

@@ -165,11 +165,11 @@ def _text(
 
 
 def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ...]) -> Path:
-    """Where the calibration goes; refused now if it cannot be written at the end.
+    """The place of the calibration; refused now if it cannot be written at the end.
 
     Raises:
-        ConfigError: it is a directory, a text or another file that is no calibration, or must be
-            named.
+        ConfigError: it is a directory, a text or another file that is not a calibration, or must
+            be named.
         StorageError: its directory cannot be made.
     """
     from dragoman.saved.calibration import default_output, is_calibration

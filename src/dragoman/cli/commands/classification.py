@@ -92,7 +92,7 @@ def classify(
 
 
 def _labeller(models: tuple[Path, ...], languages: str | None, device: str | None) -> Labeller:
-    """What labels the lines.
+    """The labeller of the lines.
 
     Raises:
         DragomanError: it cannot be opened.

@@ -83,7 +83,7 @@ def convert(
 
 
 def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, Sequence[Path]]:
-    """The format to write, and which of ``paths`` are its files: the last, or the last two.
+    """The format to write, and its files among ``paths``: the last, or the last two.
 
     Raises:
         ConfigError: the format is not given, or too few files are named.

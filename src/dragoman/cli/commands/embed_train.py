@@ -155,8 +155,8 @@ def _vocabulary(path: Path, side: str | None) -> Vocabulary:
     """The vocabulary of a model or run.
 
     Raises:
-        ConfigError: it has two, and ``side`` does not say which.
-        SavedError: there is none.
+        ConfigError: it has two, and ``side`` does not choose.
+        SavedError: it has none.
     """
     from dragoman.core.errors import ConfigError
     from dragoman.text.vocabularies.saved_vocabularies import Vocabularies

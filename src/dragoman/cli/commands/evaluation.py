@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# As in the configurations, which --help must not import; a test checks that they are equal.
+# As in the configurations, which --help must not import. A test checks that they are equal.
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
 
@@ -309,7 +309,7 @@ def _check_glossary_languages(options: dict[str, Any]) -> None:
 
 
 def _source_side(options: dict[str, Any]) -> SourceSide | None:
-    """What HYPOTHESES are translations of, where a metric reads it."""
+    """The source side of HYPOTHESES, if a metric reads it."""
     from dragoman.evaluation.metrics import SourceSide
     from dragoman.text.terms.term_rate import counters
 
@@ -330,7 +330,7 @@ def _read(path: Path) -> list[str]:
 
 
 def _trees(path: Path) -> list[str]:
-    """The trees of a file; some may take several lines, of which all but the first are indented."""
+    """The trees of a file; lines that continue a tree are indented."""
     from dragoman.text.formats.trees import tree_lines
 
     lines = _read(path)

@@ -250,7 +250,7 @@ def _output_format(outputs: Sequence[Path], inputs: Sequence[Path]) -> Format | 
 def _written(
     form: Format | None, outputs: Sequence[Path], sides: tuple[str, str]
 ) -> Iterator[AddPair]:
-    """What writes a pair; the files appear when the block ends well."""
+    """A function that writes a pair; the files appear when the block ends without an error."""
     if form is None:
         yield lambda pair: None
         return

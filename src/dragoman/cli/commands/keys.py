@@ -139,10 +139,10 @@ def open_store(database: str | None, *, create: bool = True) -> ServerStore:
 
 
 def _named(name: str, found: list[ApiKey]) -> ApiKey:
-    """The key that is meant.
+    """The key with this name.
 
     Raises:
-        DataError: there is none that is not revoked.
+        DataError: no unrevoked key has it.
     """
     from dragoman.text.normalization import normalize
 

@@ -160,8 +160,8 @@ class _Drawn:
         """Write the pictures.
 
         Raises:
-            DataError: there is nothing to draw.
-            StorageError: the disk refuses, or the directory holds something.
+            DataError: there are no trees to draw.
+            StorageError: a picture cannot be written, or the directory is not empty.
         """
         if self._path is None:
             return

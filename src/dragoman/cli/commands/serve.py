@@ -168,7 +168,7 @@ def _configured(
 
 
 def _write_address(address: str, file: Path) -> None:
-    """Say where the server is; it translates even if this cannot be written."""
+    """Write the address of the server to a file; failure to write does not stop the server."""
     try:
         with atomic_write(file) as stream:
             stream.write(f"{address}\n")

@@ -84,10 +84,10 @@ def shortlist(
 
 
 def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
-    """Where the shortlist goes; refused now if it cannot be written at the end.
+    """The place of the shortlist; refused now if it cannot be written at the end.
 
     Raises:
-        ConfigError: it is a directory, a text, a file of the model or run or another that is no
+        ConfigError: it is a directory, a text, a file of the model or run or another that is not a
             shortlist, or the model has no place for it.
         StorageError: its directory cannot be made.
     """

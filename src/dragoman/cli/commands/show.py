@@ -184,7 +184,7 @@ def _one_line() -> str:
     """The sentence on standard input.
 
     Raises:
-        DataError: there is none, or more than one.
+        DataError: standard input is empty, or has more than one line.
     """
     from dragoman.cli.commands.translation import STANDARD_INPUT
     from dragoman.text.lines import stream_lines

@@ -300,10 +300,10 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
 
     Args:
         inputs: the files to translate; none: standard input.
-        written: by the name of its option, what is written where; the translations first.
+        written: outputs by the names of their options, the translations first.
 
     Raises:
-        ConfigError: one would be overwritten.
+        ConfigError: a file would be overwritten.
     """
     read, output = _files(inputs, sys.stdin), written["output"]
     beside: list[Path] = [] if output is None else [output]
@@ -327,7 +327,7 @@ def keep_texts(inputs: tuple[Path, ...], written: dict[str, Path | None]) -> Non
 
 
 def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
-    """The files that are named, where they exist; of ``-``, and without any, the stream's."""
+    """The named files that exist; for ``-`` or without any, the stream's."""
     found = [path.stat() for path in named if path != STREAM and path.exists()]
     if not named or STREAM in named:
         with suppress(OSError, ValueError):  # the stream may not be a file
@@ -346,7 +346,7 @@ def lines_of(inputs: tuple[Path, ...]) -> tuple[Iterator[str], bool]:
 
 
 def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
-    """The lines of files; of standard input for ``-``, and without any."""
+    """The lines of files; those of standard input for ``-`` or without files."""
     from dragoman.text.lines import read_lines, stream_lines
 
     for path in inputs or (STREAM,):

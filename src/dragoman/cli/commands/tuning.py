@@ -157,7 +157,7 @@ def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
 def _evaluation(
     system: TranslationSystem, text: DevText, metric: str, tokenize: str | None
 ) -> EvaluationConfig:
-    """How the run scores, by one metric and with intervals."""
+    """The run's evaluation settings with one metric and with intervals."""
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig
     from dragoman.workflows.tuning.dev_text import evaluation_of

@@ -1,1 +1,1 @@
-"""What starts the processes that train together, and starts them again."""
+"""The launcher of processes that train together, which also restarts them."""

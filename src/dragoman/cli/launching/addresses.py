@@ -1,4 +1,4 @@
-"""Where machines that train together reach one another."""
+"""Addresses at which machines that train together reach one another."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def split_address(text: str) -> tuple[str, int]:
 
 
 def own_address(host: str, port: int) -> str | None:
-    """The address under which machines near ``host`` reach this one; None if it cannot be told.
+    """The address at which machines near ``host`` reach this machine; None if it is unknown.
 
-    A machine's name often means a loopback address to itself, which others cannot reach; the
-    address from which it would send to them is one that they can answer.
+    The name of a machine often resolves, on that machine, to a loopback address, which others
+    cannot reach.  The address from which it would send to them is reachable for them.
     """
     with suppress(OSError):
         kind, _, _, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
@@ -48,7 +48,7 @@ def own_address(host: str, port: int) -> str | None:
 
 
 def interface_of(address: str) -> str | None:
-    """The network interface with this IPv4 address; None if there is none, or not on Linux."""
+    """The network interface with this IPv4 address; None if it does not exist or outside Linux."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             request = struct.pack("256s", name.encode()[:15])
@@ -76,7 +76,7 @@ def is_here(host: str) -> bool:
 
 
 def wait_until_reachable(host: str, port: int, seconds: float) -> bool:
-    """Wait until somebody listens there; False if nobody did within ``seconds``."""
+    """Wait until a server listens there; False if none did within ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:
         with suppress(OSError), socket.create_connection((host, port), _CONNECT_SECONDS):

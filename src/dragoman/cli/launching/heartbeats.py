@@ -38,7 +38,7 @@ class MachineRound:
 
     @property
     def ended(self) -> str:
-        """The key of why nobody shall go on."""
+        """The key that holds the reason why the training ends for all."""
         return f"{self.name}/ended"
 
     @property
@@ -48,14 +48,14 @@ class MachineRound:
 
 
 class Heartbeats:
-    """Beats of this machine, and what is heard of the others, in a thread of its own.
+    """Beats of this machine, and times of the other machines' beats, in a separate thread.
 
     A machine without an answer for *half* of ``lost_after`` must stop its processes
     (:attr:`cut_off`): once the others start again without it, they write to the same run.
 
     Args:
         connect: opens a connection to the store for this thread alone; others may block in theirs.
-        lost_after: seconds after which a machine that is not heard of is lost.
+        lost_after: seconds of silence after which a machine is lost.
     """
 
     def __init__(self, connect: Callable[[], Store], lost_after: float) -> None:
@@ -87,7 +87,7 @@ class Heartbeats:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the store has not answered for half of the time after which others give us up."""
+        """Whether the store has been silent for half of the time after which others give us up."""
         if self._done or self._answered is None:
             return False
         return time.monotonic() - self._answered > self._lost_after / 2
@@ -101,7 +101,7 @@ class Heartbeats:
         return [rank for rank in others if now - current.heard[rank] > self._lost_after]
 
     def end_for_all(self, reason: str) -> None:
-        """Tell all machines of the round not to go on; :meth:`stop` waits until they know."""
+        """End the round for all machines; :meth:`stop` waits until they have read ``reason``."""
         if self._round is not None:
             self._to_tell = reason
             self._wake.set()

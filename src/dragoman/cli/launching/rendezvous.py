@@ -54,45 +54,45 @@ _BEGUN, _COMMAND = "dragoman/begun", "dragoman/command"
 
 @dataclass(frozen=True)
 class RendezvousTerms:
-    """Where machines meet, how many, and how many restarts they allow; the same on all machines."""
+    """Terms of a rendezvous, the same on all machines: place, number of machines and restarts."""
 
     fewest_nodes: int = 1
     most_nodes: int = 1
     rendezvous: str | None = None
     """``HOST:PORT`` where machines meet; None for one machine."""
     restarts: int = 0
-    """How often failed processes of this machine are started again."""
+    """Maximum restarts of this machine's failed processes."""
     lost_after: float = 20.0
     """Seconds after which a machine that is not heard of is lost."""
 
     @property
     def elastic(self) -> bool:
-        """Whether training goes on with fewer machines than there are at most."""
+        """Whether training goes on with fewer machines than the maximum."""
         return self.fewest_nodes < self.most_nodes
 
     @property
     def recovers(self) -> bool:
-        """Whether anything is started again."""
+        """Whether failed processes are restarted at all."""
         return self.elastic or self.restarts > 0
 
 
 @dataclass
 class History:
-    """What this machine has seen of this training, over all rendezvous."""
+    """The history of this training on this machine, over all rendezvous."""
 
     begun: bool = False
     """Whether processes were started."""
     failures: int = 0
-    """How often they have failed."""
+    """Number of failures of the processes."""
     last: Failures = field(default_factory=Failures)
-    """How they ended last."""
+    """The last failures."""
 
 
 class RendezvousOverError(Exception):
-    """Nobody starts again.
+    """The training ends: no machine starts processes again.
 
     Args:
-        reason: what another machine has said, if it was not this one.
+        reason: an error that another machine reported, if it ended the training.
     """
 
     def __init__(self, reason: WorkerError | None = None) -> None:
@@ -101,15 +101,15 @@ class RendezvousOverError(Exception):
 
 
 class Rendezvous(RendezvousHandler):
-    """What PyTorch's agent asks for its place among the machines, again after each failure.
+    """The handler that gives PyTorch's agent its place among the machines, after each failure.
 
-    Each round of machines has a store of its own, so that nobody finds there what others have left.
+    Each round of machines has a separate store, so that it sees nothing left by earlier rounds.
 
     Args:
-        terms: who meets where.
-        command: what the processes carry out; it must be the same on all machines.
+        terms: place and number of the machines, and restarts.
+        command: the command of the processes; it must be the same on all machines.
         history: of this training on this machine.
-        tell: called with a line about what goes on.
+        tell: called with a line about each event.
         end_processes: kills the processes of this machine.
     """
 
@@ -133,10 +133,10 @@ class Rendezvous(RendezvousHandler):
         """Whether the user has stopped the training."""
 
     def next_rendezvous(self) -> RendezvousInfo:
-        """Take part in the next round, unless nobody shall go on.
+        """Take part in the next round, unless the training has ended.
 
         Raises:
-            RendezvousOverError: nobody shall go on; :attr:`History.last` and the reason say why.
+            RendezvousOverError: the training has ended; see :attr:`History.last` and the reason.
             ConfigError: the machines cannot meet, or were started with different commands.
             WorkerError: too few machines came back.
         """
@@ -153,7 +153,7 @@ class Rendezvous(RendezvousHandler):
             raise
 
     def num_nodes_waiting(self) -> int:
-        """How many machines wait to take part, or 1 if the round must be made anew without one."""
+        """Number of machines that wait to take part, or 1 if a machine was lost."""
         heartbeats = self._heartbeats
         if heartbeats is not None:
             if not self._lost and (lost := heartbeats.lost()):
@@ -198,11 +198,11 @@ class Rendezvous(RendezvousHandler):
         return True
 
     def is_closed(self) -> bool:
-        """Whether nobody may take part any more."""
+        """Whether the rendezvous is closed to all machines."""
         return self._inner is not None and self._inner.is_closed()
 
     def set_closed(self) -> None:
-        """Let nobody take part any more."""
+        """Close the rendezvous to all machines."""
         if self._inner is not None:
             self._inner.set_closed()
 
@@ -250,12 +250,12 @@ class Rendezvous(RendezvousHandler):
         self._close()
 
     def _close(self) -> None:
-        """Let nobody take part any more, if the store can still be reached."""
+        """Close the rendezvous to all machines, if the store can still be reached."""
         with suppress(RendezvousError, RuntimeError):
             self.set_closed()
 
     def _reason(self, *, wait: bool = False) -> WorkerError | None:
-        """What another machine has said, if it ended the training for all."""
+        """The error that another machine reported, if it ended the training for all."""
         if self._heartbeats is None:
             return None
         deadline = time.monotonic() + self._terms.lost_after / 4 * wait

@@ -1,4 +1,4 @@
-"""What became of the processes of this machine, and whether to start them again."""
+"""Failures of the processes of this machine, and the decision whether to restart them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ RECOVERS = "DRAGOMAN_RECOVERS"
 
 @dataclass(frozen=True)
 class Failures:
-    """How the processes of this machine ended that did not do so by themselves."""
+    """The ends of this machine's processes that did not end by themselves."""
 
     errors: Sequence[Mapping[str, Any]] = ()
-    """What processes have said: ``message``, ``exit_code``, and ``echo`` if it is another's."""
+    """Errors that processes reported: ``message``, ``exit_code``, and ``echo`` if another's."""
     codes: Mapping[int, int] = field(default_factory=dict)
     """Exit code by rank; of a process that was killed, the negative number of the signal."""
 
     @property
     def in_short(self) -> str:
-        """What failed, for whoever looks on."""
+        """A short description of the failure."""
         # An agent sends the other processes SIGTERM when one has failed.
         killed = (rank for rank, code in self.codes.items() if code < 0 and code != -signal.SIGTERM)
         ranks = ", ".join(map(str, sorted(killed)))
@@ -35,9 +35,9 @@ class Failures:
 
     @property
     def are_final(self) -> bool:
-        """Whether starting again would fail again: a process has said what is wrong.
+        """Whether processes would fail again if restarted: one of them has reported an error.
 
-        A process that was killed, or that only lost its connection to one that was, would not.
+        A process that was killed, or that only lost its connection to a killed process, would not.
         """
         codes = (error["exit_code"] for error in self.errors)
         said = any(code != WorkerError.exit_code and code <= 128 for code in codes)
@@ -45,7 +45,7 @@ class Failures:
 
     @property
     def are_a_pause(self) -> bool:
-        """Whether processes only saved and stopped, because a machine came or somebody asked."""
+        """Whether processes only saved and stopped, because a machine joined or on request."""
         stopped = any(is_stop(error["exit_code"]) for error in self.errors)
         killed = any(code < 0 and code != -signal.SIGTERM for code in self.codes.values())
         return stopped and not killed and not self.are_final

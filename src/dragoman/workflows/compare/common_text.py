@@ -1,4 +1,4 @@
-"""What compared recipes must have in common: the test text and its metrics."""
+"""The common ground of compared recipes: the test text and its metrics."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class CommonTest:
     sources: dict[str, list[str]]
     """Sources by recipe, each as its model reads them: transformed, with tags in front."""
     targets: dict[str, list[str]]
-    """References by recipe, each as its model would write them: behind their context, if it writes
-    that, too."""
+    """References by recipe, each in the form that its model would write: with context, if the model
+    writes context.
+    """
     references: list[str]
-    """What all translations are scored against."""
+    """The references that all translations are scored against."""
     own_sources: list[str]
     """Those of the first recipe without tags and context."""
     languages: tuple[str, str]
@@ -39,8 +40,8 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
     """The test set ``name``; by default the first one of the first recipe, or else its dev set.
 
     Raises:
-        ConfigError: a recipe lacks that set, or has another one, other references after its
-            transforms, other metrics or no source, or is of a classifier.
+        ConfigError: a recipe is of a classifier, lacks that set or has another one, or has no
+            source, other metrics, or other references after its transforms.
         DataError: the set cannot be read or is empty.
     """
     first = next(iter(configs.values()))
@@ -134,13 +135,13 @@ def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
 
 
 def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str | None]:
-    """What identifies its text, however its path is spelled and whatever its weight."""
+    """The identity of its text, regardless of the spelling of its path and its weight."""
     columns = (None, None) if part.path is None else (part.source, part.target)
     return [file.resolve() for file in part.files()], *columns, part.format
 
 
 def _training_text(config: ExperimentConfig) -> list[Any]:
-    """What identifies the training text before it is changed: its files, and what filters keep."""
+    """The identity of the training text before any changes: its files, and its filters."""
     return [
         (_content(part), [one for one in part.transforms if one.can_drop])
         for part in config.data.train

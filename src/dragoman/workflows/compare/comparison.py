@@ -54,7 +54,7 @@ class ComparisonRow:
     parameters: int
     steps: int
     target_tokens: int
-    """Target tokens learned from, padding excluded; for an ensemble, the sum."""
+    """Target tokens trained on, without padding; for an ensemble, the sum."""
     flops: float
     """FLOPs of training, counted."""
     estimated_flops: float
@@ -64,7 +64,7 @@ class ComparisonRow:
     """Perplexity of the references per piece; comparable only within one vocabulary."""
     scores: list[Score] = field(default_factory=list)
     differences: list[SignificanceTest] = field(default_factory=list)
-    """Differences from the first row, by metric; empty in the first."""
+    """Differences from the first row, by metric; empty in the first row."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class Contest:
         ensembles: Sequence[Sequence[str]] = (),
         test_set: str | None = None,
     ) -> Contest:
-        """Create the run of every recipe, or find it created; nothing is trained yet.
+        """Create the run of every recipe, or open an existing one; nothing is trained yet.
 
         Args:
             configs: recipes by name.
-            output: where runs and results go.
-            budget: what each may spend on training.
+            output: directory of runs and results.
+            budget: limit of each recipe's training.
             ensembles: of recipes, by name, as additional systems.
             test_set: a test set that all recipes have; by default the first of the first recipe.
 
@@ -145,7 +145,7 @@ class Contest:
         return [members[0] for members in self.systems.values() if len(members) == 1]
 
     def carry_out(self) -> Comparison:
-        """Train what is not finished, and compare all systems.
+        """Train the unfinished runs, and compare all systems.
 
         Raises:
             InterruptedRunError: a signal came; begin again to resume.
@@ -225,13 +225,13 @@ def _compare(
 
 
 def _evaluation(config: ExperimentConfig, test: CommonTest) -> EvaluationConfig:
-    """How translations of the test set are scored: as the recipe says, with intervals."""
+    """Evaluation settings for the test set: those of the recipe, with intervals."""
     part = {**config.dev_sets(), **config.test_sets()}[test.name]
     return config.evaluation_of(part).model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
 
 
 def _source(test: CommonTest, evaluation: EvaluationConfig) -> SourceSide:
-    """What the translations are of."""
+    """The source side of the translations."""
     return source_side(test.own_sources, evaluation, test.languages)
 
 

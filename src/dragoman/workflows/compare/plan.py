@@ -1,7 +1,7 @@
 """The same budget for every recipe: operations or minutes become steps of training.
 
 A budget covers training steps only.  Operations are counted at the mean lengths of the training
-text; padding is excluded.
+text, without padding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COUNTED_STEPS = 200
 
 @dataclass(frozen=True)
 class Budget:
-    """What each recipe may spend on training; with neither, its own limits apply."""
+    """Limit of each recipe's training; with neither, the recipe's limits apply."""
 
     flops: float | None = None
     minutes: float | None = None
@@ -83,7 +83,7 @@ def _check_budget(output: Path, budget: Budget) -> None:
 
 
 def _check_empty(output: Path) -> None:
-    """Refuse a directory with other files than an earlier failed attempt leaves."""
+    """Refuse a directory with files that are not left by an earlier failed attempt."""
     with storage_errors(output):
         names = os.listdir(output) if output.exists() else []
     strangers = [one for one in names if not one.startswith(".") and not is_run(output / one)]
@@ -101,8 +101,8 @@ def plan(
 
     Args:
         configs: recipes by name.
-        output: where their runs are created, each in a directory of its name.
-        budget: what each may spend.
+        output: parent directory of the runs, each in a directory of its recipe's name.
+        budget: limit of each recipe's training.
         prepare: prepares text and vocabularies of a run.
 
     Raises:
@@ -176,7 +176,7 @@ def _steps(
 
 
 def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
-    """The mean over the first steps of an epoch, as windows may end with smaller ones."""
+    """The mean over the first steps of an epoch, as windows may end with smaller steps."""
     stream = experiment.tasks(prepared, World.alone())[0].stream
     steps = chain.from_iterable(stream.window(0, window) for window in range(stream.windows(0)))
     sizes = [sum(b.target_tokens for b in step) for step in islice(steps, _COUNTED_STEPS)]

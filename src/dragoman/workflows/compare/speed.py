@@ -1,4 +1,4 @@
-"""How fast systems train and translate, measured in turn in one process."""
+"""Speeds of training and translation of several systems, measured in turn in one process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def measure_speeds(
 ) -> dict[str, Speed]:
     """Train and translate briefly with every system in turn, several times.
 
-    Other load on the machine then affects all of them.  Only one is in memory at a time.
+    Other load on the machine then affects all of them.  Only one system is in memory at a time.
 
     Args:
         systems: finished runs by name; several form an ensemble, which is not trained.

@@ -27,7 +27,7 @@ class Joined:
     """The concatenated text of several files in archives; iterate once.
 
     Args:
-        parts: what to join.
+        parts: the files.
         archives: paths of the archives, by name.
 
     Raises:

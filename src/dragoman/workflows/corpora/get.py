@@ -35,14 +35,14 @@ Advance = Callable[[int], object]
 """Called with the number of bytes done."""
 
 _DOWNLOADS = ".downloads"
-# Compressed text is hardly ever larger than the text, whatever compressed it.
+# Compressed text is hardly ever larger than the text, with any compression.
 _PACKING_BYTES = 2**16
 
 
 def get(names: Iterable[str], source: Path | None, say: Say) -> None:
-    """Put corpora into the folder of public corpora, and verify what is already there.
+    """Put corpora into the folder of public corpora, and verify existing files.
 
-    Archives needed by several of them are downloaded once.
+    Archives shared by several corpora are downloaded once.
 
     Args:
         names: as in the manifest.
@@ -124,7 +124,7 @@ def _obtainable(
 
 
 def _has_archives(one: Corpus, source: Path) -> bool:
-    """Whether a folder has all archives from which a corpus is made."""
+    """Whether a folder has all archives that a corpus is made from."""
     return bool(one.archives) and all((source / each.name).is_file() for each in one.archives)
 
 
@@ -144,7 +144,7 @@ def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
 
 
 def _present(one: Corpus, folder: Path) -> dict[str, Text]:
-    """The texts that exist already; a file with other content is an error, never replaced."""
+    """The texts that exist already; a file with other content is an error and stays unchanged."""
     recorded = recorded_texts(folder)
     found = {}
     left = {file.path for file in missing(one, folder)}
@@ -249,7 +249,7 @@ def _from_copy(
 
 
 def _copies(file: CorpusFile, source: Path) -> list[Path]:
-    """The file in a folder, compressed, then not; as far as it is there."""
+    """The file in a folder, compressed, then not; only existing ones."""
     paths = (source / file.path, source / file.path.removesuffix(".gz"))
     return [path for path in paths if path.is_file()]
 
@@ -296,7 +296,7 @@ def _derived(
 
 
 def listing() -> list[dict[str, Any]]:
-    """What ``dragoman corpora list`` shows about every corpus."""
+    """The facts that ``dragoman corpora list`` shows about every corpus."""
     return [
         {
             "name": name,

@@ -1,8 +1,8 @@
 """The set ``homeassistant``: strings of a user interface, taken from the program's translations.
 
 Each component of the program has a file of nested strings per language.  A row of the set is an
-English string with its translations.  The rules are in :func:`rows` and :func:`split`; the held-out
-rows were drawn once and are listed in ``homeassistant.yaml``.
+English string with its translations.  The rules are in :func:`rows` and :func:`split`.  The
+held-out rows were drawn once and are listed in ``homeassistant.yaml``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SCRIPTS = {
 
 
 class Entry(NamedTuple):
-    """A string in all languages; empty where there is no translation."""
+    """A string in all languages; empty if untranslated."""
 
     id: str
     texts: tuple[str, ...]

@@ -48,7 +48,7 @@ def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: st
     Args:
         target: file to write.
         text: in chunks.
-        file: what it must be.
+        file: description of the expected text.
         origin: name of the text in messages.
 
     Raises:
@@ -72,8 +72,8 @@ def verify(path: Path, file: CorpusFile, recorded: Text | None = None) -> Text:
 
     Args:
         path: to check.
-        file: what it must be.
-        recorded: what it was when it was written, if recorded.
+        file: description of the expected text.
+        recorded: description of the text as it was written, if recorded.
 
     Raises:
         DataError: it cannot be read, or its text is not the expected one.
@@ -88,7 +88,7 @@ def verify(path: Path, file: CorpusFile, recorded: Text | None = None) -> Text:
 
 
 def recorded_texts(folder: Path) -> dict[str, Text]:
-    """What :func:`record_texts` wrote; empty if it wrote nothing.
+    """The record of :func:`record_texts`; empty without a record.
 
     Raises:
         SavedError: the record cannot be read.

@@ -11,11 +11,11 @@ class Finding(NamedTuple):
     """The result of one check."""
 
     level: Level
-    """``warning``: training works, but probably not as intended; ``error``: it will fail."""
+    """``warning``: training works, but probably not as intended; ``error``: training will fail."""
     topic: str
-    """What was checked, in one word."""
+    """Topic of the check, in one word."""
     text: str
-    """What was found and, if it is not fine, what to do."""
+    """Result of the check, with a remedy unless it is fine."""
 
 
 def ok(topic: str, text: str) -> Finding:

@@ -96,8 +96,8 @@ def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Finding:
     home = next(path for path in (run.absolute(), *run.absolute().parents) if path.exists())
     if not os.access(home, os.W_OK):
         return error("disk", f"{home} cannot be written to; choose another place with --run")
-    # Weights and two moments in float32; those kept, the best, one of an interruption and one
-    # being written.
+    # Weights and two moments in float32, of: the checkpoints kept, the best, one of an interruption
+    # and one being written.
     checkpoint = 4 * sizes.total_parameters + 8 * sizes.learned_parameters
     needed = checkpoint * (config.training.keep_checkpoints + 3) + 4 * sizes.total_parameters
     free = shutil.disk_usage(home).free
@@ -119,7 +119,7 @@ def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator
 def _static_memory(sizes: Cost) -> float:
     """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss.
 
-    Of weights that do not learn there are two copies, see :class:`Replicas`.
+    Weights that do not learn exist twice, see :class:`Replicas`.
     """
     # Per chunk: the scores and their gradient, and the probabilities of a part of them.
     weights = 16 * sizes.learned_parameters + 8 * sizes.frozen_parameters

@@ -19,7 +19,7 @@ from dragoman.text.reservoir import Reservoir
 from dragoman.workflows.doctor.findings import Finding, error, ok, warning
 
 SAMPLE_PAIRS = 50_000
-"""Training pairs that are examined closely; all are read."""
+"""Number of training pairs examined closely; all are read."""
 
 _FEW_DEV_PAIRS, _MANY_DEV_PAIRS = 100, 5000
 _FREQUENT_WORDS = 200
@@ -205,7 +205,7 @@ def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
 
 
 def _length_correlation(pairs: list[Pair]) -> float | None:
-    """Pearson's correlation of lengths in characters; None if those of a side are all equal."""
+    """Pearson's correlation of lengths in characters; None if a side's are all equal."""
     try:
         return correlation([len(p.source) for p in pairs], [len(p.target) for p in pairs])
     except StatisticsError:

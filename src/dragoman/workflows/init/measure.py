@@ -40,15 +40,16 @@ class EncodedSample:
 
 
 def encode(facts: Facts, sample: Sequence[Pair], held_out: Sequence[Pair] = ()) -> EncodedSample:
-    """Train the vocabulary, a smaller one if the text is too small for the one planned.
+    """Train the vocabulary, smaller than planned if the text is too small.
 
     Args:
         facts: of the text.
         sample: of its pairs.
-        held_out: pairs of the dev and test sets; bytes spell what the text lacks of them.
+        held_out: pairs of the dev and test sets; their characters missing from the text are
+            spelt in bytes.
 
     Raises:
-        DataError: the text allows none.
+        DataError: the text is too small for any vocabulary.
     """
     encoded = _encoded(plan_vocabulary(facts), sample)
     if not encoded.config.byte_fallback and _is_lacking(encoded.vocabularies, held_out):
@@ -58,7 +59,7 @@ def encode(facts: Facts, sample: Sequence[Pair], held_out: Sequence[Pair] = ()) 
 
 
 def _is_lacking(vocabularies: Vocabularies, pairs: Sequence[Pair]) -> bool:
-    """Whether some pairs have what the vocabularies cannot spell."""
+    """Whether some pairs have characters that the vocabularies cannot spell."""
     sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
     return any(
         Unknown.of(lines, vocabulary).pieces
@@ -135,7 +136,7 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
         limit: maximum pieces; longer pairs are left out.
 
     Raises:
-        DataError: all are longer.
+        DataError: all pairs are longer.
     """
     joint = encoded.config.joint
     rehearsal = Rehearsal(

@@ -1,8 +1,9 @@
 """The models to choose from, and the vocabulary of a text, by the amount of text.
 
-The bounds come from runs in ``docs/results.md``: on Multi30k (29,000 pairs, 0.4 million target
-tokens per epoch) two layers are as good as four, and twice the width is no better after training on
-ten million tokens; and from the paper, whose base model was trained on 4.5 million pairs.
+The bounds come from two sources.  In the runs in ``docs/results.md``, on Multi30k (29,000 pairs,
+0.4 million target tokens per epoch), two layers are as good as four, and twice the width is no
+better after training on ten million tokens.  The paper's base model was trained on 4.5 million
+pairs.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Size:
     peak_learning_rate: float
     most_step_tokens: int
     least_text: float
-    """Minimum target tokens per epoch; with less it only memorises."""
+    """Minimum target tokens per epoch; with less text the model only memorises."""
     least_learned: float
-    """Target tokens over all epochs from which it is better than the next smaller one."""
+    """Target tokens over all epochs from which it is better than the next smaller model."""
 
 
 SIZES = (
@@ -48,8 +49,8 @@ _PIECES, _CHARACTERS, _GROWTH = 8000, 1.8e6, 0.6
 _BYTES = 256
 _SPECIAL = 4
 MANY_CHARACTERS = 300
-"""Different ones, from which on bytes spell those that the text lacks; an alphabet with punctuation
-has fewer."""
+"""Minimum of different characters for which bytes spell those that the text lacks; an alphabet with
+punctuation has fewer."""
 _VERY_MANY_CHARACTERS = 2000
 _SHARED = 0.5
 

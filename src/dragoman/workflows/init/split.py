@@ -38,8 +38,8 @@ def hold_out(
 
     Args:
         part: the text.
-        dev: the dev set, if there is one.
-        test: the test set, if there is one.
+        dev: the dev set, if given.
+        test: the test set, if given.
         seed: the same text and seed give the same sets.
 
     Returns:

@@ -42,7 +42,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Started:
-    """What was written, and what to report about it."""
+    """The files written, and facts to report about them."""
 
     chosen: Chosen
     config: Path
@@ -151,7 +151,7 @@ def _split_off(material: Material, place: Path, folder: Path) -> _Text:
     with FORMATS["tsv"].write([place / "train.tsv"], languages) as add:
         facts, sample = look_at(material.train, languages, [dev, test], add)
     _check_not_empty(material, facts)
-    # The held-out pairs are found in the text too; only repetitions of them are lost.
+    # The held-out pairs also occur in the text. Only repetitions of them are lost.
     itself = sum(map(len, split_off.values()))
     dropped = facts.dropped | {"held out": facts.dropped.get("held out", 0) - itself}
     facts = replace(facts, dropped={why: n for why, n in dropped.items() if n > 0})

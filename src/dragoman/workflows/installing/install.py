@@ -36,12 +36,12 @@ _DIGEST_BYTES = 4096  # of a .sha256 file
 
 
 class ModelOrigin(NamedTuple):
-    """What is to be installed."""
+    """The origin of a model to be installed."""
 
     place: str
     """A path, or an address of http or https without a fragment."""
     sha256: str
-    """Digest of the archive; empty if none is known."""
+    """Digest of the archive; empty if unknown."""
     is_remote: bool
 
     @property
@@ -61,21 +61,21 @@ def install(
     Args:
         place: an archive, a model directory or run, or an address of http or https, which may end
             in ``#sha256=DIGEST``.
-        say: called with what is done.
+        say: called with lines about progress.
         name: of the model; by default that of its file or directory.
-        sha256: digest of the archive; otherwise, one beside a file is read.
+        sha256: digest of the archive; by default, read from a file beside it.
         force: whether a model of that name is replaced.
 
     Returns:
         Its directory.
 
     Raises:
-        ConfigError: the name, digest or address is none, or the name is taken; or an address that
-            anyone on the way can change comes without digest.
+        ConfigError: the name, digest or address is invalid, or the name is taken; or the address
+            is insecure (anyone on the way can change the content) and has no digest.
         DownloadError: it cannot be downloaded, or is not the expected one.
-        SavedError: the archive is missing, damaged, of another digest or none of a model, or the
+        SavedError: the archive is missing, damaged, of another digest or not of a model, or the
             model cannot be opened.
-        StorageError: the disk refuses.
+        StorageError: the model cannot be written.
     """
     with _errors_of_a_model():
         origin = _origin(place, sha256)
@@ -104,7 +104,7 @@ def _errors_of_a_model() -> Iterator[None]:
 
 
 def _origin(place: str, sha256: str) -> ModelOrigin:
-    """What a command names."""
+    """The origin that a command names."""
     is_remote = place.lower().startswith(("http://", "https://"))
     address, _, fragment = place.partition("#") if is_remote else (place, "", "")
     if fragment:
@@ -225,7 +225,7 @@ def _check_suffix(name: str) -> None:
 
 
 def _digest_beside(archive: Path) -> str:
-    """The digest in the file beside an archive, as sha256sum writes it; empty without one."""
+    """The digest in the file beside an archive, in sha256sum's format; empty without that file."""
     beside = archive.with_name(archive.name + DIGEST_SUFFIX)
     try:
         with beside.open("rb") as stream:
@@ -268,7 +268,7 @@ def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
 
 
 def installed_models() -> list[dict[str, Any]]:
-    """What ``dragoman install --list`` shows about each model, sorted by name."""
+    """The facts that ``dragoman install --list`` shows about each model, sorted by name."""
     folder = models_folder()
     try:
         names = sorted(name for name in os.listdir(folder) if is_model_name(name))

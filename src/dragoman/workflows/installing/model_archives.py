@@ -49,16 +49,16 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
 
     Args:
         model: a model directory.
-        archive: the file to write; its suffix, one of ``PACKED``, says how.
+        archive: the file to write; its suffix, one of ``PACKED``, selects the format.
         advance: called with the bytes packed.
 
     Returns:
         The SHA-256 of the archive.
 
     Raises:
-        ConfigError: the suffix is another, or something else than an earlier archive of a model
-            would be replaced.
-        StorageError: the disk refuses.
+        ConfigError: the suffix is another, or a file that is not an archive of a model would be
+            replaced.
+        StorageError: the archive cannot be written.
     """
     suffix = archive_suffix(archive.name)
     if suffix not in PACKED:
@@ -86,10 +86,10 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
 
 
 def _check_replaceable(archive: Path, beside: Path) -> None:
-    """Refuse to replace files that are no archive of a model and no digest.
+    """Refuse to replace files that are neither an archive of a model nor a digest.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: such a file exists.
     """
     if archive.is_file() and not _is_packed_model(archive):
         raise _lost(archive, "archive of a model")
@@ -119,7 +119,7 @@ def _lost(path: Path, kind: str) -> ConfigError:
 
 
 def _files_of(model: Path) -> list[Path]:
-    """The files of a model, sorted; what else is in its directory stays there."""
+    """The files of a model, sorted; other files of its directory are left out."""
     named = (model / name for name in MODEL_FILES)
     return sorted(
         path
@@ -131,7 +131,7 @@ def _files_of(model: Path) -> list[Path]:
 
 @contextmanager
 def _compressed(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """A stream that is written compressed; weights hardly get smaller, so fast is good enough."""
+    """A stream that is written compressed, fast: weights hardly get smaller."""
     if suffix == ".tar.gz":
         # Without name and time, so that the same files give the same archive.
         with gzip.GzipFile("", "wb", 6, fileobj=stream, mtime=0) as packed:
@@ -147,7 +147,7 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
     """Write the model in an archive into an empty folder.
 
     Args:
-        archive: the file; its name says what it is.
+        archive: the file; its name shows the format.
         folder: where to write.
         advance: called with the bytes written.
 
@@ -155,9 +155,9 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
         Files beside those of the model, which were left out.
 
     Raises:
-        DataError: it is no archive or damaged, has no model or several, is too large, or has names
-            that lead elsewhere, links or devices.
-        StorageError: the disk refuses.
+        DataError: the file is not an archive or damaged, holds no model or several, is too large,
+            or holds names that lead out of the archive, links or devices.
+        StorageError: a file cannot be written.
     """
     with reading(archive):
         members = checked(members_of(archive), archive)
@@ -179,7 +179,7 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
 
 
 def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
-    """Where a file of an archive goes in a model directory; None if it is none of a model's."""
+    """The name of an archive's file in a model directory; None if it is not a model's file."""
     try:
         inner = path.relative_to(top)
     except ValueError:
@@ -191,7 +191,7 @@ def _model_in(members: Iterable[Member], archive: Path) -> PurePosixPath:
     """The folder of the only model in an archive.
 
     Raises:
-        DataError: there is none, or several.
+        DataError: the archive holds no model, or several.
     """
     paths = {one.path for one in members}
     tops = sorted(

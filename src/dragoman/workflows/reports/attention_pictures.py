@@ -62,14 +62,14 @@ def heads_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title
 
 
 def lines_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title: str) -> Figure:
-    """Lines from each piece to those that it looks at, as in the appendix of Vaswani et al. 2017.
+    """Lines from each piece to those that it attends to, as in the appendix of Vaswani et al. 2017.
 
     The darker a line, the higher the weight; each head has a colour.
 
     Args:
-        source: the pieces that are looked at, on the right.
-        maps: the name of each head and its weights; those that look are on the left.
-        title: what is shown.
+        source: the attended pieces, on the right.
+        maps: the name of each head and its weights; the attending pieces are on the left.
+        title: title of the picture.
     """
     looking = [piece for piece, _ in maps[0][1]]
     longest = max(len(looking), len(source))

@@ -29,15 +29,15 @@ _SHOWN = 5  # characters that are named
 
 
 def write_picture(figure: Figure, path: Path, *, text_as_paths: bool = False) -> None:
-    """Write a figure as PNG or SVG, as the suffix of ``path`` says.
+    """Write a figure as PNG or SVG, by the suffix of ``path``.
 
     Args:
-        figure: what to draw.
+        figure: the figure.
         path: ends in ``.svg`` or ``.png``.
         text_as_paths: see :func:`to_svg`.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the file cannot be written.
     """
     if path.suffix == ".svg":
         content = to_svg(figure, text_as_paths=text_as_paths).encode("utf-8", "replace")
@@ -48,10 +48,10 @@ def write_picture(figure: Figure, path: Path, *, text_as_paths: bool = False) ->
 
 
 def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
-    """The figure as an ``<svg>`` element, the same for the same figure.
+    """The figure as an ``<svg>`` element, identical for identical figures.
 
     Args:
-        figure: what to draw.
+        figure: the figure.
         text_as_paths: looks the same everywhere but takes more room; otherwise text uses the
             fonts of the page.
     """
@@ -62,7 +62,7 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
     _take_literally(figure)
     buffer = io.StringIO()
     with matplotlib.rc_context(settings), warnings.catch_warnings():
-        # Viewers have other fonts; as paths, a missing character is a box.
+        # Viewers have other fonts. As paths, a missing character is a box.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
@@ -103,9 +103,9 @@ def _take_literally(figure: Figure) -> None:
 
 
 def fonts_for(text: str) -> tuple[list[str], list[str]]:
-    """Fonts that have the characters of a text together, and the characters that none has.
+    """Fonts that together cover the characters of a text, and the characters that no font has.
 
-    matplotlib's own comes first; of the others, those with the most of what is missing.
+    matplotlib's font comes first, followed by those that cover most of the missing characters.
     """
     missing = {ord(one) for one in text if not unicodedata.category(one).startswith(("C", "Z"))}
     missing -= _characters(font_manager.findfont(_FIRST))

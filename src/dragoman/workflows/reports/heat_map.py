@@ -30,7 +30,7 @@ class HeatMap:
     rows: list[tuple[str, list[float]]]
     """A target piece, and a weight for each source piece; they sum to one."""
     means: str
-    """Which layers and heads are shown; empty if the model has only one of each."""
+    """Layers and heads shown, in words; empty if the model has only one of each."""
 
 
 def heat_map(attention: Attention, layer: int | None = None, head: int | None = None) -> HeatMap:
@@ -42,7 +42,7 @@ def heat_map(attention: Attention, layer: int | None = None, head: int | None = 
         head: of that layer, from 1; by default the mean over its heads.
 
     Raises:
-        ConfigError: there is no such layer or head, or a head without a layer.
+        ConfigError: the layer or head does not exist, or a head is given without a layer.
     """
     layers, heads = attention.weights.shape[:2]
     _check("layer", layer, layers)
@@ -78,7 +78,7 @@ def head_maps(
         head: from 1; by default all heads.
 
     Raises:
-        ConfigError: there is no such layer or head.
+        ConfigError: the layer or head does not exist.
     """
     layers, heads = attention.weights.shape[:2]
     _check("layer", layer, layers)
@@ -97,7 +97,7 @@ def _check(name: str, wanted: int | None, present: int) -> None:
 
 
 def _means(layer: int | None, layers: int, head: int | None, heads: int) -> str:
-    """Which weights are shown, in words; a single layer or head is not mentioned."""
+    """The weights shown, in words; a single layer or head is not mentioned."""
     chosen, mean = [], []
     for name, number, count in (("layer", layer, layers), ("head", head, heads)):
         if number is not None:
@@ -108,7 +108,7 @@ def _means(layer: int | None, layers: int, head: int | None, heads: int) -> str:
 
 
 def readable(piece: str) -> str:
-    """A readable form of a piece, whatever its characters; a space is ␣."""
+    """A printable form of a piece; a space is ␣."""
     if piece in _SYMBOLS:
         return _SYMBOLS[piece]
     return "".join(
@@ -144,8 +144,8 @@ def _bar(weight: float, blocks: bool) -> str:
 
 
 View = Literal["mean", "heads", "lines"]
-"""How a picture shows attention: the mean over the chosen layers and heads, or each head by itself,
-as shades or as lines between pieces."""
+"""A picture of attention: the mean over the chosen layers and heads, or each head separately, as
+shades or as lines between pieces."""
 
 _TITLES = {
     "source": "Attention over the source",
@@ -161,18 +161,18 @@ def draw_attention(
     view: View = "mean",
     facts: Mapping[str, str] | None = None,
 ) -> None:
-    """Write attention as a page or a picture, as the suffix of ``path`` says.
+    """Write attention as a page or a picture, by the suffix of ``path``.
 
     Args:
         maps: of :func:`head_maps`, or the mean over some.
         path: ends in one of :data:`SUFFIXES`; a page shows the first map.
-        of: what is looked at.
-        view: how a picture shows it.
+        of: the attended sequence.
+        view: see :data:`View`.
         facts: for a page: ``source`` and ``target``, the sentences; ``model``, its name.
 
     Raises:
         MissingExtraError: matplotlib or Jinja2 is not installed.
-        StorageError: the disk refuses.
+        StorageError: the file cannot be written.
     """
     found = maps[0]
     title = ": ".join([_TITLES[of], *filter(None, [found.means if view == "mean" else ""])])

@@ -26,7 +26,7 @@ def source_lengths(sources: Sequence[str], model: Path | None) -> list[int]:
     """The length of each source in words, or in source pieces of a model or run.
 
     Raises:
-        SavedError: there is no vocabulary at ``model``.
+        SavedError: ``model`` has no vocabulary.
     """
     if model is None:
         return [len(source.split()) for source in sources]

@@ -48,7 +48,7 @@ def learning_curves(records: Records) -> Figure:
 
 
 def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
-    """How evenly the experts of a mixture are used, in its least even layer."""
+    """Draw the load balance among the experts of a mixture, in its least even layer."""
     for name, label in (("most_used_expert", "most"), ("least_used_expert", "least")):
         color = VALIDATION if label == "most" else TRAINING
         _line(shares, records, ("training", name), color, label=f"{label} used expert")
@@ -194,7 +194,7 @@ def draw_intervals(axes: Axes, values: Sequence[float], margins: Sequence[float]
 def axis_of_most(values: Sequence[float], margins: Sequence[float]) -> tuple[float, float]:
     """The limits of an axis that excludes values far below or above the others.
 
-    Far means further than the others are apart, margins included; fewer than half of all values
+    Far means further than the others are apart, margins included.  Fewer than half of all values
     are excluded.
     """
     ranges = sorted((value - m, value + m) for value, m in zip(values, margins, strict=True))
@@ -256,8 +256,8 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     Exactly calibrated confidences are on the diagonal.
 
     Args:
-        found: confidences and what was right.
-        title: what is shown.
+        found: confidences, and whether each line was right.
+        title: title of the picture.
     """
     figure = Figure(figsize=(4.2, 4.8), layout="constrained")
     shares, counts = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
@@ -293,7 +293,7 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
 
 
 class _PlainTicks(LogFormatter):
-    """Labels where matplotlib puts them, as 0.2 rather than 2e-01."""
+    """Labels at matplotlib's positions, as 0.2 rather than 2e-01."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:g}" if super().__call__(x, pos) else ""
@@ -351,12 +351,7 @@ def _frame(axes: Axes, title: str) -> None:
 
 
 def draw_curves(curves: Sequence[RunCurves], path: Path, axis: Axis = "step") -> None:
-    """Draw the curves of all runs into one picture, as the suffix of ``path`` says.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        StorageError: the disk refuses.
-    """
+    """Draw the curves of all runs into one picture, in the format of the suffix of ``path``."""
     from dragoman.workflows.reports.figures import write_picture
 
     write_picture(several_curves(curves, axis), path, text_as_paths=True)

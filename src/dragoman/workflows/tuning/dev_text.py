@@ -1,4 +1,4 @@
-"""The text that settings are tried on: two files, or the dev set of a run; never a test set."""
+"""The text for trying settings: two files, or the dev set of a run; never a test set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DevText:
     """Lines and their references."""
 
     name: str
-    """What it is called in tables."""
+    """Its name in tables."""
     sources: Sequence[str]
     references: Sequence[str]
     scored: Sequence[str]
@@ -37,13 +37,13 @@ class DevText:
     languages: tuple[str, str]
     """Of sources and references, as a glossary names them."""
     language: str | None = None
-    """That of the references, if it is known."""
+    """Language of the references, if known."""
 
 
 def evaluation_of(system: TranslationSystem, text: DevText) -> EvaluationConfig:
-    """How the run of the first model scores, or the default if there is no run.
+    """Evaluation settings of the first model's run, or the default if it has no run.
 
-    wrong_language is of the language of the text, among those of the run.
+    The metric wrong_language checks for the language of the text, among those of the run.
     """
     run, language = _run_of(system.models[0]), text.language
     if run is None:
@@ -59,10 +59,10 @@ def text_of_files(
     Sources have the context that the models read.
 
     Args:
-        system: what translates.
+        system: the system to tune.
         source: lines.
         reference: a translation of each.
-        is_test: whether nothing is chosen on them, so that they may be a test set.
+        is_test: whether nothing is chosen on the files, so that they may be a test set.
 
     Raises:
         DataError: a file is missing, empty or not text, or their lengths differ.
@@ -102,12 +102,12 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
     Its lines have the tags of their direction, unless the system puts tags in front of them.
 
     Args:
-        system: what translates; its target language, if any, selects among several dev sets.
+        system: the system to tune; its target language, if any, selects among several dev sets.
         chosen: the name of a dev set, such as ``dev_en-de``; by default, the only one.
 
     Raises:
-        ConfigError: the model is from no run, or the run has several dev sets that fit, or none, or
-            one without sources, or whose sources are in the language that the system translates
+        ConfigError: the model is not from a run; or the run has several fitting dev sets, none,
+            one without sources, or one with sources in the language that the system translates
             through.
         DataError: the text is missing or has changed.
     """
@@ -156,14 +156,14 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
 
 
 def _languages(system: TranslationSystem) -> tuple[str, str]:
-    """What a system translates from and into, as it says itself or else as its model does."""
+    """The source and target language of a system: its own settings, or else its model's."""
     config = _saved_config(system)
     source = system.source_language or config.source_language
     return source, _target_language(system) or config.target_language
 
 
 def _target_language(system: TranslationSystem) -> str | None:
-    """The language that a system translates into, if that is one."""
+    """The language that a system translates into; None if there are several."""
     if system.target_language is not None:
         return system.target_language
     first, *others = target_languages(_saved_config(system))

@@ -21,7 +21,7 @@ KEYS = (
     LM_WEIGHT,
     *(f"{SEARCH}{name}" for name in SearchConfig.model_fields if name not in _SAME_TEXT),
 )
-"""What can be tuned, as a description of a system calls it."""
+"""Tunable settings, by their names in a description of a system."""
 
 _EXAMPLE = "search.length_penalty=0.6,1.0"
 MAX_SETTINGS = 200
@@ -41,12 +41,13 @@ def read_grid(given: Sequence[str], *, has_language_model: bool) -> Grid:
 
     Args:
         given: one text for each key, its values separated by commas; if empty, the weight of the
-            language model is tuned or, without one, the length penalty.
-        has_language_model: whether there is one.
+            language model is tuned or, without a language model, the length penalty.
+        has_language_model: whether the system has a language model.
 
     Raises:
-        ConfigError: an unknown key, a key without values or given twice, a value that is no YAML,
-            a weight without a language model, or more than :data:`MAX_SETTINGS` combinations.
+        ConfigError: an unknown key, a key without values or given twice, a value that is not
+            YAML, a weight without a language model, or more than :data:`MAX_SETTINGS`
+            combinations.
     """
     grid: Grid = {}
     for text in given:

@@ -1,4 +1,4 @@
-"""What tuning found, for people."""
+"""The results of tuning, for people."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _cells(trial: Trial, tuned: Tuned) -> list[str]:
 
 
 def verdict(tuned: Tuned) -> str:
-    """Which setting is best, and whether the difference is more than chance."""
+    """The best setting, and whether the difference is more than chance."""
     if tuned.comparison is None:
         return "Best: the present settings"
     chance = "" if tuned.comparison.is_significant() else ", which may be chance"

@@ -61,7 +61,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tuning found."""
+    """The results of tuning."""
 
     text: DevText
     trials: list[Trial]
@@ -69,7 +69,7 @@ class Tuned:
     best: Trial
     """The first itself, if no other is better."""
     comparison: SignificanceTest | None
-    """The best against the first; None if they are the same."""
+    """The best trial compared with the first; None if they are the same."""
     system: TranslationSystem
     """The system with the best settings."""
 
@@ -89,11 +89,11 @@ class Tuning:
     """Settings to be tried with one system, on one text.
 
     Args:
-        system: what translates.  Its own settings are tried, too, and are what others are compared
-            with.
+        system: the system to tune.  Its current settings are tried as well, and others are
+            compared with them.
         grid: the values to try.
-        text: what to translate.
-        evaluation: how to score; its first metric decides.
+        text: the text to translate.
+        evaluation: settings of scoring; its first metric decides.
 
     Raises:
         ConfigError: a value is out of range, or does not fit the models or other settings.
@@ -217,7 +217,7 @@ class Tuning:
 
     @cached_property
     def _opened(self) -> OpenSystem:
-        """The models in memory, fused with the language model if there is one."""
+        """The models in memory, fused with the language model if the system has one."""
         system = self._system
         if system.language_model is not None and not system.language_model.weight:
             system = system_with(system, {LM_WEIGHT: 1.0})
