@@ -1,1 +1,1 @@
-"""The ground floor, for every package: errors, files, configuration, device, processes."""
+"""The lowest layer, used by every package: errors, files, configuration, device, processes."""

@@ -1,7 +1,7 @@
 """Checks of arguments from programs: a value of the wrong kind is one clear error.
 
-Python would take a string for a list of its characters, and report a number among lines only from
-deep inside, in terms of another library.
+Without them, Python would treat a string as a list of its characters, and report a number among
+lines only from deep inside, in terms of another library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def check_text(text: object, name: str) -> str:
         name: its name in the error.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: it is not a string.
     """
     if isinstance(text, str):
         return text
@@ -72,7 +72,7 @@ def check_function(function: object, name: str) -> None:
         name: its name in the error.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: it cannot be called.
     """
     if not callable(function):
         raise UsageError(f"{name}: expected a function, found {_described(function)}")
@@ -84,7 +84,7 @@ def check_list(values: Iterable[Item], name: str, items: str) -> Iterator[Item]:
     Args:
         values: the value passed.
         name: its name in the error.
-        items: what it should be a list of.
+        items: the expected kind of items, for the error.
 
     Raises:
         UsageError: at once, if it is not iterable.
@@ -104,7 +104,7 @@ def check_languages(languages: object) -> tuple[str, str]:
         languages: the value passed.
 
     Raises:
-        UsageError: they are something else, such as one string for both.
+        UsageError: it is anything else, such as one string for both.
     """
     given = tuple(languages) if isinstance(languages, (list, tuple)) else ()
     if len(given) == 2 and all(isinstance(one, str) for one in given):
@@ -116,7 +116,7 @@ def check_languages(languages: object) -> tuple[str, str]:
 
 
 def check_path(path: object, name: str = "model or run") -> Path:
-    """Return ``path`` as a path, if it is one.
+    """Return ``path`` as a :class:`~pathlib.Path`.
 
     Args:
         path: the value passed.

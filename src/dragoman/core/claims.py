@@ -1,4 +1,4 @@
-"""Claiming a directory: one process at a time works in it, and others learn which one does."""
+"""Claiming a directory: one process at a time works in it, and errors tell others which."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def claimed(marker: Path, use: str) -> Iterator[None]:
 
     Args:
         marker: file in the directory that is locked and names the process; it is never removed.
-        use: what another process is using, and what to do: "this run; wait until it ends".
+        use: for the error: the use by another process, and the remedy, such as "this run; wait
+            until it ends".
 
     Raises:
         SavedError: another process is using it.
@@ -35,7 +36,7 @@ def claimed(marker: Path, use: str) -> Iterator[None]:
     directory = marker.parent
     with storage_errors(directory):
         make_directory(directory)
-        # Written in place: after a replacement others would lock another file of the same name.
+        # Written in place: after a replacement, others would lock another file of the same name.
         descriptor = os.open(marker, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _lock(descriptor, directory, use)

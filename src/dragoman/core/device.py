@@ -22,7 +22,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
 
 def best_device() -> torch.device:
-    """A GPU if there is one."""
+    """A GPU if available, otherwise the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -40,7 +40,7 @@ def processor_name(device: torch.device) -> str:
 
 
 def find_device(wanted: torch.device | str | None) -> torch.device:
-    """The requested device, such as ``cuda:1``; by default, a GPU if there is one.
+    """The requested device, such as ``cuda:1``; by default, a GPU if available.
 
     Raises:
         ConfigError: it does not exist, or cannot hold numbers.
@@ -54,7 +54,7 @@ def find_device(wanted: torch.device | str | None) -> torch.device:
         )
     try:
         torch.zeros(1, device=wanted).item()  # "meta" makes tensors too, and holds nothing
-    # AssertionError: built without CUDA; ImportError: a device that an extension would bring
+    # AssertionError: built without CUDA.  ImportError: a device that needs an extension.
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"device {str(wanted)!r} cannot be used: {reason}") from error
@@ -76,14 +76,14 @@ def computes_bfloat16(device: torch.device) -> bool:
         return False
     if platform.machine().lower() in {"aarch64", "arm64"}:
         return True
-    # On x86, oneDNN says yes to all of AVX-512 and converts to float32 where it has to.
+    # On x86, oneDNN reports support for all of AVX-512, but converts to float32 where needed.
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def decide_precision(wanted: Precision, device: torch.device) -> DecidedPrecision:
-    """The precision to compute in: ``auto`` is bfloat16 where the hardware has it.
+    """The precision to compute in: ``auto`` is bfloat16 if the hardware has it.
 
-    Callers with several processes, or that resume later, decide once and keep the answer.
+    Callers with several processes, or that resume later, decide once and keep the result.
     """
     if wanted == "auto":
         return "bfloat16" if computes_bfloat16(device) else "float32"
@@ -91,7 +91,7 @@ def decide_precision(wanted: Precision, device: torch.device) -> DecidedPrecisio
 
 
 def is_emulated(precision: DecidedPrecision, device: torch.device) -> bool:
-    """Whether ``device`` lacks this arithmetic: results are right, but up to 100 times slower."""
+    """Whether ``device`` lacks this arithmetic: results are right, but up to 100 times as slow."""
     return precision == "bfloat16" and not computes_bfloat16(device)
 
 
@@ -143,9 +143,9 @@ def _container_memory() -> float:
 def keep_freed_memory() -> None:
     """Make the C library keep freed memory instead of returning it to the system each step.
 
-    A step of training or of search frees and allocates the same large blocks; fetching them from
+    A step of training or of search frees and allocates the same large blocks.  Fetching them from
     the system again costs a page fault per 4 KiB, a fifth of the time of searching with a small
-    model.  Only glibc has this setting; elsewhere nothing happens.
+    model.  Only glibc has this setting; elsewhere this does nothing.
     """
     try:
         library = ctypes.CDLL("libc.so.6")

@@ -1,8 +1,8 @@
-"""A pool of processes that goes on when one of them is killed.
+"""A pool of processes that survives when one of them is killed.
 
-The executor underneath cannot: all its processes end with the one that was killed, and so does what
-they were working on.  Others are started in their place, and what was lost is done again, one task
-at a time: so a task that kills whatever carries it out is told from those that it took along.
+In the executor underneath, all processes end with the killed process, and their tasks are lost.
+This pool starts new processes and repeats the lost tasks, one at a time, which distinguishes a task
+that kills its process from tasks that were lost with it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
-"""Seconds before processes that could not be started are tried again; doubled from try to try."""
+"""Seconds before failed processes are started again; doubled from try to try."""
 
 
 @dataclass(frozen=True)
 class _Submitted(Generic[Item, Result]):
-    """A task, and where it was submitted."""
+    """A task, and the pool to which it was submitted."""
 
     item: Item
     pool: WorkerPool
@@ -46,11 +46,11 @@ class LastingPool:
     Several threads may use it at a time.
 
     Args:
-        processes: as for :class:`~dragoman.core.processes.WorkerPool`.
-        begin: as there.
-        arguments: as there.
-        work: as there.
-        remedy: as there.
+        processes: see :class:`~dragoman.core.processes.WorkerPool`, as for all arguments.
+        begin: see there.
+        arguments: see there.
+        work: see there.
+        remedy: see there.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class LastingPool:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a task would be carried out at once, not only when others have been started."""
+        """Whether a task would be carried out at once, without waiting for new processes."""
         return self._stands and not self._pool.is_broken
 
     def start(self) -> None:
-        """Start all processes now; otherwise each starts when a task finds no idle one."""
+        """Start all processes now; otherwise each starts when a task meets no idle process."""
         self._pool.start()
 
     def close(self) -> None:
-        """End the processes after their current tasks; closing twice does no harm."""
+        """End the processes after their current tasks; closing twice is harmless."""
         with self._exchange:
             self._closed = True
             pool = self._pool
@@ -91,17 +91,17 @@ class LastingPool:
     ) -> Generator[Result, None, None]:
         """The results of ``task`` in the order of ``items``.
 
-        A task whose process is killed is carried out once more, while no other is at work.
+        A task whose process is killed is repeated once, while no other task runs.
 
         Args:
-            task: a function of a module; doing it twice must do no harm.
-            items: as for :meth:`~dragoman.core.processes.WorkerPool.in_order`.
-            ahead: as there.
+            task: a function of a module that can be repeated safely.
+            items: see :meth:`~dragoman.core.processes.WorkerPool.in_order`.
+            ahead: see there.
 
         Raises:
             NoWorkersError: processes were killed, and others cannot be started.
             WorkerError: a task was killed twice, or the pool was closed meanwhile.
-            Exception: whatever a task, or ``begin`` before it, raises.
+            Exception: any error of a task, or of ``begin`` before it.
         """
         pending: deque[_Submitted[Item, Result]] = deque()
         for item in items:
@@ -149,10 +149,10 @@ class LastingPool:
                 raise pool.killed("was killed twice at the same task") from error
 
     def _standing(self) -> WorkerPool:
-        """A pool whose processes all live: others, if they do not.
+        """A pool of living processes, replaced if any was killed.
 
         Raises:
-            NoWorkersError: others cannot be started; for a while, that is not even tried.
+            NoWorkersError: processes cannot be started, or the pause after a failure is not over.
             WorkerError: the pool was closed.
         """
         if self._closed or self.is_ready:
@@ -176,7 +176,7 @@ class LastingPool:
         """Start the processes of a new pool.
 
         Raises:
-            NoWorkersError: one of them cannot begin.
+            NoWorkersError: a process cannot begin.
             WorkerError: the pool was closed.
         """
         try:

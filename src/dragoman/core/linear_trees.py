@@ -1,7 +1,7 @@
 """Trees as sequences of symbols, as a decoder writes them (Vinyals et al. 2015, arXiv:1412.7449).
 
-``(S (NP John) (VP has (NP a dog)) .)`` becomes ``(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S``:
-closing brackets carry their label, and words are left out, since the sentence has them; each leaves
+``(S (NP John) (VP has (NP a dog)) .)`` becomes ``(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S``.
+Closing brackets carry their label.  Words are left out, since the sentence has them; each leaves
 its part-of-speech tag or, normalised as in the paper, ``XX``.
 """
 
@@ -34,7 +34,7 @@ def symbols(tree: Tree, *, tags: bool) -> Iterator[str]:
 
     Args:
         tree: a tree in which each constituent has a label.
-        tags: whether a word leaves its tag, or ``XX``.
+        tags: whether a word leaves its tag instead of ``XX``.
     """
     yield f"({tree.label}"
     for child in tree.children:
@@ -49,9 +49,9 @@ def tree_of(sequence: Sequence[str], words: Sequence[str]) -> Tree:
     """The tree over ``words`` that a sequence of symbols describes.
 
     Raises:
-        TreeError: the brackets do not balance or are too deep, a constituent is empty, there is
-            not one root, the symbols are not of as many words, or one has a bracket within, so that
-            the tree could not be read again.
+        TreeError: the brackets do not balance or are too deep, a constituent is empty, the number
+            of roots is not one, the numbers of words differ, or a symbol contains a bracket, so
+            that the tree could not be read again.
     """
     stack: list[tuple[str, list[Tree | Leaf]]] = [(TOP, [])]
     left = iter(words)
@@ -85,10 +85,10 @@ def tree_of(sequence: Sequence[str], words: Sequence[str]) -> Tree:
 
 
 def read_either(text: str) -> Tree:
-    """A tree in brackets, or one of symbols, whose words are then empty.
+    """A tree in brackets, or a tree of symbols, whose words are then empty.
 
     Raises:
-        TreeError: it is neither.
+        TreeError: the text is neither.
     """
     sequence = text.split()
     if sequence and _CLOSING.fullmatch(sequence[-1]):

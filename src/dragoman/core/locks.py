@@ -1,4 +1,4 @@
-"""Advisory locks, which the operating system releases whenever and however a process ends."""
+"""Advisory locks, which the operating system releases however a process ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 _HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK}
 _markers: dict[Path, tuple[Path, int]] = {}
-"""By directory that this process works in: the file that marks it, and its open descriptor."""
+"""By directory in which this process works: its marker file and the open descriptor."""
 
 
 def lock(descriptor: int) -> bool:
@@ -21,7 +21,7 @@ def lock(descriptor: int) -> bool:
         Whether the file system has locks; without them nothing is locked.
 
     Raises:
-        BlockingIOError: another process, or another descriptor of this one, holds the lock.
+        BlockingIOError: another process, or another descriptor of this process, holds the lock.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,11 +34,11 @@ def lock(descriptor: int) -> bool:
 
 @contextmanager
 def held(marker: Path, descriptor: int) -> Iterator[None]:
-    """Note within the block that this process works in the directory of ``marker``.
+    """Record within the block that this process works in the directory of ``marker``.
 
     Args:
-        marker: a file in the directory that stays as it is.
-        descriptor: the same file, open.
+        marker: a file in the directory that stays unchanged.
+        descriptor: open descriptor of the same file.
     """
     directory = Path(os.path.abspath(marker.parent))
     _markers[directory] = directory / marker.name, descriptor
@@ -51,7 +51,7 @@ def held(marker: Path, descriptor: int) -> Iterator[None]:
 def lost_directory(path: Path) -> Path | None:
     """The directory around ``path`` in which this process works, if it is no longer in its place.
 
-    It was renamed, removed, or replaced by another directory.
+    It may have been renamed, removed, or replaced by another directory.
     """
     if not _markers:
         return None

@@ -1,23 +1,23 @@
-"""Recognising that memory ran out, whoever says so."""
+"""Recognising that memory ran out, from the errors of different libraries."""
 
 from __future__ import annotations
 
 import re
 
-# As worded by PyTorch, on CPU and GPU, by oneDNN and by the operating system.
+# The wordings of PyTorch (CPU and GPU), oneDNN and the operating system.
 _SAID = re.compile(
     "out of memory|can't allocate memory|not enough memory|Cannot allocate|bad_?alloc",
     re.IGNORECASE,
 )
-# Where PyTorch's code noticed it.
+# The place in PyTorch's code that raised the error.
 _PLACE = re.compile(r"^\[enforce fail at [^\]]*\] err == 0\. ")
 _LONGEST = 70  # characters
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there is not enough memory, of the machine or of a GPU.
+    """Whether an error means that memory of the machine or of a GPU ran out.
 
-    PyTorch raises ``OutOfMemoryError`` for a GPU, and a ``RuntimeError`` with a text of its own for
+    PyTorch raises ``OutOfMemoryError`` for a GPU, and a ``RuntimeError`` with a particular text for
     the machine's memory; NumPy and Python raise ``MemoryError``.
     """
     return isinstance(error, MemoryError) or _SAID.search(str(error)) is not None

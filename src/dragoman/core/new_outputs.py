@@ -1,4 +1,4 @@
-"""Outputs that must not exist yet: of processes that would make the same one, one does."""
+"""Outputs that must not exist yet; only one process at a time may make each of them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dragoman.core.files import make_directory, storage_errors
 from dragoman.core.locks import lock
 
 _RESERVED = "0" * 16
-"""Ends the name of a reservation, which is that of a temporary file: a leftover is swept."""
+"""The end of a reservation's name, which is that of a temporary file so that it is swept."""
 
 
 @contextmanager
 def new_output(path: Path, remedy: str) -> Iterator[None]:
-    """Keep a path for this process until the block ends.
+    """Reserve a path for this process until the block ends.
 
     Args:
         path: a file or directory that does not exist.
-        remedy: what to do if it does: "name a directory that does not".
+        remedy: advice if it exists: "name a directory that does not".
 
     Raises:
         ConfigError: it exists, or another process is making it.
@@ -56,7 +56,7 @@ def _check_absent(path: Path, remedy: str) -> None:
 
 @contextmanager
 def _reserved(path: Path, remedy: str) -> Iterator[None]:
-    """Hold the lock of a file beside ``path``, whose name is the same for all processes."""
+    """Hold the lock of a file beside ``path``, which has the same name for all processes."""
     reservation = path.with_name(f".{path.name}.{_RESERVED}")
     while True:
         with storage_errors(path):

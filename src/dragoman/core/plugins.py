@@ -1,11 +1,11 @@
-"""Classes that other installed packages add, found by their entry points.
+"""Classes that other installed packages add, located by their entry points.
 
 A package names them in its ``pyproject.toml``::
 
     [project.entry-points."dragoman.formats"]
     mine = "my_package.module:MyFormat"
 
-A package is imported only when its name is requested, and a broken one does not affect the others.
+A package is imported only when its name is requested, and a broken package does not affect others.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Base = TypeVar("Base")
 
 @cache
 def installed(group: str) -> Mapping[str, Sequence[EntryPoint]]:
-    """Entry points of installed packages in ``group``, by name: several where packages conflict.
+    """Entry points of installed packages in ``group``, by name: several if packages conflict.
 
-    Packages installed while this process runs are not seen.
+    Packages installed while this process runs are ignored.
     """
     found: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
@@ -38,12 +38,12 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
 
     Args:
         group: group of entry points.
-        name: one of :func:`installed`.
+        name: a key of :func:`installed`.
         base: required base class.
 
     Raises:
-        ConfigError: it cannot be imported, is something else, lacks a method, or two packages add
-            the same name; the message names the packages.
+        ConfigError: it cannot be imported, is not a subclass of ``base``, lacks a method, or two
+            packages add the same name; the message names the packages.
     """
     entry, *others = installed(group)[name]
     if others:
@@ -68,7 +68,7 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
 
 
 def are_suffixes(suffixes: object) -> bool:
-    """Whether a package gives the suffixes of a format as ``(".one", ".another")``."""
+    """Whether a package's suffixes of a format are in the form ``(".one", ".another")``."""
     return isinstance(suffixes, (tuple, list)) and all(
         isinstance(suffix, str) and suffix.startswith(".") for suffix in suffixes
     )

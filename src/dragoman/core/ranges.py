@@ -20,7 +20,7 @@ def starts_of(lengths: IntArray) -> IntArray:
 def gathered(
     values: npt.NDArray[Scalar], starts: IntArray, lengths: IntArray
 ) -> npt.NDArray[Scalar]:
-    """Ranges of ``values`` one after another, by where each starts and how long it is."""
-    # Positions within the result, each moved to where its range starts in ``values``.
+    """Ranges of ``values`` one after another, given their starts and lengths."""
+    # Positions within the result, each moved to the start of its range in ``values``.
     shifts = np.repeat(starts - starts_of(lengths), lengths)
     return values[np.arange(len(shifts), dtype=np.int64) + shifts]

@@ -1,4 +1,4 @@
-"""The recipes that come with Dragoman, found by name wherever it is installed."""
+"""The recipes that come with Dragoman, available by name wherever it is installed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def recipe_names() -> list[str]:
 
 
 def known_recipe(name: str | Path) -> Path | None:
-    """The file of the recipe called ``name``, which may also be ``recipes/NAME.yaml``."""
+    """The file of the recipe ``name``, which may also be ``recipes/NAME.yaml``."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         return None
@@ -45,7 +45,7 @@ def known_recipe(name: str | Path) -> Path | None:
 def found_recipe(path: Path) -> Path:
     """``path`` if it exists, and otherwise the recipe of that name.
 
-    If neither exists, ``path`` is returned for its reader to report, unless it resembles a recipe.
+    If neither exists, ``path`` is returned so that reading it fails, unless it resembles a recipe.
 
     Raises:
         ConfigError: it does not exist, and a recipe has a similar name.
@@ -63,7 +63,7 @@ def recipe(name: str) -> Path:
     """The file of a recipe.
 
     Raises:
-        ConfigError: there is none of that name; "did you mean".
+        ConfigError: the recipe does not exist; "did you mean".
     """
     if known := known_recipe(name):
         return known
@@ -73,10 +73,10 @@ def recipe(name: str) -> Path:
 
 
 def recipe_text(name: str) -> str:
-    """The text of a recipe that can be saved anywhere: a base is named by its place in the library.
+    """The text of a recipe that can be saved anywhere: its base is named by place in the library.
 
     Raises:
-        ConfigError: there is none of that name; "did you mean".
+        ConfigError: the recipe does not exist; "did you mean".
     """
     path = recipe(name)
 
@@ -91,7 +91,7 @@ def recipe_summary(name: str) -> str:
     """The first sentence of the comment at the beginning of a recipe.
 
     Raises:
-        ConfigError: there is none of that name; "did you mean".
+        ConfigError: the recipe does not exist; "did you mean".
     """
     lines = recipe(name).read_text(encoding="utf-8").splitlines()
     comment = []

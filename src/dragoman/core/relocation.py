@@ -23,23 +23,23 @@ class PathMark:
     names: str
     """``model``, or ``text``: files of text, vectors and glossaries may be of public corpora."""
     unless: str | None = None
-    """Another key of the section: where it is given, this one holds no path."""
+    """Another key of the section; if it is given, this key holds no path."""
 
 
 MODEL_PATH, TEXT_PATH = PathMark("model"), PathMark("text")
 ModelPath = Annotated[str, MODEL_PATH]
-"""The path of a model, run or checkpoint, or of a file that was made of one."""
+"""The path of a model, run or checkpoint, or of a file made from a model."""
 TextPath = Annotated[str, TEXT_PATH]
 """The path of a file of text."""
 
 
 @dataclass(frozen=True)
 class Relocation:
-    """Changes paths in the plain values of a configuration, such as relative into absolute ones.
+    """Changes paths in the plain values of a configuration, such as relative into absolute paths.
 
     Args:
-        changes: the function for paths of each sort: those of a :class:`PathMark` by its name, and
-            ``path`` for keys of the type ``Path``.  Paths of other sorts stay.
+        changes: the function for each sort of paths: the names of :class:`PathMark`, and ``path``
+            for keys of the type ``Path``.  Paths of other sorts stay.
     """
 
     changes: Mapping[str, Callable[[str], str]]
@@ -47,7 +47,7 @@ class Relocation:
     def of(self, kind: type[BaseModel], values: Any) -> Any:
         """The values of a configuration of this kind, with changed paths.
 
-        Misplaced values stay as they are, since validation reports them.
+        Misplaced values stay, since validation reports them.
         """
         if not isinstance(values, dict):
             return values
@@ -64,14 +64,14 @@ class Relocation:
             if isinstance(mark, PathMark):
                 values = self._changed(mark.names, values)
             elif isinstance(mark, OneOf) and isinstance(values, dict):
-                # Without its key, a section is completed by that of the file's base.
+                # A section without its key is completed by the base of the file.
                 for kind in mark.chosen(values) if mark.key in values else mark.at_hand():
                     values = self.of(kind, values)
                 return values
         return self._within(annotation, values)
 
     def _changed(self, names: str, values: Any) -> Any:
-        """A path, or those of a list."""
+        """A changed path, or the changed paths of a list."""
         change = self.changes.get(names)
         if change is None or not isinstance(values, (str, list)):
             return values
@@ -101,6 +101,6 @@ class Relocation:
 
 
 def _holds_no_path(mark: Any, section: Mapping[str, Any]) -> bool:
-    """Whether another key of the section makes this one something else."""
+    """Whether another key of the section means that this key holds no path."""
     other = mark.unless if isinstance(mark, PathMark) else None
     return other is not None and section.get(other) is not None

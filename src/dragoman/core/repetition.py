@@ -1,4 +1,4 @@
-"""How often a part of a sequence follows itself."""
+"""Counting how often a part of a sequence repeats consecutively."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _SEVERAL = 3
 
 
 def least_loop(length: int) -> int:
-    """How often a part of ``length`` elements must follow itself to be a loop.
+    """The least number of times that a part of ``length`` elements must follow itself to be a loop.
 
-    Once or twice is common in good text: a single element loops from the fourth time on, such as
-    the digits of 1000 or three dots do not; several elements from the third.
+    Once or twice is common in good text.  A single element loops from the fourth time on, which the
+    digits of 1000 or three dots do not reach; several elements loop from the third.
     """
     return _LONE if length == 1 else _SEVERAL
 
 
 def loop(sequence: Sequence[Hashable]) -> int:
-    """How often the part that loops most follows itself; 0 if none loops.
+    """How often the most repeated loop follows itself; 0 without a loop.
 
     "the door the door the door" has 3.  Time grows with the length of a sequence, and with the
-    square of the length of a stretch whose elements all occur often enough, which is rarely more
-    than a few; less where it does loop.
+    square of the length of a stretch whose elements all occur often enough, which rarely exceeds a
+    few; it is less if the stretch loops.
     """
     return max(map(_loop, _stretches(sequence)), default=0)
 
@@ -45,7 +45,7 @@ def _stretches(sequence: Sequence[Hashable]) -> Iterator[Sequence[Hashable]]:
 
 
 def _loop(sequence: Sequence[Hashable]) -> int:
-    """The message of :func:`loop` for elements of any type."""
+    """The result of :func:`loop` for elements of any type."""
     known: dict[Hashable, int] = {}
     numbers = np.array([known.setdefault(one, len(known)) for one in sequence])
     most = 0

@@ -1,7 +1,7 @@
-"""Who carries out many pieces of work: this process, or the machines of a cluster.
+"""Running many pieces of work in this process or on the machines of a cluster.
 
-What is done is a function of its item alone and leaves its result in files, so that it does not
-matter who does it, in which order, or whether somebody who was killed had begun it.
+A piece of work is a function of its item alone and leaves its result in files.  It may run anywhere
+and in any order, even if a killed process had already begun it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class Runner(Protocol):
-    """Carries out pieces of work; see ``workflows.cluster`` for the one on several machines."""
+    """Runs pieces of work; ``workflows.cluster`` has the implementation for several machines."""
 
     @property
     def machines(self) -> int:
@@ -30,8 +30,8 @@ class Runner(Protocol):
             items: consumed as results are taken, only a few in advance.
 
         Raises:
-            WorkerError: a worker was killed more often than is endured.
-            Exception: whatever ``work`` raises.
+            WorkerError: workers were killed more often than the limit.
+            Exception: any error of ``work``.
         """
 
 

@@ -1,8 +1,8 @@
-"""Configurations composed of sections: flat in the file, or one of several.
+"""Configurations composed of sections: flat in the file, or a choice among several.
 
-A flat section is a small configuration beside the layer that it configures.  Where a class has a
-field ``residual: Flat[ResidualConfig]``, code reads ``config.residual.dropout`` and the file says
-``dropout``; the name of the field is not a key of the file.
+A flat section is a small configuration beside the layer that it configures.  If a class has a
+field ``residual: Flat[ResidualConfig]``, code reads ``config.residual.dropout`` and the file
+contains ``dropout``; the name of the field is not a key of the file.
 
 A field that holds one of several configurations, chosen by a key such as ``family``, is annotated
 with an :class:`OneOf`.
@@ -55,9 +55,9 @@ def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def gathered(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """``values`` of a file, with those of each flat section in a mapping of its own.
+    """``values`` of a file, with those of each flat section in a separate mapping.
 
-    What is already a section, instead of plain values, is kept.
+    A value that is already a section is kept.
     """
     sections = flat_sections(kind)
     homes = {key: name for name, section in sections.items() for key in keys_of(section)}
@@ -97,32 +97,32 @@ class OneName:
         raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """How pydantic reads such a field."""
+        """The schema by which pydantic reads such a field."""
         return core_schema.no_info_plain_validator_function(self.validate)
 
 
 class OneOf(ABC):
     """Annotates a field that holds one of several configurations, chosen by ``key``.
 
-    Other packages may provide some of them, and are imported only when one is requested.
+    Other packages may provide some of them, and are imported only on request.
     """
 
     key: str
-    """The key that chooses one of them."""
+    """The key that chooses a configuration."""
     default: str
-    """The one chosen if a file has no such key."""
+    """The configuration chosen if a file has no such key."""
     question: str = ""
-    """What else may be wrong if one is unknown."""
+    """Another possible mistake to mention for an unknown name."""
     told: str = ""
-    """What the reference says of such a field if it does not list them all."""
+    """The reference's text on such a field if it does not list all configurations."""
 
     @abstractmethod
     def find(self, name: str) -> type[BaseModel]:
         """The configuration class of that name.
 
         Raises:
-            KeyError: there is none.
-            ConfigError: there is one, and it cannot be used.
+            KeyError: it does not exist.
+            ConfigError: it exists, but cannot be used.
         """
 
     @abstractmethod
@@ -131,10 +131,10 @@ class OneOf(ABC):
 
     @abstractmethod
     def names(self) -> Sequence[str]:
-        """The names of all that are installed."""
+        """The names of all installed classes."""
 
     def chosen(self, values: Any) -> Sequence[type[BaseModel]]:
-        """The class that ``values`` name, or all built-in ones if they name no usable one."""
+        """The class that ``values`` name, or all built-in classes if they name no usable class."""
         if not isinstance(values, dict):
             return self.at_hand()
         try:
@@ -143,7 +143,7 @@ class OneOf(ABC):
             return self.at_hand()
 
     def validate(self, values: Any) -> BaseModel:
-        """One of them from the values of a file; an instance is kept."""
+        """The chosen configuration from the values of a file; an instance is kept."""
         if isinstance(values, BaseModel):
             return values
         if not isinstance(values, dict):
@@ -167,7 +167,7 @@ class OneOf(ABC):
         return PydanticCustomError("unknown_kind", "{text}", {"text": told, "key": self.key})
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """How pydantic reads such a field, and writes it."""
+        """The schema by which pydantic reads and writes such a field."""
         return core_schema.no_info_plain_validator_function(
             self.validate,
             serialization=core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True),
@@ -178,10 +178,10 @@ class Kinds(OneOf):
     """Annotates a field whose configuration is chosen by ``kind``, also from other packages.
 
     Args:
-        group: of the entry points by which packages add theirs.
-        base: their base class.
-        built_in: those of this package, by name.
-        default: the one chosen if a file has no key ``kind``; empty if it must be given.
+        group: group of entry points by which packages add configurations.
+        base: base class of the configurations.
+        built_in: configurations of this package, by name.
+        default: chosen if a file has no key ``kind``; empty if the key is required.
     """
 
     key = "kind"
@@ -219,23 +219,18 @@ def _dumped(config: BaseModel, info: core_schema.SerializationInfo) -> dict[str,
 
 
 def choice_of(field: FieldInfo) -> OneOf | None:
-    """The annotation that says which configurations a field may hold, if there is one."""
+    """The field's annotation of a choice of configurations, if any."""
     return next((mark for mark in field.metadata if isinstance(mark, OneOf)), None)
 
 
 def choice_in(annotation: Any) -> OneOf | None:
-    """The same of an annotation within another one, as of the items of a list."""
+    """The same for an annotation within another, such as that of the items of a list."""
     marks = getattr(annotation, "__metadata__", ())
     return next((mark for mark in marks if isinstance(mark, OneOf)), None)
 
 
 def members(field: FieldInfo, base: type[Model]) -> list[type[Model]]:
-    """The configuration classes that a field may hold.
-
-    Args:
-        field: field of a configuration.
-        base: their base class.
-    """
+    """The configuration classes that a field may hold, restricted to subclasses of ``base``."""
     choice = choice_of(field)
     if choice is not None:
         return [kind for kind in choice.at_hand() if issubclass(kind, base)]
@@ -243,15 +238,10 @@ def members(field: FieldInfo, base: type[Model]) -> list[type[Model]]:
 
 
 def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
-    """The configuration classes that a type annotation mentions, through unions and lists.
-
-    Args:
-        annotation: annotation of a field.
-        base: their base class.
-    """
+    """The subclasses of ``base`` that a type annotation mentions, through unions and lists."""
     if (choice := choice_in(annotation)) is not None:
         return [kind for kind in choice.at_hand() if issubclass(kind, base)]
-    # Python 3.10 takes dict[str, ...] for a class.
+    # Python 3.10 considers dict[str, ...] a class.
     is_class = isinstance(annotation, type) and get_origin(annotation) is None
     if is_class and issubclass(annotation, base):
         return [annotation]

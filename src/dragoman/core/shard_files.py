@@ -1,8 +1,8 @@
-"""Files that many workers write, a shard each: whole and recorded, or not there.
+"""Files that many workers write, a shard each: either complete and recorded, or absent.
 
 Shard n is the file ``n.SUFFIX``, and its record ``n.json``.  The record, with the size and digest
-of the file, is written last: with it, the shard is finished.  Whoever writes a shard twice writes
-the same bytes.
+of the file, is written last and completes the shard.  Writing a shard twice must give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class ShardFiles:
 
     folder: Path
     suffix: str
-    """Such as ``.json.zst``."""
+    """File suffix, such as ``.json.zst``."""
 
     def path(self, number: int) -> Path:
         """The file of a shard."""
         return self.folder / f"{number:06}{self.suffix}"
 
     def record(self, number: int) -> dict[str, Any] | None:
-        """The note of a finished shard, or None if the shard has to be made (again)."""
+        """The record of a finished shard, or None if the shard has to be made (again)."""
         try:
             record = read_json(self._record_path(number))
             whole = self.path(number).stat().st_size == record["size_bytes"]
@@ -39,7 +39,7 @@ class ShardFiles:
         return dict(record) if whole else None
 
     def facts(self, number: int) -> dict[str, Any]:
-        """The same of a shard that has been finished.
+        """The record of a shard that must be finished.
 
         Raises:
             SavedError: it is missing or truncated.
@@ -52,8 +52,8 @@ class ShardFiles:
         """Finish a shard.
 
         Args:
-            number: its number.
-            content: of its file.
+            number: number of the shard.
+            content: bytes of its file.
             facts: plain values for its record.
 
         Raises:
@@ -81,7 +81,7 @@ class ShardFiles:
         return content
 
     def damage(self, number: int) -> SavedError:
-        """Forget a shard that turned out to be damaged; return the error that says so."""
+        """Forget a damaged shard and return the error to raise."""
         self._record_path(number).unlink(missing_ok=True)
         return SavedError(
             f"{self.path(number)}: missing, truncated or altered since it was written; repeat the "
@@ -89,15 +89,15 @@ class ShardFiles:
         )
 
     def sweep(self) -> None:
-        """Remove what killed workers left half written."""
+        """Remove incomplete files of killed workers."""
         sweep(self.folder)
 
     def write_note(self, note: Mapping[str, Any]) -> None:
-        """Note something about all shards, once they are finished."""
+        """Write a note on all shards, once they are finished."""
         write_json(self._note_path, note)
 
     def note(self) -> dict[str, Any] | None:
-        """The note, or None if there is none."""
+        """The note, or None if it was not written."""
         try:
             return dict(read_json(self._note_path))
         except (OSError, ValueError, TypeError):

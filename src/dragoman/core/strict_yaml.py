@@ -1,7 +1,7 @@
 """YAML as configurations need it: plain values, no surprises, in time linear in the text.
 
 Harmful YAML is refused, with its line: a key that occurs twice, aliases that multiply ("billion
-laughs") or contain themselves, nesting without end, numbers that fit no machine type, characters
+laughs") or contain themselves, unlimited nesting, numbers that fit no machine type, characters
 that are not text.
 """
 
@@ -19,7 +19,7 @@ MAX_VALUES = 100_000
 MAX_DEPTH = 50
 """Maximum levels of nesting."""
 INTEGER_LIMIT = 2**63
-"""Whole numbers are less than this, and at least its negative: 64 bits with their sign."""
+"""Bound on whole numbers, which have 64 bits with their sign."""
 
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
@@ -28,13 +28,13 @@ def load_yaml(text: str) -> Any:
     """The value of a YAML document: mappings, lists, strings, numbers, booleans, dates, None.
 
     Raises:
-        yaml.YAMLError: not YAML, or refused; with the place of the problem, if there is one.
+        yaml.YAMLError: not YAML, or refused; with the place of the problem, if known.
     """
     return yaml.load(text, StrictLoader)  # a safe loader: it makes plain values only
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """The nodes of a YAML document with their places; values and tags are not looked at.
+    """The nodes of a YAML document with their places; values and tags are not checked.
 
     Raises:
         yaml.YAMLError: not YAML, several documents, or refused, as by :func:`load_yaml`; but keys
@@ -50,7 +50,7 @@ def compose_yaml(text: str) -> yaml.Node | None:
 class StrictLoader(yaml.SafeLoader):
     """PyYAML's safe loader with bounds, in which a key occurs once in its mapping.
 
-    Where files of other programs have tags of their own, a subclass says what they mean.
+    A subclass may define the tags of other programs' files.
     """
 
     def __init__(self, text: str) -> None:
@@ -60,7 +60,7 @@ class StrictLoader(yaml.SafeLoader):
         self._flat: set[int] = set()  # ids of the mappings whose merges are written out
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """The next node; refuses what has no end."""
+        """The next node; refuses unlimited nesting and expansion."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         alias, mark = isinstance(event, yaml.AliasEvent), event.start_mark
         self._depth += 1
@@ -79,11 +79,11 @@ class StrictLoader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """The value of a node; what cannot be read as its kind is an error of YAML, too."""
+        """The value of a node; a value that does not fit its tag is a YAML error."""
         try:
             value = super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:
-            # what PyYAML's own constructors raise for values such as 2001-99-99 or !!bool 3
+            # Errors of PyYAML's own constructors for values such as 2001-99-99 or !!bool 3
             kind = node.tag.rpartition(":")[2]
             raise ConstructorError(
                 None, None, f"{node.value!r:.40} cannot be read as {kind}", node.start_mark
@@ -97,7 +97,7 @@ class StrictLoader(yaml.SafeLoader):
         return value
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Write out what a mapping merges; a key occurs once in what stands there itself."""
+        """Expand the merges of a mapping; a key may occur only once outside merges."""
         if id(node) not in self._flat:  # what was written out already has keys of both
             self._flat.add(id(node))
             _check_keys(node)

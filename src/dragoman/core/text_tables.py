@@ -11,11 +11,11 @@ _RULES = {"l": "---", "r": "---:"}
 def markdown_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], alignment: str | None = None
 ) -> str:
-    """A table in Markdown, which no text of a cell can break.
+    """A Markdown table, with cell texts escaped.
 
     Args:
         head: names of the columns.
-        rows: their cells, in Markdown themselves.
+        rows: cells, which may contain Markdown.
         alignment: a letter for each column, ``l`` for text and ``r`` for numbers; without it, all
             columns are text.
     """
@@ -25,11 +25,11 @@ def markdown_table(
 
 
 def terminal_table(rows: Sequence[Sequence[str]], alignment: str) -> str:
-    """Rows whose columns stand below one another, two spaces apart.
+    """Rows with aligned columns, two spaces apart.
 
     Args:
-        rows: cells of one line each; the names of the columns may be the first.
-        alignment: as above.
+        rows: cells of one line each; the names of the columns may be the first row.
+        alignment: see :func:`markdown_table`.
     """
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -67,5 +67,5 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    """On one line, and without a sign that would end it."""
+    """A cell on one line, without characters that would end it."""
     return " ".join(text.split()).replace("|", r"\|")

@@ -1,10 +1,10 @@
-"""Characters that nobody sees, and those of them that the writing around them needs.
+"""Invisible characters, and the contexts in which a script needs them.
 
 They are the characters that Unicode calls Default_Ignorable_Code_Point (Unicode 16,
-DerivedCoreProperties), without the fillers of Hangul, which are letters.  Joiners, selectors of
-variants and tags are needed in some scripts and in emoji (UAX #31, section 2.3; UTS #51); a
-zero-width space is, where a script writes no other space between words.  All others only lay out a
-text: soft hyphens, marks of direction (UAX #9), byte order marks, invisible signs of formulas.
+DerivedCoreProperties), without the fillers of Hangul, which are letters.  Joiners, variation
+selectors and tags are needed in some scripts and in emoji (UAX #31, section 2.3; UTS #51).  A
+zero-width space is needed if a script writes no other space between words.  All others only affect
+layout: soft hyphens, direction marks (UAX #9), byte order marks, invisible operators of formulas.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CLASS = (
 UNSEEN = re.compile(f"[{_CLASS}]")
 _BREAK = re.compile(r"<wbr\s*/?>|<w:softHyphen\s*/>|(?:x-)?(?:wbr|soft-?hyphen|shy)", re.IGNORECASE)
 _RUN = re.compile(f"[{_CLASS}]+")
-# Text with an annotation, as ruby has it: only the text is read.
+# Annotated text, such as ruby: only the text is kept.
 _ANNOTATED = re.compile("\ufff9([^\ufff9-\ufffb]*)\ufffa[^\ufff9-\ufffb]*\ufffb")
 
 _JOINER = "\u200d"
@@ -59,13 +59,13 @@ _VIRAMA = 9  # canonical combining class
 
 
 def is_unseen(shown: str) -> bool:
-    """Whether a code stands for nothing that is seen, such as ``&shy;`` or ``<wbr/>``."""
+    """Whether a code stands for invisible text only, such as ``&shy;`` or ``<wbr/>``."""
     shown = html.unescape(shown)
     return bool(shown) and (_BREAK.fullmatch(shown) is not None or not UNSEEN.sub("", shown))
 
 
 def without_unseen(text: str) -> str:
-    """A text without the characters that nobody sees, except where the writing needs them."""
+    """A text without invisible characters, except those that the script needs."""
     if not UNSEEN.search(text):
         return text
     if "\ufff9" in text:
@@ -101,7 +101,7 @@ def _tags(run: str) -> str:
 
 
 def _is_needed(character: str, base: str, kept: str, following: str) -> bool:
-    """Whether a character is needed behind one that is seen and what is kept already behind it."""
+    """Whether a character is needed after a visible character and the characters kept after it."""
     if character == _JOINER and _PICTURE_END.match(base) and _PICTURE.match(following):
         return kept in ("", "\ufe0f")
     if kept:
@@ -115,7 +115,7 @@ def _varies(base: str, following: str) -> bool:
 
 
 def _needs_non_joiner(base: str, following: str) -> bool:
-    # Words of other scripts get endings, too, as "PDF" does in Persian.
+    # Words of other scripts also get endings, such as "PDF" in Persian.
     is_ending = _JOINING.match(following) and not base.isspace()
     return bool(is_ending or (_INDIC.match(base) and _INDIC.match(following)))
 
@@ -144,7 +144,7 @@ _NEEDED: tuple[tuple[re.Pattern[str], Callable[[str, str], bool]], ...] = (
     (re.compile("\u200c"), _needs_non_joiner),
     (re.compile(_JOINER), _needs_joiner),
 )
-"""Characters, and whether they are needed between two that are seen."""
+"""Characters, and whether they are needed between two visible characters."""
 
 
 _MARKS = "\u061c\u200e\u200f"
@@ -153,16 +153,16 @@ _OPENING = dict.fromkeys("\u202a\u202b\u202d\u202e", "\u202c") | dict.fromkeys(
 )
 _PAIRED = re.compile("[\u202a-\u202e\u2066-\u2069]")
 DIRECTION = re.compile(f"[{_MARKS}\u202a-\u202e\u2066-\u2069]")
-"""Marks of direction, embeddings and isolates."""
+"""Direction marks, embeddings and isolates."""
 _LEAD = re.compile(rf"[\s{_MARKS}\u202a-\u202e\u2066-\u2069]*")
 _MARKED = re.compile(rf"[\s{_MARKS}]*")
 
 
 def bare(text: str) -> tuple[int, int]:
-    """Start and end of a text without white space and marks of direction at its ends.
+    """Start and end of a text without white space and direction marks at its ends.
 
-    What begins and ends an embedding or isolate is at an end only if nothing else does, so that
-    a translation between these ends has both or none.
+    Marks of embeddings and isolates are cut off only if they are balanced and the rest has none,
+    so that a translation between these ends has both or neither.
     """
     if not DIRECTION.search(text):
         start = len(text) - len(text.lstrip())
@@ -175,9 +175,9 @@ def bare(text: str) -> tuple[int, int]:
 
 
 def with_direction(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A part of a text and the marks of direction around it, if none of them lacks its partner.
+    """A part of a text with the direction marks around it, if each of them has its partner.
 
-    Programs put isolates around what they fill in, as in ``\\u2068{name}\\u2069``.
+    Programs put isolates around inserted text, as in ``\\u2068{name}\\u2069``.
     """
     start, stop = first, last = span
     while first and DIRECTION.match(text[first - 1]):

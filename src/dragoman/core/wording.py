@@ -1,4 +1,4 @@
-"""How messages tell several things, and what somebody wrote: in one line of bounded length."""
+"""Wording of messages: lists of problems and user input in one line of bounded length."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 MOST = 20
-"""Problems, or names, that a message tells; a file may have thousands."""
+"""Maximum number of problems or names in a message; a file may have thousands."""
 
 
 def listed(problems: Sequence[str], others: int = 0) -> str:
-    """Several problems as one line, the first ones numbered; a single one as it is.
+    """Several problems as one line, the first numbered; a single problem unchanged.
 
     Args:
-        problems: each in words.
-        others: that are only counted.
+        problems: a sentence each.
+        others: number of further problems, which are only counted.
     """
     first = problems[:MOST]
     others += len(problems) - len(first)
@@ -27,19 +27,19 @@ def listed(problems: Sequence[str], others: int = 0) -> str:
 
 
 def named(names: Iterable[str]) -> str:
-    """The first of any number of names from a file, each on one line and cut if it is long."""
+    """The first of any number of names from a file, each on one line and truncated if long."""
     known = [f"{' '.join(one.split()):.80}" for one in names]
     more = f" and {len(known) - MOST:,} more" if len(known) > MOST else ""
     return ", ".join(known[:MOST]) + more
 
 
 def in_shell(value: Path | str) -> str:
-    """A path or another argument as a command has it that can be pasted."""
+    """A path or another argument quoted for pasting into a shell command."""
     return shlex.quote(str(value))
 
 
 def shown(value: Any) -> str:
-    """``value`` as Python writes it, on one line and cut if it is long; it may be anything."""
+    """The Python representation of any ``value``, on one line and truncated if long."""
     try:
         return " ".join(line.strip() for line in f"{value!r:.80}".splitlines())
     except Exception:  # anything from a foreign class, RecursionError from nested lists
