@@ -41,7 +41,7 @@ class PairReader:
         return with_tags(self._tags, [source])[0], target
 
     def each_alone(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Pairs that are not in the order of a text: none is the context of another."""
+        """Pairs outside the order of a text: none is the context of another."""
         for pair in pairs:
             if self._in_context is not None:
                 self._in_context.end_document()
@@ -65,10 +65,10 @@ def attention_links(
         lines: sources and targets, as :func:`~dragoman.text.vocabularies.piece_spans.as_split`
             returns them.
         words: places of the words of each.
-        read: the lines as the models read and write them, with whatever is in front; by default as
-            a :class:`PairReader` gives each alone.
-        layer: whose attention is read, from 1; by default the last but one.
-        head: one of that layer, from 1; by default the mean over all.
+        read: the lines as the models read and write them, including anything in front; by default
+            as a :class:`PairReader` gives each alone.
+        layer: the layer whose attention is used, from 1; by default the penultimate.
+        head: a head of that layer, from 1; by default the mean over all.
         progress: called with the number of pairs done so far.
 
     Raises:
@@ -88,7 +88,7 @@ def attention_links(
 
 
 def too_long(translator: Translator, source: str, target: str) -> str | None:
-    """Why a pair is too long for the models; None: it is not."""
+    """Why a pair is too long for the models; None if it fits."""
     source, target = PairReader(translator)(source, target)
     vocabularies = translator.vocabularies
     return _refusal(
@@ -151,11 +151,11 @@ def linked(
     Args:
         weights: ``(target, source)``, end symbols included.
         source_words: the word of each source piece; -1 for none.
-        target_words: the same of the target.
+        target_words: the word of each target piece; -1 for none.
         sources: number of source words.
         targets: number of target words.
     """
-    # What belongs to no word is gathered at the end; (1 + target words, 1 + source words)
+    # Pieces outside words are gathered at the end; (1 + target words, 1 + source words)
     rows = torch.tensor([*target_words, -1]) % (targets + 1)
     columns = torch.tensor([*source_words, -1]) % (sources + 1)
     sums = torch.zeros(targets + 1, len(columns)).index_add_(0, rows, weights)

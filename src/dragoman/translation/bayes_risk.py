@@ -1,12 +1,12 @@
-"""Minimum Bayes risk: of several translations, the one most similar to what the model would say.
+"""Minimum Bayes risk: choosing the translation that is most similar to samples of the model.
 
 Eikema and Aziz 2020, "Is MAP Decoding All You Need?" (arXiv:2005.10283), section 6, and 2022
 (arXiv:2108.04718).  The expected utility of a candidate is its mean similarity to samples of the
 model, a repeated sample counting as often as it was drawn.  Pieces of low probability are not
 drawn (Hewitt et al. 2022; Freitag et al. 2023, arXiv:2305.09860).
 
-Expected utilities are exact, over all pairs of candidates and samples: drawing the samples takes
-the time, not comparing them.
+Expected utilities are exact, over all pairs of candidates and samples, because drawing the samples
+takes far longer than comparing them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dragoman.translation.line_stream import Line, TranslatedLine
 from dragoman.translation.outputs import Translation
 
 EPSILON = 0.02
-"""Below this probability no piece is drawn, unless the settings say something else."""
+"""Default minimum probability of pieces that are drawn."""
 
 Progress = Callable[[int], object]
 Search = Callable[[Iterator[Line], Progress, SearchConfig], Iterator[TranslatedLine]]
@@ -84,11 +84,11 @@ def by_expected_utility(
 ) -> list[Translation]:
     """Candidates by their mean similarity to samples, best first, each text once.
 
-    Of equals the likelier is better; of several spellings of a text in pieces the likeliest is
+    Ties go to the likelier candidate.  If a text has several spellings in pieces, the likeliest is
     returned.
 
     Args:
-        candidates: what is chosen from.
+        candidates: the translations to choose from.
         samples: of the model, repeated as often as they were drawn.
         utility: compares texts.
 
@@ -112,7 +112,7 @@ def by_expected_utility(
 
 
 def sampling_settings(config: SearchConfig) -> SearchConfig:
-    """How the samples of a search with ``mbr`` are drawn."""
+    """Settings for drawing the samples of a search with ``mbr``."""
     assert config.mbr is not None, "whoever calls has looked"
     drawn = config.sampling or SamplingConfig()
     if not drawn.filters():
@@ -122,7 +122,7 @@ def sampling_settings(config: SearchConfig) -> SearchConfig:
 
 
 def beam_settings(config: SearchConfig) -> SearchConfig:
-    """How candidates that are not drawn are searched for: all hypotheses of the beam."""
+    """Settings for searching candidates instead of drawing them: all hypotheses of the beam."""
     return config.model_copy(update={"mbr": None, "sampling": None, "nbest": config.beam})
 
 

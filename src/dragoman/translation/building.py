@@ -13,7 +13,7 @@ from dragoman.translation.workers import WorkerEngine, torch_engine
 
 
 def build_engines(legs: Sequence[OpenSystem]) -> list[Engine]:
-    """An engine for each leg; legs that differ in settings and tags only share one.
+    """Build an engine for each leg; legs that differ only in settings and tags share one engine.
 
     Raises:
         DragomanError: the errors of :func:`build_engine`; engines made before are closed.
@@ -33,11 +33,11 @@ def build_engines(legs: Sequence[OpenSystem]) -> list[Engine]:
 
 
 def build_engine(opened: OpenSystem) -> Engine:
-    """The engine that a system asks for; the caller must close it.
+    """Build the engine of a system; the caller must close it.
 
     Raises:
-        ConfigError: the engine cannot do what the system asks for, or the confidence that it asks
-            for is not calibrated.
+        ConfigError: the engine lacks a feature that the system needs, or confidence is requested
+            but not calibrated.
         SavedError: the calibration is damaged, or of other weights.
         MissingExtraError: a package that the engine needs is not installed.
         StorageError: the engine's converted model cannot be written.

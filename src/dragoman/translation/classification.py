@@ -1,4 +1,4 @@
-"""Text in, labels out: what a classifier says about lines, with probabilities."""
+"""Text in, labels out: classifiers that label lines, with probabilities."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ _TOLD_EVERY = 1000  # lines between two reports of progress
 
 
 class Labelled(NamedTuple):
-    """A label and how likely it is."""
+    """A label with its probability."""
 
     label: str
     probability: float
-    """Between 0 and 1; those of all labels of a line sum to 1."""
+    """Between 0 and 1; the probabilities of all labels of a line sum to 1."""
 
 
 @dataclass(frozen=True)
 class LineLabels:
-    """What a classifier says about a line."""
+    """The labels of a line."""
 
     text: str
     """The line."""
     best: list[Labelled]
-    """The likeliest label first; none for an empty line and for a refused one."""
+    """The likeliest label first; none for an empty or refused line."""
     refused: str | None = None
     """Why the line has no label: its number, how much too long it is, and what to do."""
 
 
 class Labeller(Protocol):
-    """What labels lines of text."""
+    """A classifier of lines of text."""
 
     @property
     def labels(self) -> list[str]:
-        """The labels that it chooses from."""
+        """All possible labels."""
 
     def stream(
         self,
@@ -73,11 +73,11 @@ class Identifier:
     """py3langid in place of a classifier of languages.
 
     Args:
-        languages: to choose from, by the names to return; by default all that it knows.
+        languages: languages to choose from, by the names to return; by default all of py3langid's.
 
     Raises:
-        ConfigError: it does not know one of them, or cannot tell two of them apart.
-        MissingExtraError: it is not installed.
+        ConfigError: py3langid does not support a language, or cannot tell two of them apart.
+        MissingExtraError: py3langid is not installed.
     """
 
     def __init__(self, languages: Sequence[str] = ()) -> None:
@@ -104,12 +104,12 @@ class Classifier:
     """Models that label lines of text.
 
     Args:
-        models: classifiers; the mean of the probabilities of several is taken.
+        models: classifiers; several form an ensemble by the mean of their probabilities.
         vocabularies: of all models.
         search: limits the length of lines, the size of batches and the lines read ahead.
         tags: put in front of each line, such as ``<cls>``.
 
-    A model in training may be given: it is in evaluation mode only while it is in use.
+    Models in training may be given: they are in evaluation mode only while in use.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Classifier:
         tags: Sequence[str] = (),
     ) -> None:
         self.labels = labels_of(vocabularies.target)
-        """The labels that it chooses from."""
+        """All possible labels."""
         self._engine = TorchEngine(build_scorer(models), models)
         self._vocabulary = vocabularies.source
         self._tags = self._vocabulary.encode(tagged(tags, ""))
@@ -132,10 +132,10 @@ class Classifier:
 
         Args:
             paths: directories of models, runs or checkpoints, or names of installed models.
-            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
 
         Raises:
-            SavedError: one is missing or damaged, or their vocabularies differ.
+            SavedError: a model is missing or damaged, or the vocabularies differ.
             ConfigError: no path, a model that does not classify, or a device that does not exist.
             UsageError: a path or device of the wrong type.
         """
@@ -154,13 +154,13 @@ class Classifier:
         for other in others:
             check_same_vocabularies(first, other)
         search = parse(SearchConfig, first.search, f"{first.path}: search")
-        # What every training part had in front of its lines: a line does not say its part.
+        # Tags that all training parts had in common: a line does not name its part.
         trained = [one.tags for one in first.config.directions]
         tags = [tag for tag in (trained or [()])[0] if all(tag in other for other in trained)]
         return cls([one.model for one in saved], first.vocabularies, search, tags)
 
     def classify(self, texts: Iterable[str]) -> list[Labelled | None]:
-        """The likeliest label of each text; None for an empty one.
+        """The likeliest label of each text; None for an empty text.
 
         Raises:
             DataError: a text is too long.
@@ -200,7 +200,7 @@ class Classifier:
             progress(done)
 
     def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
-        """The labels of some lines, of which ``before`` came before."""
+        """The labels of some lines; ``before`` is the number of lines before them."""
         limit = self._engine.scorer.position_limit
         found = [LineLabels(text, []) for text in texts]
         encoded = self._vocabulary.encode_batch(texts)

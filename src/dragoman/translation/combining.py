@@ -1,4 +1,4 @@
-"""Several models as one scorer: what they must have in common, and how they are joined."""
+"""Several models as one scorer: compatibility checks, ensembles and fusion."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def build_scorer(
 
 
 def check_together(models: Sequence[SavedModel]) -> None:
-    """Check that models can form an ensemble; a single one always can.
+    """Check that models can form an ensemble; a single model always can.
 
     Raises:
         SavedError: their vocabularies differ, or they have no languages in common.
-        ConfigError: one reads another context than the first.
+        ConfigError: a model reads another context than the first.
     """
     first, *others = models
     for other in others:
@@ -52,7 +52,7 @@ def check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
     """Check that two models of an ensemble read and write the same pieces.
 
     Raises:
-        SavedError: they do not.
+        SavedError: the pieces differ.
     """
     for side, one, another in zip(
         ("source", "target"), first.vocabularies, other.vocabularies, strict=True
@@ -65,7 +65,7 @@ def check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
 
 
 def common_inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
-    """Inline tags that all models of an ensemble know; None if one knows none."""
+    """Inline tags that all models of an ensemble have learned; None if a model has none."""
     known = [saved.config.inline_tags for saved in models]
     if None in known:
         return None
@@ -78,17 +78,18 @@ def common_inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
 def fused_with(
     scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel
 ) -> Scorer:
-    """``scorer`` with the opinion of a language model, which must fit even if it has no weight.
+    """Fuse ``scorer`` with a language model, which must fit even if its weight is 0.
 
     Args:
         scorer: of the models that translate.
-        language_model: what is asked, too.
+        language_model: contributes its scores.
         weight: of its scores; 0 leaves ``scorer`` as it is.
         first: one of the models that translate.
 
     Raises:
         SavedError: the vocabularies differ.
-        ConfigError: it is no language model, or the others are language models themselves.
+        ConfigError: ``language_model`` is of another kind, or the others are language models
+            themselves.
     """
     _check_fits(language_model, first)
     return FusedScorer(scorer, ModelScorer(language_model.model), weight) if weight else scorer

@@ -1,13 +1,13 @@
 """The confidence of translations: the calibrated probability that each is right.
 
-Everything that it is computed from, search gives anyway, so it costs no second pass, and every
-engine has it.  A hypothesis with n pieces and log-probability l, of a source with m pieces, all
-counted with their end symbols, has four measurements:
+It is computed from by-products of search, so it needs no second pass and works with every engine.
+A hypothesis with n pieces and log-probability l, of a source with m pieces, all counted with their
+end symbols, has four measurements:
 
 - ``mean_log_probability``: l / n;
 - ``log_length``: log n;
 - ``log_ratio``: log(n / m);
-- ``log_ratio_size``: the absolute value of that.
+- ``log_ratio_size``: the absolute value of ``log_ratio``.
 
 The lowest log-probability of a piece, the margin to the second hypothesis and the entropy of each
 position were tried and add nothing to these (docs/decisions/053-confidence.md).
@@ -45,10 +45,10 @@ from dragoman.translation.opening import OpenSystem
 log = logging.getLogger(__name__)
 
 MEASUREMENTS = ("mean_log_probability", "log_length", "log_ratio", "log_ratio_size")
-"""Names of what :func:`measure` returns."""
+"""Names of the values that :func:`measure` returns."""
 
 _OF_LINES = {"prefix", "terms", "source_language"}
-"""Values of a system that concern what lines contain."""
+"""Values of a system that concern the contents of lines."""
 _OF_PLACES = {"device", "workers", "routes", "identifier", "pivot", "confidence"}
 """Values of a system that change no probability, or that a system with confidence lacks."""
 _RESOLVED = {
@@ -67,7 +67,7 @@ def measure(hypothesis: Hypothesis, source: int) -> tuple[float, ...]:
 
     Args:
         hypothesis: any that search returned.
-        source: pieces of its source, not counting the end symbol.
+        source: number of pieces of its source, without the end symbol.
     """
     pieces = len(hypothesis.ids) + 1
     ratio = math.log(pieces / (source + 1))
@@ -75,7 +75,7 @@ def measure(hypothesis: Hypothesis, source: int) -> tuple[float, ...]:
 
 
 def conditions_of(opened: OpenSystem) -> Conditions:
-    """What confidences of a system depend on."""
+    """Conditions of a system on which its confidences depend."""
     system = opened.system
     kept = system.plain()
     for name in (*_OF_LINES, *_OF_PLACES, *_RESOLVED):
@@ -97,7 +97,7 @@ def conditions_of(opened: OpenSystem) -> Conditions:
 
 
 def _scoring(search: SearchConfig) -> dict[str, Any]:
-    """The settings that change what is found or how it scores."""
+    """The settings that change the hypotheses or their scores."""
     values = search.model_dump(mode="json")
     return {name: value for name, value in values.items() if name not in _NOT_SCORING}
 
@@ -114,7 +114,7 @@ class ConfidentEngine(Engine):
     def __init__(self, engine: Engine, calibration: Calibration, opened: OpenSystem) -> None:
         self._engine, self._calibration = engine, calibration
         self._used = conditions_of(opened)
-        # A setting that came with a later Dragoman had its default.
+        # A setting added in a later Dragoman had its default.
         known = _scoring(SearchConfig()) | calibration.conditions.search
         self._conditions = calibration.conditions.model_copy(update={"search": known})
         self._weights = np.array([calibration.weights[name] for name in MEASUREMENTS])
@@ -123,9 +123,9 @@ class ConfidentEngine(Engine):
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Searches with the other engine, and measures what it finds.
+        """Search with the other engine, and measure its hypotheses.
 
-        Settings other than those of the calibration are warned about, once each.
+        Settings that differ from those of the calibration cause one warning each.
         """
         check_searches(config)
         self._warn(config)
@@ -154,7 +154,7 @@ class ConfidentEngine(Engine):
         logit = self._calibration.intercept + float(
             np.dot(self._weights, measure(hypothesis, source))
         )
-        if not math.isfinite(logit):  # a model that overflowed says nothing
+        if not math.isfinite(logit):  # the model overflowed
             return 0.0
         small = math.exp(-abs(logit))  # cannot overflow
         return (1.0 if logit >= 0 else small) / (1.0 + small)
@@ -175,7 +175,7 @@ def check_searches(config: SearchConfig) -> None:
     """Check that hypotheses are searched for.
 
     Raises:
-        ConfigError: they are drawn.
+        ConfigError: they are sampled.
     """
     if config.sampling is not None or config.mbr is not None:
         raise ConfigError(
@@ -185,11 +185,11 @@ def check_searches(config: SearchConfig) -> None:
 
 
 def open_calibration(opened: OpenSystem) -> Calibration | None:
-    """The calibration that a system asks for; None if it asks for none.
+    """The calibration of a system with confidence; None for other systems.
 
     Raises:
-        ConfigError: there is none, or the system writes without a source, or draws samples.
-        SavedError: it is damaged, or of other weights.
+        ConfigError: there is no calibration, or the system writes without a source, or samples.
+        SavedError: the calibration is damaged, or of other weights.
     """
     if not opened.system.confidence:
         return None

@@ -1,4 +1,4 @@
-"""What a synthetic corpus was made with: all that decides its lines, by content and not by path."""
+"""The origin of a synthetic corpus: all that decides its lines, by content and not by path."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from dragoman.translation.bayes_risk import sampling_settings
 from dragoman.translation.translator import Translator
 
 Known = Literal["source", "target"]
-"""The side that the given text is; its translation becomes the other."""
+"""The side of the given text; its translation becomes the other."""
 
-# They decide where and how fast a line is translated, but not into what; search is compared whole.
+# These affect where and how fast a line is translated, but not the result.  Search is compared
+# whole.
 _NOT_COMPARED = {"device", "workers", "search"}
 # Settings that older corpora do not name.
 _CAME_LATER = ("constrained_beam", "grammar", "unknown", "mbr")
@@ -34,13 +35,13 @@ def settings_of(
     closest: str | None,
     shard_lines: int,
 ) -> dict[str, Any]:
-    """What a corpus depends on, apart from the text.
+    """Everything that a corpus depends on, apart from the text.
 
     Args:
-        system: what translates.
+        system: the description.
         translator: opened from it.
         known: which side the text is.
-        closest: the name of what chooses among several translations.
+        closest: the name of the measure that chooses among several translations.
         shard_lines: lines per shard.
 
     Raises:
@@ -108,7 +109,7 @@ def model_digest(path: Path) -> str:
     """A digest of the weights of a model, run or checkpoint.
 
     Raises:
-        SavedError: it is missing or damaged.
+        SavedError: the model is missing or damaged.
     """
     directory = model_directory(path)
     found = weights_digest(directory)
@@ -117,7 +118,7 @@ def model_digest(path: Path) -> str:
 
 
 def method_of(search: SearchConfig, closest: str | None = None) -> str:
-    """How translations are found, in a few words, such as "sampling, top-k 10, seed 1"."""
+    """The method of translation in a few words, such as "sampling, top-k 10, seed 1"."""
     drawn, words = search.sampling, ["sampling"]
     if (mbr := search.mbr) is not None:
         drawn = sampling_settings(search).sampling

@@ -1,7 +1,7 @@
-"""From lines to their translations by the models themselves, without a third language between.
+"""Direct translation of lines by the models, without a pivot language.
 
-What happens to a line before it is searched and to a hypothesis afterwards is the same for a whole
-file, a request to a server, and either leg of a pivot.
+Preparing a line for search and finishing its hypotheses are the same for a whole file, a request
+to a server, and either leg of a pivot.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 @dataclass(frozen=True)
 class DirectTranslation:
-    """Models that translate together, and how they read and write lines."""
+    """Models that translate together, with the settings for reading and writing lines."""
 
     engine: Engine
     """Carries out the searches."""
@@ -42,15 +42,15 @@ class DirectTranslation:
     """The models in this process."""
     vocabularies: Vocabularies
     tags: tuple[str, ...] = ()
-    """Those that are put in front of each source."""
+    """Tags in front of each source."""
     reminder: LanguageReminder | None = None
-    """Looks at each line, to warn about one that names no target language."""
+    """Warns about lines that name no target language."""
     annotate: TermAnnotator | None = None
     """Annotates the terms in each source before it is encoded."""
     context: ContextConfig | None = None
-    """Which of the lines before it the models read a line with."""
+    """The preceding lines that the models read with each line."""
     inline_tags: InlineTags | None = None
-    """How many inline tags a line may have; None: the models know none."""
+    """Maximum inline tags in a line; None if the models have learned none."""
     warns_of_unused: bool = True
     """Whether to warn at the end if no term to be annotated was in the lines."""
 
@@ -61,7 +61,7 @@ class DirectTranslation:
 
     @property
     def position_limit(self) -> int | None:
-        """Maximum positions of a source or target, end symbol included; None: unlimited."""
+        """Maximum positions of a source or target, including the end symbol; None: unlimited."""
         return self.local.scorer.position_limit
 
     def search(
@@ -77,7 +77,7 @@ class DirectTranslation:
             lines: as in :meth:`stream`.
             progress: as in :meth:`stream`.
             config: settings of the search.
-            first: translates into the pivot language, which these models then translate from.
+            first: translates into the pivot language, from which these models translate.
 
         Raises:
             ConfigError: the search does not fit the models.
@@ -99,7 +99,7 @@ class DirectTranslation:
         """Each line with its translations, in order and in bounded memory.
 
         Args:
-            lines: a document, or several between which there are empty lines.
+            lines: a document, or several separated by empty lines.
             progress: called with the number of lines translated so far.
             config: settings of the search, without ``mbr``.
         """
@@ -128,10 +128,10 @@ class DirectTranslation:
         return stream.run(lines)
 
     def _copier(self, config: SearchConfig) -> UnknownCopier:
-        """Replaces unknown pieces of translations.
+        """The copier that replaces unknown pieces of translations.
 
         Raises:
-            ConfigError: there can be none, or no model has attention.
+            ConfigError: no unknown pieces can occur, or no model has attention.
         """
         check_copies(self.local.models, self.vocabularies, self.context)
         return UnknownCopier(
@@ -145,7 +145,7 @@ class DirectTranslation:
         )
 
     def forced(self, search: SearchConfig) -> ForcedDecoder:
-        """What scores given translations, within the bounds of these settings."""
+        """The decoder that scores given translations, within the bounds of these settings."""
         return ForcedDecoder(
             self.local,
             self.vocabularies,

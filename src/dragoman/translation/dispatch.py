@@ -1,4 +1,4 @@
-"""Lines that are translated in different ways: sorted into groups, and put in order again."""
+"""Lines that are translated in different ways: sorted into groups, then back into order."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from dragoman.translation.translator import Translator
 
 
 def translator_apart(system: TranslationSystem, where: str, decided: str) -> Translator:
-    """Open a translator of lines that are taken from among others.
+    """Open a translator for some of the lines of a text.
 
     Args:
         system: the description.
-        where: what errors call its section ``search``.
-        decided: what is decided line by line, such as "source language".
+        where: name of its section ``search`` in errors.
+        decided: the property decided line by line, such as "source language".
 
     Raises:
-        ConfigError: its models read the lines before, which then are others.
+        ConfigError: its models read the preceding lines, which then are others.
         DragomanError: the errors of :meth:`Translator.of`.
     """
     translator = Translator.of(system, where)
@@ -53,20 +53,20 @@ class Dispatcher(LineTranslator):
 
     @abstractmethod
     def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
-        """The group of each line, None for all others, and the line as it is translated."""
+        """The group of each line (None: no group), and the line as it is translated."""
 
     @abstractmethod
     def _translator(self, group: str | None) -> AbstractContextManager[Translator]:
-        """What translates the lines of a group, for a block."""
+        """The translator of a group's lines, for a block."""
 
     @abstractmethod
     def _translators(self) -> Iterable[Translator]:
-        """All translators, that of lines without a group first."""
+        """All translators; the first is that of lines without a group."""
 
     @property
     @override
     def search(self) -> SearchConfig:
-        """Settings of the translator of other lines."""
+        """Settings of the translator of lines without a group."""
         return next(iter(self._translators())).search
 
     @property

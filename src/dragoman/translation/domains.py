@@ -1,4 +1,4 @@
-"""Lines of several domains: one model in memory, and the adapter of each line's domain in it."""
+"""Lines of several domains: one model in memory, which gets the adapter of each line's domain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ExchangedWeights:
         model: in memory, with the weights of ``directory``.
         directory: of the model.
         adapters: by domain.
-        usual: the adapter of everything else; by default none.
+        usual: the adapter of lines without a domain; by default none.
 
     Raises:
         SavedError: an adapter is of another model.
@@ -63,7 +63,7 @@ class ExchangedWeights:
 
     @torch.no_grad()
     def put(self, domain: str | None) -> None:
-        """Make the model that of a domain; None is everything else."""
+        """Switch the model to a domain; None for lines without a domain."""
         if domain == self._present:
             return
         found: dict[str, Tensor] = self._own
@@ -78,7 +78,7 @@ class DomainRouter(Dispatcher):
     """A translator whose model has the adapter of each line's domain.
 
     A line that begins with the tag of a domain, such as ``<ui>``, is of that domain; other tags
-    that the model knows may come before it.  The model reads the tag if it was trained with it.
+    of the model may come before it.  The model reads the tag if it was trained with it.
 
     Args:
         translator: of one model, with the usual weights.
@@ -97,19 +97,19 @@ class DomainRouter(Dispatcher):
         self._others, self._weights, self._usual = translator, weights, usual
         self._domains = frozenset(domains)
         self._lock = Lock()  # there is one model, and another thread may need another adapter
-        # Lines with a domain of their own are not of the usual one, whose tag they do not have.
+        # Lines that name a domain do not get the tag of the usual domain.
         self._own = translator.tagged([tag for tag in translator.tags if tag != f"<{usual}>"])
 
     @classmethod
     def of(cls, system: TranslationSystem, where: str = "search options") -> DomainRouter:
-        """Build what a description with ``adapters`` specifies.
+        """Build the router of a description with ``adapters``.
 
-        A tag of the system that is that of a domain makes this the domain of lines without one, the
-        last if there are several.
+        If a tag of the system is that of a domain, lines without a domain get this domain; the last
+        such tag counts.
 
         Args:
             system: the description.
-            where: what errors call its section ``search``.
+            where: name of its section ``search`` in errors.
 
         Raises:
             DragomanError: the errors of :func:`translator_apart`, or for an adapter those of
@@ -138,8 +138,8 @@ class DomainRouter(Dispatcher):
         """Open a system by its values, as :meth:`Translator.load` does.
 
         Args:
-            path: of the model, or the name of an installed one.
-            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+            path: of the model, or the name of an installed model.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
             options: such as ``adapters={"ui": "runs/ui"}``.
 
         Raises:
@@ -172,7 +172,7 @@ def split_domain(
     Args:
         text: such as ``<ui> Save as``, or ``<2de> <ui> Save as``.
         domains: whose tags choose.
-        known: tags that the model knows: that of the domain stays if it is among them.
+        known: tags of the model; the tag of the domain stays in the line if it is among them.
     """
     start = len(text) - len(text.lstrip(" "))
     while found := TAG.match(text, start):

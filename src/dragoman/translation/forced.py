@@ -1,4 +1,4 @@
-"""What models say about given translations (forced decoding): their scores, and where they look."""
+"""Forced decoding: scores and attention of models for given translations."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from dragoman.translation.streaming import group_by_length
 
 
 def check_attention(models: Sequence[TranslationModel]) -> None:
-    """Check that all models look at the source while they write.
+    """Check that all models have attention over the source.
 
     Raises:
-        ConfigError: one does not.
+        ConfigError: a model has none.
     """
     for model in models:
         if not (model.reads_source and model.has_attention()):
@@ -51,9 +51,9 @@ class ForcedDecoder:
         vocabularies: of the models.
         search: limits the length of lines and the size of batches.
         tags: put in front of each source.
-        reminder: looks at each source that is to be scored.
-        annotate: changes each source before it is encoded, as terms are annotated.
-        context: which of the lines before it the models read a line with.
+        reminder: checks each source that is to be scored.
+        annotate: changes each source before it is encoded, for example annotates its terms.
+        context: the preceding lines that the models read with each line.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ForcedDecoder:
     def _checked(
         self, sources: Sequence[str] | None, targets: Sequence[str]
     ) -> tuple[list[str], list[str]]:
-        """As many sources as targets; empty ones for a language model."""
+        """As many sources as targets; for a language model, empty sources."""
         reads_source = self._engine.models[0].reads_source
         if (sources is not None) != reads_source:
             raise ConfigError(
@@ -136,13 +136,13 @@ class ForcedDecoder:
         return None
 
     def check_shown(self, *, of_source: bool = True) -> None:
-        """Check that there is one attention to show.
+        """Check that there is a single attention to show.
 
         Args:
-            of_source: whether it is that over the source, not self-attention.
+            of_source: whether it is the attention over the source, or self-attention.
 
         Raises:
-            ConfigError: this is an ensemble, or a family without attention over the source.
+            ConfigError: an ensemble, or a family without attention over the source.
         """
         if len(self._engine.models) > 1:
             raise ConfigError("attention is shown for one model, not an ensemble; load only one")
@@ -153,8 +153,8 @@ class ForcedDecoder:
         """The ids of a sentence as the model reads it.
 
         Raises:
-            DataError: it is empty, or too long for the model.
-            UsageError: it is not a string.
+            DataError: the sentence is empty, or too long for the model.
+            UsageError: the sentence is not a string.
         """
         lines = self._in_context([check_text(source, "source")])
         (text,) = as_read(self._tags, lines, self._annotate)
@@ -164,11 +164,11 @@ class ForcedDecoder:
         return ids
 
     def attention(self, source: Sequence[int], target: str) -> Attention:
-        """Where the only model looks in a source, given by its ids, while it writes ``target``.
+        """The only model's attention to a source, given by its ids, while it writes ``target``.
 
         Raises:
             DataError: the target is too long for the model.
-            UsageError: it is not a string.
+            UsageError: the target is not a string.
         """
         target = check_text(target, "target")
         if self._context is not None and self._context.target:
@@ -182,12 +182,12 @@ class ForcedDecoder:
         )
 
     def self_attention(self, source: Sequence[int], target: str | None) -> Attention:
-        """Where the pieces of a source, given by its ids, or of a target look at one another.
+        """The self-attention between pieces of a source, given by its ids, or of a target.
 
         Raises:
             ConfigError: the model has no heads there that see the whole sentence.
             DataError: the target is too long for the model.
-            UsageError: it is not a string.
+            UsageError: the target is not a string.
         """
         engine, (model,) = self._engine, self._engine.models
         ids: list[int] = []
@@ -221,7 +221,7 @@ class ForcedDecoder:
     def _pairs_in_context(
         self, sources: list[str], targets: list[str], *, each_alone: bool = False
     ) -> tuple[list[str], list[str]]:
-        """Both sides with their context, of which there is none if each is a text by itself."""
+        """Both sides with their context; without context if each is a text by itself."""
         if self._context is None:
             return sources, targets
         reader = context_reader(self._context, self._vocabularies.source)
@@ -236,7 +236,7 @@ class ForcedDecoder:
         return texts_in_context(texts, self._context, self._vocabularies.source)
 
     def _encode_sources(self, sources: list[str]) -> list[list[int]]:
-        """The ids of sources to score; warns about one that names no target language."""
+        """The ids of sources to score; warns about a source that names no target language."""
         vocabulary = self._vocabularies.source
         encoded = vocabulary.encode_batch(as_read(self._tags, sources, self._annotate))
         for number, (text, ids) in enumerate(zip(sources, encoded, strict=True)):
@@ -247,7 +247,7 @@ class ForcedDecoder:
         return encoded
 
     def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
-        """The ids of a sentence, checked to be short enough for the model."""
+        """The ids of a sentence, after checking that it is short enough for the model."""
         ids = vocabulary.encode(text)
         if reason := self._refusal(ids):
             raise DataError(f"{name}: {reason}")
@@ -263,12 +263,12 @@ def score_encoded(
     target: Sequence[Sequence[int]],
     batch_tokens: int,
 ) -> list[Scored]:
-    """How likely each target is as the translation of its source.
+    """Score each target as the translation of its source.
 
     Args:
         engine: the scorer and its models.
         source: ids of each sentence, without begin and end symbol.
-        target: the same of their translations.
+        target: ids of their translations, also without these symbols.
         batch_tokens: size of a batch, padding included.
     """
     scored: list[Scored] = [Scored(0.0, 0)] * len(source)
@@ -301,19 +301,19 @@ def mean_attention(
     layer: int | None = None,
     head: int | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
-    """Where models look while they write given targets, as one matrix a sentence.
+    """Attention to sources while given targets are written, as one matrix per sentence.
 
-    By default the mean over the heads of the last layer but one, which follows the translation of
-    words best (Garg et al. 2019, arXiv:1909.02074, section 3.2), or of the only one; and over the
-    models of an ensemble.
+    The default is the mean over the heads of the penultimate layer, which follows the translation
+    of words best (Garg et al. 2019, arXiv:1909.02074, section 3.2), or of the only layer.  An
+    ensemble has the mean over its models.
 
     Args:
         engine: its models have attention over the source.
         source: ids of each sentence, without begin and end symbol.
-        target: the same of their translations.
+        target: ids of their translations, also without these symbols.
         batch_tokens: size of a batch, padding included.
-        layer: another one, from 1.
-        head: one of that layer, from 1, instead of the mean over all.
+        layer: another layer, from 1.
+        head: a single head of that layer, from 1, instead of the mean over all.
 
     Raises:
         ConfigError: a model has no such layer or head.
@@ -341,7 +341,7 @@ def mean_attention(
 
 
 def _chosen_heads(weights: Tensor, layer: int | None, head: int | None) -> Tensor:
-    """``(batch, layers, heads, target, source)`` to ``(batch, chosen heads, target, source)``."""
+    """Select heads: ``(batch, layers, heads, target, source)`` to ``(batch, chosen, ...)``."""
     layers, heads = weights.shape[1:3]
     for name, wanted, there in (("layer", layer, layers), ("head", head, heads)):
         if wanted is not None and not 1 <= wanted <= there:
@@ -351,7 +351,7 @@ def _chosen_heads(weights: Tensor, layer: int | None, head: int | None) -> Tenso
 
 
 def attended(engine: TorchEngine, source: Sequence[int], target: Sequence[int]) -> Tensor:
-    """Where the only model of an engine looks in a source while it writes a target.
+    """The attention of an engine's only model to a source while it writes a target.
 
     Returns:
         Weights ``(layers, heads, target, source)`` in float32 on the CPU, end symbols included.

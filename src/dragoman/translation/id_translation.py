@@ -16,7 +16,7 @@ _SEEDS = 1 << 31
 def id_translator(
     tags: Sequence[int],
 ) -> Callable[..., list[list[int]]]:
-    """A function that translates ids, as :class:`dragoman.training.on_line.TranslateIds` asks.
+    """A function that translates ids: a :class:`dragoman.training.on_line.TranslateIds`.
 
     Args:
         tags: ids that no translation may contain.
@@ -39,7 +39,7 @@ def id_translator(
 
 
 def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
-    """A function that searches, as :class:`dragoman.training.on_line_candidates.SearchIds` asks.
+    """A function that searches: a :class:`dragoman.training.on_line_candidates.SearchIds`.
 
     Args:
         never: ids that outputs may not contain, such as tags.
@@ -60,10 +60,10 @@ def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
 
 
 def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
-    """The search that makes sources in training: greedy, or one sample a sentence.
+    """The search that makes sources in training: greedy, or one sample per sentence.
 
-    Scores play no part, so nothing is spent on penalties; early in training most outputs are
-    degenerate, and nothing is spent on searching for them again.
+    Penalties are disabled because scores play no part.  Degenerate outputs are not searched again
+    because early in training most outputs are degenerate.
     """
     sampling = None
     if settings.temperature:

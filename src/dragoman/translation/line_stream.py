@@ -1,4 +1,4 @@
-"""Lines of text on their way to a translation, and streams of them with their translations."""
+"""Lines of text to translate, and streams of lines with their translations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.translation.outputs import Translation
 
 Item = TypeVar("Item")
 Constraints = tuple[LexicalConstraint, ...] | None
-"""What a translation must contain; None if nothing was requested."""
+"""Requirements for a translation; None if nothing was requested."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,15 @@ class Line:
     """A line to translate."""
 
     text: str
-    """As the models read it, such as in its context."""
+    """The text as the models read it, for example with its context."""
     prefix: str
-    """What its translation begins with."""
+    """The beginning of its translation."""
     number: int
-    """Its number in the whole input, from 0: sampling draws by it, and errors report it, counted
-    from 1."""
+    """Number in the whole input, from 0.  It seeds sampling; errors report it, counted from 1."""
     given: str
     """The line as the caller gave it."""
     constraints: Constraints = None
-    """What its translation must contain."""
+    """Requirements for its translation."""
 
 
 class TranslatedLine(NamedTuple):
@@ -55,7 +54,7 @@ def numbered(
             go on for ever.
 
     Raises:
-        UsageError: at once, if one of these has the wrong type; later, if one of their items has.
+        UsageError: at once, if an argument has the wrong type; later, if one of its items has.
         DataError: on reaching a line that has no prefix or number; after the last line, if there
             is a further prefix or number.
     """
@@ -74,7 +73,7 @@ def _joined(
     numbers: Iterator[int],
     finite: Mapping[str, Iterator[object]],
 ) -> Iterator[Line]:
-    """Lines with what is theirs; ``finite``, by name, must end with the lines."""
+    """Lines with their prefixes and numbers; iterators in ``finite`` must end with the lines."""
     place = -1
     for place, text in enumerate(lines):
         prefix, number = next(prefixes, None), next(numbers, None)
@@ -90,7 +89,7 @@ def _joined(
 
 
 def buffered(lines: Iterator[Item], size: int) -> Iterator[list[Item]]:
-    """Lines in lists of at most ``size``; if reading fails, those before the failure come first."""
+    """Lines in lists of at most ``size``; if reading fails, lines before the failure come first."""
     failure: Exception | None = None
     while failure is None:
         buffer: list[Item] = []

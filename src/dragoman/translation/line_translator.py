@@ -1,4 +1,4 @@
-"""The face of everything that translates lines: one system, or several among which lines choose."""
+"""The common interface of everything that translates lines: one system, or a choice by line."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class LineTranslator(ABC):
         """Each line with its ``nbest`` best translations, in order and in bounded memory.
 
         ``buffer_lines`` lines are read before the first translation is returned, and as many again
-        if ``workers`` or another engine process several batches at once; with 1, each line is
+        if ``workers`` or another engine process several batches at once.  With 1, each line is
         answered before the next is read.
 
         Args:
             lines: as in :meth:`translate`.
-            prefix: what the translation of every line begins with, or one text per line, "" for
-                none; an empty line stays empty.
-            glossary: terms whose translations must be used, in addition to those that this was
-                opened with: a glossary, a file of one, or a mapping.  What a translation lacks all
-                the same is in :attr:`Translation.missing`, and a warning names it.
-            numbers: of the lines in the whole input, from 0, if these are not its first:
-                sampling draws by them, and errors report them, counted from 1.  An iterator such
-                as ``itertools.count(100)`` may go on for ever.
+            prefix: beginning of the translation of every line, or one text per line, "" for none;
+                the translation of an empty line stays empty.
+            glossary: terms whose translations must be used, in addition to the translator's own:
+                a glossary, a file of one, or a mapping.  Terms that a translation still lacks are
+                in :attr:`Translation.missing`, and a warning names them.
+            numbers: of the lines in the whole input, from 0, if these are not its first lines.
+                They seed sampling, and errors report them, counted from 1.  An iterator such as
+                ``itertools.count(100)`` may go on for ever.
             progress: called with the number of lines translated so far, after each batch and
-                whenever lines that need no search are reached; at last with that of all lines.
+                whenever lines that need no search are reached; finally with the total.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
@@ -61,7 +61,7 @@ class LineTranslator(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what translates."""
+        """Release the models and engines."""
 
     @property
     @abstractmethod
@@ -77,8 +77,8 @@ class LineTranslator(ABC):
         """The best translation of each line; of a language model, the line and its continuation.
 
         Args:
-            lines: source sentences; an empty line has an empty translation, but a language model
-                starts a new text there.
+            lines: source sentences.  The translation of an empty line is empty, but a language
+                model starts a new text there.
             options: ``prefix``, ``glossary``, ``numbers`` and ``progress`` as in
                 :meth:`stream_lines`; any other is a value of
                 :class:`~dragoman.search.SearchConfig` for this call, such as ``beam=8``, and None
@@ -96,10 +96,10 @@ class LineTranslator(ABC):
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         """The ``nbest`` best translations of each line, or as many samples, best first.
 
-        The beam is at least as wide as ``nbest``, unless ``beam`` is given too.  Other arguments
-        and errors are those of :meth:`translate`, but a line that is too long raises no error: it
-        has one translation, which is empty and gives the reason (:attr:`Translation.refused`).
-        Fewer than ``nbest`` are returned where fewer are possible.
+        The beam is at least as wide as ``nbest``, unless ``beam`` is given as well.  Other
+        arguments and errors are those of :meth:`translate`, except that a line that is too long
+        raises no error.  It has one translation, which is empty and gives the reason
+        (:attr:`Translation.refused`).  Fewer than ``nbest`` are returned if there are no more.
         """
         return list(self.stream_nbest(lines, **options))
 

@@ -188,7 +188,7 @@ def open_system(
     if (fused := system.language_model) is not None:
         scorer = fused_with(scorer, load(fused.path), fused.weight, first)
     decided = system.model_copy(update={"precision": precision}) if own else system
-    if not own:  # its end is its own: the model's setting is not read, and a call's is checked
+    if not own:  # it ends early in its own way: ignore the model's setting, check the call's
         search = changed_search(search, {"early_end": "quick"})
     search = changed_search(search, system.search, where)
     if system.source_language is not None:

@@ -1,4 +1,4 @@
-"""What a translator returns: translations, scores of given translations, and attention."""
+"""Results of a translator: translations, scores of given translations, and attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """The translation; empty for an empty line and for a refused one."""
+    """The translation; empty for an empty or refused line."""
 
     score: float
     """Log-probability over length penalty, plus coverage penalty: the higher, the better.  With
@@ -37,27 +37,26 @@ class Translation:
     ``score`` and ``log_probability`` are sums over both legs."""
 
     missing: tuple[str, ...] | None = None
-    """The terms and copied strings that ``text`` should contain and does not; None if nothing was
-    to be checked."""
+    """The required terms and copied strings that ``text`` lacks; None if nothing was required."""
 
     confidence: float | None = None
-    """Probability that it is right, as calibrated by ``dragoman calibrate``; None unless the system
-    has ``confidence``, and where there was nothing to translate."""
+    """Probability that the translation is right, as calibrated by ``dragoman calibrate``.  None if
+    the system lacks ``confidence``, or there was nothing to translate."""
     faults: tuple[str, ...] = ()
-    """What makes it degenerate: ``repetition``, if a part of it follows itself again and again;
+    """Why the translation is degenerate: ``repetition``, if a part follows itself again and again;
     ``length``, if it is far too long for its source."""
     token_scores: list[float] | None = None
     """Natural logarithm of the model's probability of each of ``pieces``, then of the end symbol.
     Their sum is ``log_probability``, unless that also counts a first leg (``pivot``) or context
-    that the model translates before the line.  None if nothing was searched for, or by an engine
-    that does not give them (``ctranslate2``)."""
+    that the model translates before the line.  None without a search, or if the engine does not
+    give them (``ctranslate2``)."""
 
 
 class Scored(NamedTuple):
-    """How likely a given translation is."""
+    """The log-probability of a given translation."""
 
     log_probability: float
-    """Natural logarithm of its probability, including the end symbol."""
+    """Natural logarithm of the probability, including the end symbol."""
 
     tokens: int
     """Target pieces, including the end symbol: ``exp(-log_probability / tokens)`` is the
@@ -71,28 +70,28 @@ class Unscored(NamedTuple):
     """The same for all pairs with this problem."""
 
     reason: str
-    """What exactly is wrong, and what to do."""
+    """The exact problem, and what to do."""
 
 
 AttentionOf = Literal["source", "encoder", "decoder"]
-"""What is looked at: the source while the target is written; in self-attention, the source by the
-source (encoder), or the target by the target (decoder)."""
+"""Kind of attention: over the source while the target is written, or self-attention within the
+source (encoder) or the target (decoder)."""
 
 
 class Attention(NamedTuple):
-    """Where a model looks in the source while it writes each target piece.
+    """Attention of a model to its source while it writes each target piece.
 
-    In self-attention, ``target`` are the pieces that look, and ``source`` those that are looked at.
+    In self-attention, the pieces in ``target`` attend to those in ``source``.
     """
 
     weights: Tensor
-    """``(layers, heads, target, source)``; they sum to one over the source."""
+    """``(layers, heads, target, source)``; they sum to 1 over the source."""
 
     target: list[str]
-    """Target pieces, including the end symbol: what is written at each position."""
+    """Target pieces, including the end symbol, by the position that writes them."""
 
     source: list[str]
-    """Source pieces, including the end symbol; of a decoder, what was read at each position."""
+    """Source pieces, including the end symbol; for a decoder, the piece read at each position."""
 
     text: str
     """The text that the target pieces were split from; empty for an encoder."""

@@ -4,7 +4,7 @@ Utiyama and Isahara (2007), "A Comparison of Pivot Methods for Phrase-Based Stat
 Translation", section 2 (sentence translation strategy): each of the n best hypotheses in the pivot
 language is translated into n hypotheses of the target language, and the sum of the scores of both
 legs ranks the pairs.  Johnson et al. (2017, arXiv:1611.04558), section 4.6, translate only the best
-one.  The legs are searches like any other, which know nothing of one another.
+hypothesis.  The legs are ordinary searches, independent of each other.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def check_ranks(config: SearchConfig) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _FirstLine(Line):
-    """A line as the first leg translates it: only what is copied must be in its hypotheses."""
+    """A line for the first leg, whose hypotheses must contain only its copied strings."""
 
     whole: Line
-    """With the prefix and the terms of the translation."""
+    """The line with the prefix and terms of its final translation."""
 
     @classmethod
     def of(cls, line: Line) -> _FirstLine:
-        """A line without what concerns the second leg."""
+        """A line without the requirements of the second leg."""
         copied = _copied(line.constraints)
         return cls(line.text, "", line.number, line.given, copied, whole=line)
 
@@ -62,7 +62,7 @@ class _PivotLine(Line):
     first: TranslatedLine
     """The line and its hypotheses in the pivot language, without repetitions."""
     is_last: bool
-    """Whether it is the last of these."""
+    """Whether this is the last of the line's hypotheses."""
 
 
 class PivotStream:
@@ -130,12 +130,12 @@ class PivotStream:
 
 
 def _copied(constraints: Constraints) -> Constraints:
-    """What is copied into any language."""
+    """Strings that are copied into any language."""
     return None if constraints is None else tuple(one for one in constraints if one.copied)
 
 
 def distinct(hypotheses: Sequence[Translation]) -> list[Translation]:
-    """Hypotheses without repeated texts, of which the first is the best; empty ones only if alone.
+    """Hypotheses without repeated texts (the first is the best); empty ones only if alone.
 
     Pieces may spell a text in several ways.  An empty hypothesis has nothing to translate: its
     translation would cost nothing, and win.
@@ -151,10 +151,10 @@ def joined(
 ) -> list[Translation]:
     """Translations of a line by their joint score, best first, each text once.
 
-    Those that lack a term come after all others.
+    Translations that lack a term come after all others.
 
     The joint score is the sum of the scores that the two searches rank by: log-probabilities, each
-    divided by its own length penalty.  Of pairs with the same translation the best one counts,
+    divided by its own length penalty.  Of pairs with the same translation the best pair counts,
     rather than their sum over pivots, since normalised scores are no probabilities.
 
     Args:

@@ -136,7 +136,7 @@ class Preparation:
         wanted = []
         for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
             if self._reads_source and (not source or source == self._empty):
-                continue  # an empty line stays empty, whatever its prefix
+                continue  # an empty line stays empty, even with a prefix
             reason = self._refusal(source, line, [] if prefixes is None else prefixes[place])
             if reason is None:
                 wanted.append(place)

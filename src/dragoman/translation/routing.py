@@ -1,4 +1,4 @@
-"""Lines of several languages: each is translated by what the system has for its language."""
+"""Lines of several languages, each translated by the system's models for its language."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Router(Dispatcher):
     """A translator for each of some languages, and one for all other lines.
 
     Args:
-        labeller: says which language a line is in.
-        config: when that is uncertain, and what happens then.
+        labeller: identifies the language of a line.
+        config: thresholds of certainty, and the treatment of uncertain lines.
         routes: translators by language.
         others: for lines in other languages.
 
@@ -48,15 +48,15 @@ class Router(Dispatcher):
 
     @classmethod
     def of(cls, system: TranslationSystem, where: str = "search options") -> Router:
-        """Build what a description with ``source_language: auto`` specifies.
+        """Build the router of a description with ``source_language: auto``.
 
         Args:
             system: the description.
-            where: what errors call its section ``search``.
+            where: name of its section ``search`` in errors.
 
         Raises:
             DragomanError: the errors of :func:`translator_apart` for one of the translators; or
-                what decides the languages cannot be opened, or knows none of the routes.
+                the language identifier cannot be opened, or supports none of the routes.
         """
         config = system.identifier or IdentifierConfig()
         labeller = _labeller(system, config)
@@ -84,9 +84,9 @@ class Router(Dispatcher):
         """Open a system by its values, as :meth:`Translator.load` does.
 
         Args:
-            paths: models for lines in languages without a route, or names of installed ones;
+            paths: models for lines in languages without a route, or names of installed models;
                 several form an ensemble.
-            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
             options: such as ``routes={"fr": {"models": ["models/fr-en"]}}`` and
                 ``identifier={"classifier": "runs/languages"}``.
 
@@ -107,7 +107,7 @@ class Router(Dispatcher):
             yield self._language(line, labels), line
 
     def _language(self, line: Line, found: LineLabels) -> str | None:
-        """The route of a line; None for the others."""
+        """The route of a line; None for other lines."""
         config = self._config
         letters = sum(map(str.isalpha, line.text))
         if found.best and letters >= config.least_letters:
@@ -125,10 +125,10 @@ class Router(Dispatcher):
 
 
 def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
-    """The classifier, or py3langid for the languages that lines may be in.
+    """The classifier, or py3langid for the possible languages of lines.
 
     Raises:
-        ConfigError: there is one language alone, which every line would be taken to be in.
+        ConfigError: there is only one language, which every line would be taken to be in.
     """
     if config.classifier is not None:
         return Classifier.load(config.classifier, device=system.device)
@@ -143,7 +143,7 @@ def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
 
 
 def _source_languages(system: TranslationSystem) -> list[str]:
-    """Those that the first model was trained to translate from, by their names."""
+    """Source languages that the first model was trained with, by name."""
     first = system.route(None).legs()[0].models[0]
     saved = read_config(home_of(model_directory(first)) / CONFIG_FILE)
     trained = [one.source_language for one in saved.directions] or [saved.source_language]

@@ -1,4 +1,4 @@
-"""The face of a translator whose models also read given translations."""
+"""The common interface of translators whose models also read given translations."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dragoman.translation.outputs import Attention, AttentionOf, Scored, Unscore
 
 
 class ScoringTranslator(LineTranslator):
-    """Translates lines, scores given translations, and shows where its models look."""
+    """Translates lines, scores given translations, and shows the attention of its models."""
 
     @abstractmethod
     def _forced(self, wanted: str) -> ForcedDecoder:
-        """Reads given translations.
+        """The decoder that reads given translations.
 
         Args:
-            wanted: the reason, for the error.
+            wanted: the feature that needs it, for the error.
 
         Raises:
             ConfigError: there is a pivot.
@@ -29,10 +29,10 @@ class ScoringTranslator(LineTranslator):
         """
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
-        """How likely each target is as the translation of its source (forced decoding).
+        """Score each target as the translation of its source (forced decoding).
 
         Models that read context read the sources as :meth:`translate` reads lines, and targets as
-        well if they have it.
+        well if they have context.
 
         Args:
             sources: one per target; None for a language model, which scores targets alone.
@@ -44,17 +44,16 @@ class ScoringTranslator(LineTranslator):
             UsageError: either is a single string or contains anything but strings, or the
                 translator is closed.
             DataError: unequal numbers of lines, a line longer than ``max_source_pieces`` or the
-                model's positions, or one with the tag of a language that the model lacks.
+                model's positions, or a line with the tag of a language that the model lacks.
         """
         return self._forced("scores").score(sources, targets)
 
     def score_fit(
         self, sources: Sequence[str] | None, targets: Sequence[str]
     ) -> list[Scored | Unscored]:
-        """Scores as :meth:`score` gives them, each pair by itself.
+        """Score pairs as :meth:`score` does, but each as a text by itself.
 
-        If a pair cannot be scored, the reason takes the place of its score.  Each pair is read as a
-        text by itself.
+        If a pair cannot be scored, the reason takes the place of its score.
 
         Args:
             sources: one per target; None for a language model.
@@ -75,12 +74,12 @@ class ScoringTranslator(LineTranslator):
         Args:
             source: a sentence.
             target: its translation; the model's own if not given.
-            of: what is looked at: the source; or, in self-attention, the source by the source
-                (encoder; ``target`` is not read), or the target by the target (decoder).
+            of: the attention over the source, or self-attention within the source (encoder;
+                ``target`` is not read) or within the target (decoder).
 
         Raises:
-            ConfigError: this is an ensemble, a family without such attention, there is a pivot, or
-                nothing of this name is looked at.
+            ConfigError: an ensemble, a family without such attention, a pivot, or an unknown name
+                in ``of``.
             DataError: an empty source; a source or target that is longer than
                 ``max_source_pieces`` or the model's positions.
             UsageError: either is not a string, or the translator is closed.

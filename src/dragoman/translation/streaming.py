@@ -2,7 +2,7 @@
 
 Lines are read in buffers, and those of a buffer are sorted by length.  An engine that works on
 several batches at once gets the first batches of the next buffer while it still works on the last
-ones of this buffer, so that it never idles between buffers.
+batches of this buffer, so that it never idles between buffers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class EncodedLines:
     lines: Sequence[Line]
     sources: Sequence[list[int]]
     prefixes: Sequence[list[int]] | None
-    """None if no line has one."""
+    """None if no line has a prefix."""
     translations: list[list[Translation]]
     """The translations of lines that need no search; placeholders for the others."""
     wanted: Sequence[int]

@@ -1,4 +1,4 @@
-"""Lines with the terms that their translations must contain, and warnings about those left out."""
+"""Lines with the terms required in their translations, and warnings about missing terms."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from dragoman.translation.line_stream import Constraints, Line, TranslatedLine
 log = logging.getLogger(__name__)
 
 _ENOUGH_LINES = 20
-"""Lines after which a glossary without any of its terms in them seems to be the wrong one."""
+"""Lines after which a glossary that matches none of them is probably the wrong one."""
 _text_in_parts: ContextVar[UseOfTerms | None] = ContextVar("text_in_parts", default=None)
-"""The text of which calls translate parts; None: each is a text by itself."""
+"""The text whose parts are translated by separate calls; None: each call is a text by itself."""
 
 
 class TermDemands:
-    """Says what the translation of each line must contain, and warns of translations that lack it.
+    """Determines the requirements for the translation of each line, and warns if they are not met.
 
     Args:
         terms: of the translations.
-        source: vocabulary of the lines; tags of it in front of a line are not its text.
+        source: vocabulary of the lines; its tags in front of a line do not belong to the text.
         speller: of the translations.
-        has_inline_tags: whether symbols of inline tags in a line are no text.
-        separator: behind which the sentence itself begins, in a line that brings its own context;
-            None: no line does.
+        has_inline_tags: whether a line may have symbols of inline tags, which are not text.
+        separator: between the context of a line and the sentence itself; None if lines have no
+            context.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TermDemands:
         self._lines = self._found = 0
 
     def demand(self, line: Line) -> Line:
-        """A line with what its translation must contain.
+        """Add to a line the requirements for its translation.
 
         Raises:
             DataError: its terms contradict one another.
@@ -75,7 +75,7 @@ class TermDemands:
         return replace(line, constraints=tuple(map(self._speller.as_decoded, found)))
 
     def check(self, translated: TranslatedLine) -> None:
-        """Warn of a translation that lacks something."""
+        """Warn about a translation that lacks required terms."""
         line, (best, *_) = translated
         if best.missing and best.refused is None:
             log.warning(
@@ -90,7 +90,7 @@ class TermDemands:
             UseOfTerms.note(self._lines, self._found)
 
     def _reason(self, name: str, constraints: Sequence[LexicalConstraint]) -> str:
-        """What is missing, and why if the vocabulary is to blame."""
+        """A list of the missing terms, with the reason if the vocabulary causes it."""
         constraint = next(one for one in constraints if one.name == name)
         if self._speller.phrase(constraint):
             return shown(name)
@@ -120,7 +120,7 @@ class CountedAnnotation:
 
 
 class UseOfTerms:
-    """How many terms of a glossary occur in a text, to warn if it is of some length and has none.
+    """Counts the terms of a glossary that occur in a text, to warn if a longer text has none.
 
     A call is a text by itself, unless it is made in a block of :meth:`counts`.
     """
@@ -130,7 +130,7 @@ class UseOfTerms:
 
     @contextmanager
     def counts(self) -> Iterator[None]:
-        """Calls in the block translate parts of one text, and give no warning of their own."""
+        """Treat the calls in the block as parts of one text, without separate warnings."""
         before = _text_in_parts.set(self)
         try:
             yield
@@ -138,7 +138,7 @@ class UseOfTerms:
             _text_in_parts.reset(before)
 
     def warn(self) -> None:
-        """Warn if there was no term in enough lines."""
+        """Warn if enough lines contained no term."""
         if self._lines >= _ENOUGH_LINES and not self._terms:
             log.warning(
                 "none of the %d lines has a term of the glossary; is it for another text, or are "
@@ -148,7 +148,7 @@ class UseOfTerms:
 
     @staticmethod
     def note(lines: int, terms: int) -> None:
-        """Count the lines of a call, and the terms that were found in them."""
+        """Count the lines of a call, and the terms in them."""
         whole = _text_in_parts.get()
         text = UseOfTerms() if whole is None else whole
         text._lines, text._terms = text._lines + lines, text._terms + terms
@@ -160,7 +160,7 @@ def read_glossary(
     given: Glossary | Mapping[str, str | Sequence[str]] | Path | str,
     languages: tuple[str, str] | None = None,
 ) -> Glossary:
-    """A glossary as callers may give it.
+    """Read a glossary from any form that callers may pass.
 
     Args:
         given: a glossary, a mapping, or a file.
@@ -168,7 +168,7 @@ def read_glossary(
 
     Raises:
         DataError: a file cannot be read, or terms contradict each other.
-        UsageError: it is nothing of the kind, or has anything but strings in it.
+        UsageError: another type, or contents that are not strings.
     """
     if isinstance(given, Glossary):
         return given
@@ -190,12 +190,12 @@ def _translations(term: str, found: str | Sequence[str]) -> tuple[str, ...]:
 def lacking(
     constraints: Constraints, text: str, *, has_inline_tags: bool = False
 ) -> tuple[str, ...] | None:
-    """The names of what a translation should contain and does not; None if nothing was wanted.
+    """The names of the requirements that a translation does not meet; None without requirements.
 
     Args:
-        constraints: what it should contain.
+        constraints: the requirements.
         text: the translation.
-        has_inline_tags: whether symbols of inline tags in it are no text.
+        has_inline_tags: whether it may have symbols of inline tags, which are not text.
     """
     if constraints is None:
         return None
@@ -207,7 +207,7 @@ def lacking(
 def check_terms(
     terms: Terminology, speller: PhraseSpeller, config: SearchConfig, engine: TorchEngine
 ) -> None:
-    """Check that terms can be searched for.
+    """Check that a search can use terms.
 
     Args:
         terms: of the translations.
@@ -216,7 +216,7 @@ def check_terms(
         engine: the models that write the translations.
 
     Raises:
-        ConfigError: it is a language model, or outputs are drawn, or are trees.
+        ConfigError: the model is a language model, or outputs are sampled, or are trees.
         DataError: a term does not fit into an output.
     """
     if not engine.models[0].reads_source:
@@ -248,7 +248,7 @@ def check_lengths(terms: Terminology, speller: PhraseSpeller, limit: int) -> Non
         limit: maximum output length in pieces.
 
     Raises:
-        DataError: one does not fit.
+        DataError: a term does not fit.
     """
     for glossary in terms.glossaries:
         if speller.is_known_to_fit(glossary.terms, limit):

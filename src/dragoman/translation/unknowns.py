@@ -1,8 +1,8 @@
-"""Unknown pieces of translations replaced by what they translate.
+"""Replacing unknown pieces of translations by the source words that they translate.
 
 Luong et al. 2015, "Addressing the Rare Word Problem in Neural Machine Translation"
-(arXiv:1410.8206), section 3.3: the aligned source word takes the place of an unknown one.  It is
-aligned by attention, as in Jean et al. 2015 (arXiv:1412.2007), section 3.3.
+(arXiv:1410.8206), section 3.3: the aligned source word takes the place of an unknown piece.
+Attention gives the alignment, as in Jean et al. 2015 (arXiv:1412.2007), section 3.3.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_copies(
 
     Raises:
         ConfigError: a model has no attention over the source, or translates the context first; or
-            the vocabulary knows everything or does not mark spaces.
+            the vocabulary covers all text or does not mark spaces.
     """
     if context is not None and context.target:
         raise ConfigError(
@@ -62,17 +62,17 @@ def check_copies(
 class UnknownCopier:
     """Replaces unknown pieces by characters or words of the source.
 
-    An unknown piece that attends most to an unknown piece of the source becomes its characters; one
-    that attends most to a known piece becomes the whole word which that is part of.
+    An unknown piece that attends most to an unknown piece of the source becomes its characters.  If
+    it attends most to a known piece, it becomes the whole word that contains that piece.
 
     Args:
         engine: the models, whose attention is read.
         vocabularies: of the models.
         batch_tokens: size of a batch, padding included.
-        fitter: has left out the farthest context of lines that are too long with it, if anything.
+        fitter: shortens the context of lines that are too long with it, if there is context.
         tags: put in front of each line.
         annotate: changes each line before it is encoded.
-        has_inline_tags: whether symbols of inline tags in a translation are no text.
+        has_inline_tags: whether translations may have symbols of inline tags, which are not text.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class UnknownCopier:
         self._tags, self._annotate = tags, annotate
 
     def of_line(self, line: Line, translations: Sequence[Translation]) -> list[Translation]:
-        """The translations of a line without unknown pieces, and what they then lack."""
+        """The translations of a line without unknown pieces, with their missing terms updated."""
         text = line.text if self._annotate is None else self._annotate(line.text)
         (whole,) = with_tags(self._tags, [text])
         return [
@@ -132,7 +132,7 @@ class UnknownCopier:
     def _filled(
         self, line: str, as_read: str, weights: Tensor, pieces: Sequence[str], ids: Sequence[int]
     ) -> str:
-        """The text of some pieces, of which some are unknown."""
+        """The text of some pieces, with the unknown pieces replaced."""
         vocabulary = self._vocabularies.source
         text = as_split(vocabulary, line)
         spans = piece_spans(vocabulary, as_read, text)

@@ -23,11 +23,11 @@ _engine: TorchEngine | None = None  # in a worker: the engine it searches with
 class WorkerEngine:
     """Searches in several processes, each with the models and one thread.
 
-    When one of them is killed, such as for lack of memory, others are started in place of all, and
-    search again what was lost.
+    When a process is killed, for example for lack of memory, all are replaced by new ones, which
+    repeat the lost searches.
 
     Args:
-        system: what each worker opens for itself; its precision must be decided already.
+        system: the system that each worker opens; its precision must be decided already.
         workers: number of processes.
     """
 
@@ -43,11 +43,11 @@ class WorkerEngine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[SearchedBatch]:
-        """Searches for several batches at once.
+        """Search several batches at once.
 
         Raises:
             NoWorkersError: a worker was killed, and others cannot be started.
-            WorkerError: a batch was lost twice with its worker, or this was closed meanwhile.
+            WorkerError: a batch was lost twice with its worker, or the engine was closed meanwhile.
         """
         tasks = ((batch, config) for batch in batches)
         yield from self._pool.in_order(_search, tasks, ahead=self._ahead)
@@ -63,7 +63,7 @@ class WorkerEngine:
 
 
 def _begin(system: TranslationSystem) -> None:
-    """Make this process a worker."""
+    """Open the system in this process, which becomes a worker."""
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     torch.set_num_threads(1)
     _engine = torch_engine(open_system(system))

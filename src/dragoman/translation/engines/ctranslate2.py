@@ -252,7 +252,7 @@ class CTranslate2Engine:
             ids = [self._ids[name] for name in names]
             score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
             ended = len(ids) < limit
-            if self._characters is not None:  # its search knows nothing of characters
+            if self._characters is not None:  # CTranslate2 ignores characters
                 ids = self._characters.without_broken(ids)
             found.append(Hypothesis(ids, score, log_probability, ended))
         return rank(found)[: config.nbest]

@@ -72,8 +72,8 @@ KNOWN: Known = {
 }
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
 POSITIONS = 1280
-"""Rows of the table of sinusoidal positions: enough for sources of the default
-``max_source_pieces``, and their outputs."""
+"""Rows of the table of sinusoidal positions, enough for sources of the default
+``max_source_pieces`` and their outputs."""
 _REVISION = 1  # of what is written below; raise it when the same weights are written differently
 
 
@@ -138,15 +138,15 @@ def _read_note(path: Path) -> Any:
 
 
 def check_widths(config: FamilyConfig, program: str, remedy: str) -> None:
-    """Refuse heads of another width, which CTranslate2 computes from their number.
+    """Refuse unusual head widths, as CTranslate2 computes the width from the number of heads.
 
     Args:
         config: of a Transformer.
-        program: what the message begins with.
-        remedy: what it ends with.
+        program: beginning of the message.
+        remedy: end of the message.
 
     Raises:
-        ConfigError: the widths are others.
+        ConfigError: a width is unusual.
     """
     assert isinstance(config, TransformerConfig), "the only family of KNOWN"
     width = config.d_model // config.multi_head.heads
@@ -157,12 +157,12 @@ def check_widths(config: FamilyConfig, program: str, remedy: str) -> None:
 
 
 def piece_names(vocabulary: Vocabulary) -> list[str]:
-    """The pieces of a side in the order of their ids, which CTranslate2 knows them by."""
+    """The pieces of a side in the order of their ids, by which CTranslate2 identifies them."""
     return vocabulary.pieces(range(len(vocabulary)))
 
 
 def specification(model: Transformer, vocabularies: Vocabularies) -> Any:
-    """What CTranslate2 writes: the weights under its names, and the pieces of both sides."""
+    """CTranslate2's specification: the weights under its names, and the pieces of both sides."""
     spec = _weights(model)
     spec.register_source_vocabulary(piece_names(vocabularies.source))
     names = piece_names(vocabularies.target)
@@ -213,7 +213,7 @@ def _weights(model: Transformer) -> Any:
 
 
 def _empty(config: TransformerConfig) -> Any:
-    """The specification of a model of these settings, without weights."""
+    """The specification of a model with these settings, without weights."""
     options = {
         "num_heads": config.multi_head.heads,
         "pre_norm": config.residual.norm == "pre",
@@ -240,7 +240,7 @@ def _feed_forward(spec: Any, ours: Any, residual: Any) -> None:
 
 
 def _linear(spec: Any, layers: Sequence[nn.Linear], *, with_bias: bool = True) -> None:
-    """Layers of the same input as one; a bias that a layer lacks is zero."""
+    """Join layers of the same input into one; a missing bias is zero."""
     weights: list[Tensor] = [layer.weight for layer in layers]
     spec.weight = _array(torch.cat(weights))
     if with_bias:

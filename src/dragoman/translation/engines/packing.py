@@ -1,8 +1,8 @@
 """Linear layers whose weights are packed once for search, in the order that oneDNN reads them in.
 
-A matrix product first brings the weights into blocks that suit the processor.  In training they
-change with every step; in search they are the same thousands of times.  PyTorch computes float32
-products by MKL and packs at every call, and in bfloat16 by oneDNN, which packs at every call, too
+A matrix product first brings the weights into blocks that suit the processor.  In training the
+weights change with every step; in search they stay the same for thousands of steps.  PyTorch
+computes float32 products by MKL and bfloat16 products by oneDNN, and both pack at every call
 (docs/performance.md has how much packing once saves).
 """
 
@@ -17,7 +17,8 @@ from torch.nn import functional
 
 _LEAST_WEIGHTS = {torch.float32: 1 << 17, torch.bfloat16: 1}
 """Elements of the smallest matrix that is packed.  A call of oneDNN takes some microseconds more
-than one of MKL, which small products do not earn back; in bfloat16 all are oneDNN's anyway."""
+than a call of MKL, which small products do not earn back.  In bfloat16 all calls are oneDNN's
+anyway."""
 
 
 def packs_weights(device: torch.device) -> bool:
@@ -57,13 +58,13 @@ def computes_packed(dtype: torch.dtype) -> bool:
 
 
 class PreparedLinear(nn.Linear):
-    """A linear layer that keeps a copy of its weights beside them, prepared for fast products.
+    """A linear layer that keeps a copy of its weights, prepared for fast products.
 
-    The weights themselves stay what is saved, exchanged or shared with embeddings.  They are
-    prepared at first use, and again once they have changed.
+    The original weights are still saved, exchanged or shared with embeddings.  The copy is made at
+    first use, and again after the weights have changed.
 
     Args:
-        linear: whose parameters it shares.
+        linear: shares its parameters with this layer.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -75,11 +76,11 @@ class PreparedLinear(nn.Linear):
         self._prepared_from: object = None
 
     def prepare(self, weight: Tensor) -> Any:
-        """What is kept of the weights, which ``(outputs, inputs)`` are given."""
+        """Prepare the weights ``(outputs, inputs)``."""
         raise NotImplementedError
 
     def multiply(self, x: Tensor, prepared: Any) -> Tensor:
-        """The product of ``(..., in_features)`` and what :meth:`prepare` has made, and the bias."""
+        """The product of ``(..., in_features)`` and the prepared weights, plus the bias."""
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
@@ -89,7 +90,7 @@ class PreparedLinear(nn.Linear):
         return self.multiply(x, self._current())
 
     def _current(self) -> Any:
-        """What is kept of the weights as they are now."""
+        """The prepared copy of the current weights."""
         weight = self.weight
         version = 0 if weight.is_inference() else weight._version
         now = weight.data_ptr(), version, weight.dtype
@@ -99,7 +100,7 @@ class PreparedLinear(nn.Linear):
         return self._prepared
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the prepared copy, which cannot be copied or written."""
+        """The state without the prepared copy, which cannot be copied or written."""
         return {**self.__dict__, "_prepared": None, "_prepared_from": None}
 
 
@@ -116,7 +117,7 @@ class PackedLinear(PreparedLinear):
 
 
 def pack_weights(model: nn.Module) -> None:
-    """Make the linear layers of a model for search pack their weights, where that gains.
+    """Make the linear layers of a model for search pack their weights, if that saves time.
 
     Args:
         model: in its final precision, on its device.

@@ -1,9 +1,9 @@
-"""Linear layers that multiply integers of eight bits in search.
+"""Linear layers that multiply 8-bit integers in search.
 
 A row ``x`` of the input becomes the integers ``round(x / a)`` with ``a = max |x| / 127``, and each
-row of the weights becomes integers in the same way, once.  Sums of their products are exact; times
-``a`` and the factor of the output they are ``x W^T`` but for what was rounded.  As each row has a
-factor of its own, its product is the same whatever its neighbours in a batch are.
+row of the weights becomes integers in the same way, once.  Sums of their products are exact.
+Multiplied by ``a`` and the factor of the output, they are ``x W^T`` except for rounding.  As each
+row has a separate factor, its product is independent of its neighbours in a batch.
 
 The product is oneDNN's, which packs the weights once.  docs/performance.md compares it with those
 of other number types, and with other ways to call it.
@@ -21,11 +21,11 @@ from dragoman.core.errors import ConfigError
 from dragoman.translation.engines.packing import PreparedLinear
 
 LEAST_WEIGHTS = 1 << 17
-"""Elements of the smallest matrix that is quantised: the factors of the rows take longer than a
-product with fewer."""
+"""Elements of the smallest matrix that is quantised.  For smaller matrices, the factors of the rows
+take longer than the product."""
 _LARGEST = 127
 _TINY = 1e-30
-"""The least maximum of a row, so that a row of zeros can be divided by it."""
+"""Minimum for the maximum of a row, so that a row of zeros can be divided by it."""
 
 
 class QuantisedWeights(NamedTuple):
@@ -34,13 +34,13 @@ class QuantisedWeights(NamedTuple):
     packed: Tensor
     """Its integers, in the order that oneDNN reads them in."""
     factors: Tensor
-    """What an integer of each output stands for, ``(outputs,)``."""
+    """The value of integer 1 for each output, ``(outputs,)``."""
     zeros: Tensor
-    """The integer that stands for zero, for each output: 0, ``(outputs,)``."""
+    """The integer that represents zero for each output: 0, ``(outputs,)``."""
 
     @classmethod
     def of(cls, weight: Tensor) -> QuantisedWeights:
-        """A matrix of numbers in integers."""
+        """Quantise a matrix of numbers."""
         factors = weight.abs().amax(1).clamp_min(_TINY) / _LARGEST
         integers = (weight / factors.unsqueeze(1)).round().to(torch.int8)
         packed = torch.ops.onednn.qlinear_prepack(integers, None)
@@ -53,7 +53,7 @@ def _product(
     """``x W^T + bias`` for ``(..., inputs)``, in integers from ``-levels`` to ``levels``."""
     factors = x.abs().amax(-1, keepdim=True).clamp_min_(_TINY).div_(levels)  # (..., 1)
     integers = (x / factors).round_().to(torch.int8)
-    if levels == _LARGEST:  # adds 128, which 8 bits with a sign have no room for
+    if levels == _LARGEST:  # adds 128, which does not fit into signed 8 bits
         moved = integers.bitwise_xor_(-128).view(torch.uint8)
     else:
         moved = integers.add_(levels + 1).view(torch.uint8)
@@ -77,7 +77,7 @@ def _product(
 
 @cache
 def input_levels() -> int:
-    """The largest integer of an input for which products are right here, tried once; 0 if none.
+    """The largest input integer with correct products here, tested once; 0 if there is none.
 
     Some processors add up two products in 16 bits first, which overflow unless inputs have 7 bits.
     The operations are not documented, and a release of PyTorch may lack or change them.
@@ -96,10 +96,10 @@ def input_levels() -> int:
 
 
 def check_int8(device: torch.device) -> None:
-    """Whether a device can multiply integers of eight bits.
+    """Check that a device can multiply 8-bit integers.
 
     Raises:
-        ConfigError: it cannot, or this PyTorch cannot make it.
+        ConfigError: the device, or this PyTorch, cannot.
     """
     if device.type != "cpu":
         raise ConfigError(
@@ -113,10 +113,10 @@ def check_int8(device: torch.device) -> None:
 
 
 class QuantisedLinear(PreparedLinear):
-    """A linear layer that keeps its weights as integers of eight bits, too."""
+    """A linear layer that also keeps its weights as 8-bit integers."""
 
     def prepare(self, weight: Tensor) -> QuantisedWeights:
-        """The weights in integers."""
+        """The quantised weights."""
         return QuantisedWeights.of(weight)
 
     def multiply(self, x: Tensor, prepared: QuantisedWeights) -> Tensor:
@@ -125,7 +125,7 @@ class QuantisedLinear(PreparedLinear):
 
 
 def quantise_weights(model: nn.Module) -> None:
-    """Make the larger linear layers of a model for search multiply integers of eight bits.
+    """Make the larger linear layers of a model for search multiply 8-bit integers.
 
     Args:
         model: in float32, on the CPU.

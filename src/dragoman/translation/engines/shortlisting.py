@@ -59,17 +59,17 @@ class ShortlistedSearch:
         bounds: Sequence[Bounds] | None,
         characters: ByteSymbols | None = None,
     ) -> list[list[Hypothesis]]:
-        """What :func:`dragoman.search.search` finds; a forced prefix may have any pieces.
+        """Search as :func:`dragoman.search.search` does; a forced prefix may have any pieces.
 
         Args:
             sources: ids of each sentence.
-            padded: the same as a tensor, and its mask.
-            config: which search.
-            prefixes: as there.
-            never: as there.
-            numbers: as there.
-            bounds: as there.
-            characters: as there; all of them may be written.
+            padded: the sources as a tensor, and its mask.
+            config: of the search.
+            prefixes: as in :func:`dragoman.search.search`.
+            never: as in :func:`dragoman.search.search`.
+            numbers: as in :func:`dragoman.search.search`.
+            bounds: as in :func:`dragoman.search.search`.
+            characters: as in :func:`dragoman.search.search`; the search may write all of them.
 
         Raises:
             ConfigError: ``config`` demands trees, or the scorer cannot be restricted.
@@ -79,7 +79,7 @@ class ShortlistedSearch:
                 f"a shortlist does not go with search.grammar {config.grammar}; leave out either"
             )
         allowed = self._shortlist.allowed(sources, self._pieces, prefixes or ())
-        if characters is not None:  # whatever a character begins with, it can be finished
+        if characters is not None:  # any character that is begun can be finished
             allowed[:, characters.ids.cpu().numpy()] = True
         choices = Choices.of(torch.from_numpy(allowed).to(padded[0].device))
         found = search(

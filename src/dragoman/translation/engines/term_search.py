@@ -1,8 +1,7 @@
-"""Translations that must contain phrases: spelled in pieces, searched for where left out.
+"""Translations that must contain phrases: spelled in pieces, and searched for if missing.
 
 The ordinary search comes first.  Only the sentences whose translations lack a phrase are searched
-for again, so that a translation which has its terms already is the same with a glossary as without
-one, and costs nothing more.
+again, so that a glossary neither changes nor delays a translation that already has its terms.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class PhraseSpeller:
         self._fitting = [*self._fitting, (terms, limit)][-_FITTING:]
 
     def as_decoded(self, constraint: LexicalConstraint) -> LexicalConstraint:
-        """With the phrases also as the vocabulary writes them, which may change characters."""
+        """Add the phrases as the vocabulary decodes them, which may change characters."""
         vocabulary = self._vocabulary
         encoded = map(vocabulary.encode, constraint.phrases)
         written = [vocabulary.decode(ids) for ids in encoded if UNK not in ids]
@@ -118,8 +117,8 @@ class ConstrainedSearch:
     Args:
         scorer: gives log-probabilities.
         vocabulary: of the outputs.
-        tags: the symbols of inline tags, if the model knows them.
-        separator: id behind which a translation begins, where outputs translate its context first.
+        tags: the symbols of inline tags, if the model has learned them.
+        separator: id before the translation, if outputs translate its context first.
         characters: the bytes of the vocabulary, if it has some.
     """
 
@@ -147,16 +146,16 @@ class ConstrainedSearch:
         prefixes: Sequence[Sequence[int]] | None,
         never: Sequence[int],
     ) -> list[list[Hypothesis]]:
-        """``found``, or where something is missing in it, what comes nearest to having all.
+        """``found``, with a second search for sentences that lack phrases, unless it is worse.
 
         Args:
             found: by the ordinary search, best first.
-            constraints: what each sentence's output must contain.
+            constraints: required in each sentence's output.
             source: as in :func:`dragoman.search.search`.
-            source_mask: the same.
+            source_mask: as in :func:`dragoman.search.search`.
             config: of the ordinary search; the beam is widened.
             prefixes: as in :func:`dragoman.search.search`.
-            never: the same.
+            never: as in :func:`dragoman.search.search`.
         """
         phrases: dict[int, list[Phrase]] = {}
         for place, (hypotheses, wanted) in enumerate(zip(found, constraints, strict=True)):
@@ -190,7 +189,7 @@ class ConstrainedSearch:
         return found
 
     def _lacking(self, hypothesis: Hypothesis, constraints: Sequence[LexicalConstraint]) -> int:
-        """How many phrases an output lacks."""
+        """Number of phrases that an output lacks."""
         if not constraints:
             return 0
         text = self._vocabulary.decode(behind_context(hypothesis.ids, self._separator))
@@ -199,7 +198,7 @@ class ConstrainedSearch:
         return len(missing(constraints, text))
 
     def _keeps_tags(self, again: Sequence[Hypothesis], before: Sequence[Hypothesis]) -> bool:
-        """Whether outputs have the tags of those before: phrases may take their room at the end."""
+        """Whether new outputs keep the tags of those before, as phrases may take their room."""
         if self._tags is None:
             return True
         wanted = symbols_in(self._vocabulary.decode(before[0].ids))
@@ -212,9 +211,9 @@ class ConstrainedSearch:
     def _batches(
         phrases: dict[int, list[Phrase]], source_mask: Tensor, config: SearchConfig
     ) -> list[tuple[int, list[int]]]:
-        """Sentences that are searched for together, with their beam.
+        """Sentences that are searched together, with their beam.
 
-        The beam depends on a sentence's own phrases alone, and so does its translation.
+        The beam depends only on a sentence's own phrases, and so does its translation.
         """
         by_width: dict[int, list[int]] = defaultdict(list)
         least = max(config.beam, config.constrained_beam)

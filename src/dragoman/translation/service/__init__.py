@@ -1,1 +1,1 @@
-"""Texts of many callers, in many directions: what a server offers, without HTTP."""
+"""Translation of texts of many callers, in many directions: a server's core, without HTTP."""

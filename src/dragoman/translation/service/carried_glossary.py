@@ -11,19 +11,19 @@ from dragoman.text.terms.glossary_files import Term
 
 
 class CarriedGlossary(Glossary):
-    """Finds in each text the terms of another one: that which it was translated from.
+    """Finds in each text the terms of the source from which the text was translated.
 
     Args:
         glossary: of the language of the sources.
-        sources: texts in the third language, normalised, and what each was translated from.
+        sources: texts in the third language, normalised, with the source of each.
     """
 
     def __init__(self, glossary: Glossary, sources: Mapping[str, str]) -> None:
-        vars(self).update(vars(glossary))  # made anew, tens of thousands of terms take seconds
+        vars(self).update(vars(glossary))  # building tens of thousands of terms takes seconds
         self._glossary, self._sources = glossary, sources
 
     def candidates(self, text: str) -> Iterator[Match]:
-        """The terms of the source of ``text``, each in a place of its own."""
+        """The terms of the source of ``text``, each in a separate place."""
         matches = self._glossary.matches(self._sources.get(normalize(text), ""))
         for place, match in enumerate(matches, len(text)):
             yield Match(match.term, place, place + 1)
@@ -32,14 +32,14 @@ class CarriedGlossary(Glossary):
 def carried(
     glossary: Glossary, texts: Sequence[str], sources: Sequence[str]
 ) -> list[tuple[CarriedGlossary, list[int]]]:
-    """Glossaries for texts in the third language, each with the places of those that it is for.
+    """Glossaries for texts in the third language, each with the indices of its texts.
 
-    One is enough unless sources with different terms were translated into the same text.
+    One glossary is enough unless sources with different terms have the same translation.
 
     Args:
         glossary: of the language of the sources.
         texts: in the third language, normalised.
-        sources: what each was translated from.
+        sources: the source of each text.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""Which language of a service a client means, however it writes the code."""
+"""Language codes of clients, in any spelling, matched to the languages of a service."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ that is written there (CLDR), and LibreTranslate's ``zt``."""
 def fitting(code: str, known: Iterable[str]) -> list[str]:
     """The known languages that a code may mean, the likeliest first.
 
-    That is itself, however it is written (``pt_br`` is ``pt-BR``), or by another code of the same
-    language; without its region; and last, ones of the same language with a script or region.
+    First comes the language itself, in any spelling (``pt_br`` is ``pt-BR``) or by another code.
+    Then come the code without its region, and the same language with a script or region.
 
     Args:
         code: as a client writes it.
-        known: as the service calls its languages.
+        known: languages as the service calls them.
     """
     by_spelling = {spelling(one): one for one in sorted(known, reverse=True)}
     wanted = _aliases(spelling(code.strip()))

@@ -1,4 +1,4 @@
-"""Which language a text is in, among those that a service reads or writes."""
+"""Language detection among the languages that a service reads or writes."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from dragoman.translation.service.interface import Detection, RefusedError
 log = logging.getLogger(__name__)
 
 _ENOUGH = 2000
-"""Characters from the beginning of a text that are looked at."""
+"""Number of characters used, from the beginning of a text."""
 _SURE = 0.9
-"""Probability from which a text is taken to be in the language that it is to be translated into,
-and is left as it is.  Of single English words, py3langid takes half for German if that is the other
-choice, and 1 % with this probability; of German sentences, it has this one for 98 %."""
+"""Probability from which a text counts as already in its target language, and is left as it is.
+py3langid takes half of single English words for German if that is the other choice, but only 1 %
+with this probability; it gives 98 % of German sentences this probability."""
 _BEYOND_DOUBT = 0.99
-"""Probability from which the other texts of a list change nothing.  Of 340 strings of LibreOffice's
-interface of at most 23 letters, in English, German, French and Spanish, py3langid gives 91 % this
-one in the right language and none in a wrong one."""
+"""Probability from which a text's language is independent of the other texts in its list.  Of 340
+strings of LibreOffice's interface of at most 23 letters, in English, German, French and Spanish,
+py3langid gives 91 % this probability in the right language and none in a wrong language."""
 _PRIOR_COUNT = 0.5
-"""How often each language counts as seen before any text of a list."""
+"""Count of each language before any text of a list."""
 
 
 def likeliest_source(ranked: Sequence[Detection], target: str) -> Detection:
     """The language to translate a text from.
 
     Args:
-        ranked: that language or the sources that it may be in, the most probable first; not empty.
-        target: the language that it is to be translated into.
+        ranked: the target language and the possible sources, the most probable first; not empty.
+        target: the language to translate into.
 
     Returns:
-        The likeliest source; the target itself if that is beyond doubt, or there is nothing else.
+        The likeliest source; the target itself if that is beyond doubt or the only candidate.
     """
     for one in ranked:
         if one.language != target or one.probability >= _SURE:
@@ -46,8 +46,7 @@ class LanguageDetector:
     """Detects languages by py3langid.
 
     Args:
-        sources: languages that are read; where nothing speaks for any of them, the first one is
-            preferred.
+        sources: languages that are read; without evidence, the first is preferred.
         targets: languages that are written, in which texts may be already.
     """
 
@@ -57,33 +56,33 @@ class LanguageDetector:
         self._known: tuple[str, ...] | None = None
 
     def prepare(self) -> None:
-        """Load what detects languages, which takes seconds; what is missing is logged."""
+        """Load py3langid, which takes seconds; failures are logged."""
         with suppress(RefusedError):
             self._identifiable()
 
     def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
-        """The languages that each text may be in, the most probable first; none if it is empty.
+        """Possible languages of each text, the most probable first; none for an empty text.
 
         Raises:
             RefusedError: ``unsupported``, if py3langid is not installed, has no room to unpack its
-                model, or knows no language that is read.
+                model, or supports none of the languages that are read.
         """
         return [self._ranked(text, self._identifiable()) if text.strip() else [] for text in texts]
 
     def judge(self, texts: Sequence[str], target: str, sources: Sequence[str]) -> list[Detection]:
         """The language to translate each text from.
 
-        Each is judged by itself.  Only where that leaves doubt do the others count: words such as
-        "test" are in many languages, and texts that come together are mostly in one.
+        Each text is judged by itself.  Only in cases of doubt do the others count: words such as
+        "test" are in many languages, and texts that come together are mostly in one language.
 
         Args:
             texts: any texts.
-            target: what they are to be translated into; one that is in it already stays as it is.
-            sources: the languages that can be translated into that.
+            target: language to translate into; texts already in it stay as they are.
+            sources: the languages that can be translated into ``target``.
 
         Raises:
             RefusedError: ``unsupported``, if py3langid is not installed, has no room to unpack its
-                model, or knows no source.
+                model, or supports no source.
         """
         known = [one for one in self._identifiable() if one == target or one in sources]
         if known in ([], [target]):
@@ -97,7 +96,7 @@ class LanguageDetector:
         return _sorted((Detection(*one) for one in identified(text[:_ENOUGH], known)), known)
 
     def _identifiable(self) -> tuple[str, ...]:
-        """The languages that py3langid knows; of two that it cannot tell apart, the first."""
+        """The languages that py3langid supports; of two that it cannot tell apart, the first."""
         if self._known is None:
             known: list[str] = []
             for language in self._languages:
@@ -124,7 +123,7 @@ class LanguageDetector:
 
 
 def _sorted(found: Iterable[Detection], known: Sequence[str]) -> list[Detection]:
-    """The most probable first; of equally probable ones, the first that is known."""
+    """Sort by probability, the highest first; equal probabilities in the order of ``known``."""
     places = {language: place for place, language in enumerate(known)}
     return sorted(found, key=lambda one: (-one.probability, places[one.language]))
 

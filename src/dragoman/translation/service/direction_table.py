@@ -1,4 +1,4 @@
-"""Which systems translate in which directions, directly or one after the other."""
+"""The directions of a service, with the systems that translate in each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dragoman.translation.service.interface import Pairing, RefusedError
 from dragoman.translation.service.served_system import ServedSystem
 
 _REMEMBERED = 4096
-"""Pairs of codes whose direction is remembered."""
+"""Maximum number of code pairs whose direction is cached."""
 _LONGEST_CODE = 35
-"""Characters of a code that is."""
+"""Maximum characters of a language code."""
 
 
 class Leg(NamedTuple):
@@ -26,10 +26,10 @@ class Leg(NamedTuple):
 
 
 class DirectionTable:
-    """All directions, with what translates in each.
+    """All directions, with the systems that translate in each.
 
-    A direction that several systems have is the first one's.  One that none has goes through the
-    first pivot for which there are two systems, or one that has both directions.
+    If several systems have a direction, the first is used.  If none has it, the path goes through
+    the first pivot that two systems, or one with both directions, connect.
 
     Args:
         systems: in order of preference.
@@ -38,7 +38,7 @@ class DirectionTable:
 
     def __init__(self, systems: Iterable[ServedSystem], pivots: Sequence[str] = ()) -> None:
         self.routes: dict[Pairing, tuple[Leg, ...]] = {}
-        """What translates in each direction; it never changes."""
+        """The legs of each direction; never changed."""
         self._meanings: dict[tuple[str, str], Pairing] = {}
         for system in systems:
             for pair in system.loaded.pairs:
@@ -60,21 +60,21 @@ class DirectionTable:
 
     @cached_property
     def directions(self) -> list[Pairing]:
-        """All of them, sorted."""
+        """All directions, sorted."""
         return sorted(self.routes)
 
     @cached_property
     def sources(self) -> list[str]:
-        """The languages that are read, sorted."""
+        """The languages that can be translated from, sorted."""
         return sorted({one.source for one in self.routes})
 
     @cached_property
     def targets(self) -> list[str]:
-        """The languages that are written, sorted."""
+        """The languages that can be translated into, sorted."""
         return sorted({one.target for one in self.routes})
 
     def sources_into(self, code: str) -> tuple[str, list[str]]:
-        """The language that is meant by a code, and those that can be translated into it.
+        """The language that a code means, and the languages that can be translated into it.
 
         Raises:
             RefusedError: ``unsupported``, if nothing translates into it.
@@ -83,7 +83,7 @@ class DirectionTable:
         return target, [one for one in self.sources if Pairing(one, target) in self.routes]
 
     def pair(self, source: str, target: str) -> Pairing:
-        """The direction that is meant by two codes; from a language to itself, nothing is done.
+        """The direction that two codes mean; from a language to itself, nothing is translated.
 
         Raises:
             RefusedError: ``unsupported``, if there is no such language or direction.

@@ -1,4 +1,4 @@
-"""Which words of a sentence and its translation translate each other, in characters of both."""
+"""Links between words of a sentence and of its translation, in characters of both."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TOKEN = re.compile(r"\S+")
 def word_links(
     translator: Translator, read: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[Link, ...]]:
-    """The links of translated sentences, by attention; none if they cannot be found.
+    """The links of translated sentences, by attention; empty if attention cannot give them.
 
-    This is so if the model has no attention, writes the translation of the context first, which is
-    not known here, or cannot read a sentence at once.
+    They are empty if the model has no attention, translates the context first (unknown here), or
+    cannot read a sentence at once.
 
     Args:
-        translator: has translated them.
-        read: the sources with whatever was in front of them.
+        translator: has translated the sentences.
+        read: the sources with their tags and context in front.
         pairs: sources and targets.
     """
     vocabularies, context = translator.vocabularies, translator.context
@@ -66,7 +66,7 @@ def through(first: Sequence[Link], second: Sequence[Link]) -> tuple[Link, ...]:
 
     Args:
         first: from the source into the pivot language.
-        second: from there into the target language.
+        second: from the pivot language into the target language.
     """
     found = {
         Link(one.source_start, one.source_end, two.target_start, two.target_end)
@@ -78,9 +78,9 @@ def through(first: Sequence[Link], second: Sequence[Link]) -> tuple[Link, ...]:
 
 
 def origins(vocabulary: Vocabulary, text: str) -> Callable[[int], int]:
-    """From places in a text as its vocabulary reads it to places in the text itself.
+    """A function from places in a text as its vocabulary reads it to places in the original.
 
-    Where normalisation changes the length of a word, places within it are in proportion.
+    If normalisation changes the length of a word, places within it are in proportion.
     """
     read = as_split(vocabulary, text)
     if read == text:

@@ -1,4 +1,4 @@
-"""A description of a system with its models in memory, and the directions that it translates in."""
+"""A description of a system with its models in memory, and its directions."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LoadedSystem:
-    """A system whose models are in memory, whatever language it is to translate into."""
+    """A system whose models are in memory, for all its target languages."""
 
     system: TranslationSystem
     """The description, as it was given."""
     translator: Translator
     config: SavedConfig
-    """Of the model that writes the translations."""
+    """Configuration of the model that writes the translations."""
     pairs: Mapping[Pairing, tuple[str, str]]
-    """The directions that it translates in, with what the model calls their languages."""
+    """The directions, with the model's names of their languages."""
     demands_terms: bool = True
-    """Whether a translation can be made to contain terms."""
+    """Whether the system can require terms in translations."""
 
     @classmethod
     def load(cls, system: TranslationSystem, *, confidence: bool = True) -> LoadedSystem:
         """Load the models of a system.
 
         Args:
-            system: what translates.
-            confidence: whether it is given where it is calibrated, though the system does not ask.
+            system: the description.
+            confidence: whether calibrated models give confidence even if ``system`` sets none.
 
         Raises:
             DragomanError: the errors of :meth:`Translator.of`.
-            ConfigError: it does not translate, its languages have no names, or each line chooses
-                what translates it.
+            ConfigError: the system does not translate, its languages have no names, or it chooses a
+                translator for each line.
         """
         path = system.models[0]
         if system.chooses_route or system.chooses_adapter:
@@ -86,14 +86,14 @@ class LoadedSystem:
             raise
 
     def tags(self, pair: Pairing, styles: Sequence[str] = ()) -> tuple[str, ...]:
-        """What must be in front of a line to translate it in a direction.
+        """Tags to put in front of a line to translate it in a direction.
 
         Args:
             pair: the direction.
             styles: further tags.
 
         Raises:
-            ConfigError: the model has no such style, or nothing asks for this direction.
+            ConfigError: the model has no such style, or no tag selects this direction.
         """
         if self.system.pivot is not None:
             if styles:
@@ -118,7 +118,7 @@ class LoadedSystem:
 
     @property
     def glossaries(self) -> Sequence[Glossary]:
-        """Those of the system, which hold for every request."""
+        """Glossaries of the system, which apply to every request."""
         return self.translator.glossaries
 
     def warm_up(self) -> None:
@@ -127,9 +127,9 @@ class LoadedSystem:
         self.translator.translate_nbest([self.line("a", self.tags(pair))])
 
     def styles(self, pair: Pairing) -> list[str]:
-        """Tags that may be asked for beside those of a direction, sorted.
+        """Tags that requests may add to those of a direction, sorted.
 
-        A tag that some training parts had is one of their directions alone.
+        A tag of only some training parts is available only in their directions.
         """
         if self.system.pivot is not None:
             return []
@@ -149,7 +149,7 @@ class LoadedSystem:
     def line(self, text: str, tags: Sequence[str], before: Sequence[str] = ()) -> str:
         """A sentence as this translator reads it.
 
-        What looks like a tag of the model in the sentence itself is text, and no instruction.
+        Text in the sentence that looks like a tag of the model stays text.
 
         Args:
             text: the sentence, normalised.
@@ -195,7 +195,7 @@ class LoadedSystem:
         return set(vocabulary.pieces(vocabulary.tags))
 
     def _checked(self) -> LoadedSystem:
-        """This without the directions that no tag asks for."""
+        """This system without the directions that no tag selects."""
         pairs, problem = {}, ""
         for pair, names in self.pairs.items():
             try:
@@ -217,10 +217,10 @@ def _config(path: Path) -> SavedConfig:
 def _pairs(
     system: TranslationSystem, first: SavedConfig, last: SavedConfig
 ) -> Iterator[tuple[Pairing, tuple[str, str]]]:
-    """The directions of a system, with what its models call the languages.
+    """The directions of a system, with its models' names of the languages.
 
     Raises:
-        ConfigError: there is none, or a language has no name.
+        ConfigError: there is no direction, or a language has no name.
     """
     path, pairs = system.models[0], language_pairs(last)
     if system.pivot is not None:
@@ -252,14 +252,14 @@ def _pairs(
 
 
 def _in_words(system: TranslationSystem) -> str:
-    """The languages that are asked for."""
+    """The languages that the system specifies, for messages."""
     sides = ("from", system.source_language), ("into", system.target_language)
     named = [f"{side} {language}" for side, language in sides if language is not None]
     return " ".join(named) or "from one language into another"
 
 
 def _demands_terms(system: TranslationSystem, config: SavedConfig) -> bool:
-    """Whether a system can be made to use terms: it searches, for pieces that mark spaces."""
+    """Whether a system can require terms: it searches, and its pieces mark spaces."""
     if system.engine != "pytorch" or _draws(system, config):
         return False
     for leg in system.legs():
@@ -272,7 +272,7 @@ def _demands_terms(system: TranslationSystem, config: SavedConfig) -> bool:
 
 
 def _draws(system: TranslationSystem, config: SavedConfig) -> bool:
-    """Whether outputs are drawn, or are trees."""
+    """Whether outputs are sampled, or are trees."""
     search = {**config.search, **system.search}
     drawn = any(search.get(name) is not None for name in ("sampling", "mbr"))
     return drawn or search.get("grammar", "any") != "any"
@@ -281,17 +281,17 @@ def _draws(system: TranslationSystem, config: SavedConfig) -> bool:
 def _opened(
     system: TranslationSystem, config: SavedConfig, *, confidence: bool, protects: bool
 ) -> Translator:
-    """The translator of a system, which reads the language that it is to translate into.
+    """The translator of a system, which reads the target language from each line.
 
     Args:
         system: the description.
         config: of the model that writes the translations.
-        confidence: whether to give confidence where that can be.
+        confidence: whether to give confidence if possible.
         protects: whether marks are protected.
     """
     changes: dict[str, Any] = {}
     if {one for _, one in language_pairs(config)} == {"target"}:
-        changes["target_language"] = None  # the model knows no name
+        changes["target_language"] = None  # the model has no name for it
     if protects:
         changes["terms"] = _with_marks(system.terms or TermsConfig())
     neutral = system.model_copy(update=changes)
@@ -304,7 +304,7 @@ def _opened(
 
 
 def _with_marks(terms: TermsConfig) -> TermsConfig:
-    """Terms of a system, and what programs read."""
+    """Terms of a system, plus the marks of programs."""
     return terms.model_copy(
         update={
             "protect": tuple(dict.fromkeys([*terms.protect, *PROTECTED_KINDS])),
@@ -314,7 +314,7 @@ def _with_marks(terms: TermsConfig) -> TermsConfig:
 
 
 def _is_calibrated(system: TranslationSystem, pairs: int) -> bool:
-    """Whether a system that asks for no confidence can have it all the same."""
+    """Whether a system that does not set ``confidence`` can have it nevertheless."""
     if system.confidence or system.pivot is not None or len(system.models) > 1 or pairs > 1:
         return False
     return (model_directory(system.models[0]) / CONFIDENCE_FILE).is_file()

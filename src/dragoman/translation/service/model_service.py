@@ -47,16 +47,16 @@ from dragoman.translation.service.whole_terms import answer_terms
 Result = TypeVar("Result")
 
 _MOST_NBEST = 101
-"""Translations of a sentence: a beam as wide takes that much longer."""
+"""Maximum translations of a sentence, because time grows with the width of the beam."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LATER_SECONDS = 5.0
-"""When to send again what was not translated in time, as a busy server may have been the reason."""
+"""Seconds after which to retry a request that timed out, as the server may have been busy."""
 _FIRST, _MOST = 2, 64
-"""Sentences that are translated together where they are wanted one by one: at first, at most."""
+"""First and maximum number of sentences translated together when results are streamed."""
 
 
 class ModelService:
-    """Translates with systems that are in memory; made by :meth:`open`.
+    """Translates with systems in memory; made by :meth:`open`.
 
     An ``async with`` block closes it at its end.
     """
@@ -96,20 +96,19 @@ class ModelService:
         remember: Remember | None = None,
         may_remember: Callable[[str, str], bool] = lambda source, target: True,
     ) -> ModelService:
-        """Load systems, and serve them in the event loop that runs now.
+        """Load systems, and serve them in the running event loop.
 
         Args:
-            systems: descriptions, in order of preference where they have the same direction.
-            pivots: languages to translate through where nothing translates directly, in order of
+            systems: descriptions; if directions are equal, the first system is preferred.
+            pivots: languages to translate through if there is no direct system, in order of
                 preference.
             batching: how the lines of requests are gathered.
-            seconds: how long a request may take that does not say so itself.
-            reload_seconds: how often to look for changed models; 0: never.
-            confidence: whether translations have one where a model is calibrated.
-            remember: known translations of texts, which are given instead of new ones.  It is
-                called in a thread, once for each direction of a request.
-            may_remember: from a language and another one to whether it is worth asking; never
-                blocks.
+            seconds: default time limit of a request.
+            reload_seconds: interval between checks for changed models; 0 disables them.
+            confidence: whether translations have a confidence if the model is calibrated.
+            remember: known translations of texts, which replace new ones.  It is called in a
+                thread, once for each direction of a request.
+            may_remember: whether a pair of languages may have known translations; never blocks.
 
         Raises:
             DragomanError: the errors of :meth:`LoadedSystem.load`.
@@ -142,7 +141,7 @@ class ModelService:
         return service
 
     async def close(self) -> None:
-        """Answer the requests that are here, and free the models."""
+        """Answer all accepted requests, and free the models."""
         self._closed = True
         if self._looking is not None:
             self._looking.cancel()
@@ -164,12 +163,12 @@ class ModelService:
         await self.close()
 
     async def look(self) -> None:
-        """Look for changed models now; a change counts if two looks find the same files."""
+        """Check for changed models now; a change counts if two checks see the same files."""
         for reloader in self._reloaders:
             await reloader.look()
 
     def status(self) -> ServiceStatus:
-        """What the service is doing."""
+        """The current status of the service."""
         reloaders: Sequence[Reloader | None] = self._reloaders or [None] * len(self._systems)
         return ServiceStatus(
             tuple(
@@ -189,7 +188,7 @@ class ModelService:
         )
 
     def _exchange(self, place: int, loaded: LoadedSystem) -> None:
-        """Serve a system in place of another, whose requests are answered before it goes."""
+        """Replace a system; the old system first answers its requests."""
         new = ServedSystem(loaded, self._batching, self._threads)
         old, self._systems[place] = self._systems[place], new
         self._table = DirectionTable(self._systems, self._pivots)
@@ -241,7 +240,7 @@ class ModelService:
                     yield sentence
 
     async def prepare_detection(self) -> None:
-        """Load what detects languages, so that the first request does not wait for it."""
+        """Load the language detector, so that the first request does not wait for it."""
         await asyncio.to_thread(self._detector.prepare)
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
@@ -265,7 +264,7 @@ class ModelService:
         return LanguageDetector(list(dict.fromkeys([*preferred, *sources])), self._table.targets)
 
     async def _planned(self, requests: Sequence[TextRequest]) -> list[TextJob]:
-        """The texts divided into sentences, with the translations that are known."""
+        """The texts divided into sentences, with their known translations."""
         if self._closed:
             raise RefusedError("busy", "the service is stopping; try again later", 5.0)
         requests = [_readable(request) for request in requests]
@@ -282,7 +281,7 @@ class ModelService:
         return jobs
 
     async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
-        """The languages of those texts that come without."""
+        """The detected languages of texts without a source language; None for the others."""
         found: list[Detection | None] = [None] * len(requests)
         places: dict[str, list[int]] = {}
         for place, request in enumerate(requests):
@@ -322,7 +321,7 @@ class ModelService:
             await _together(works)
 
     def _terms(self, job: TextJob) -> Glossary | None:
-        """The terms that are demanded of a text's translation, by its client or by its markup."""
+        """The terms required in a text's translation, by its client or by its markup."""
         kept, legs = job.request.kept, self._table.routes.get(job.pair)
         if kept is None or legs is None or not legs[-1].system.loaded.demands_terms:
             return job.request.glossary
@@ -335,12 +334,12 @@ class ModelService:
         *,
         left: float | None = None,
     ) -> Result:
-        """The result of some work, or why there is none in words for clients.
+        """Await some work; if it fails, raise an error in words for clients.
 
         Args:
             work: a request or, if ``left`` is given, a part of one.
-            seconds: that the request may take.
-            left: of these, for this part.
+            seconds: time limit of the request.
+            left: the seconds of that limit that remain for this part.
         """
         seconds = self._seconds if seconds is None else seconds
         try:
@@ -360,10 +359,10 @@ class ModelService:
 
 
 def _readable(request: TextRequest) -> TextRequest:
-    """A request without halves of surrogate pairs, which JSON can bring but no answer carry.
+    """A request without halves of surrogate pairs, which JSON can contain but answers cannot.
 
     Raises:
-        RefusedError: ``invalid``, if it asks for no translation, or for far too many.
+        RefusedError: ``invalid``, if the request wants no translation, or far too many.
     """
     if not 1 <= request.nbest <= _MOST_NBEST:
         raise RefusedError(
@@ -376,7 +375,7 @@ def _readable(request: TextRequest) -> TextRequest:
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all; if one fails, the others are cancelled."""
+    """Wait for all; if one fails, cancel the others."""
     if len(works) == 1:
         await works[0]
         return

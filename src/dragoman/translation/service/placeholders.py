@@ -1,6 +1,6 @@
-"""What is copied into every translation: marks of programs, code, and text without a letter.
+"""Text that is copied into translations: marks of programs, code, and text without letters.
 
-Translation platforms put marks such as ``[X7X]`` and ``<x id="7"></x>`` where a placeholder was,
+Translation platforms put marks such as ``[X7X]`` and ``<x id="7"></x>`` in place of placeholders,
 and look for them afterwards.
 """
 
@@ -14,7 +14,7 @@ from dragoman.text.word_edges import Span
 
 PROTECTED_KINDS: tuple[ProtectedKind, ...] = ("placeholders", "tags", "urls")
 PLACEHOLDER = re.compile(r"\[X[0-9]+X\]")
-"""What platforms put in place of something to be copied, and is in no set."""
+"""A platform's substitute for something to copy, which is in no set of patterns."""
 
 _ROLE = r":[A-Za-z][\w+.-]*(?::[\w+.-]+){0,4}:`[^`]+`"  # of reStructuredText, such as :ref:`a`
 _CODE = r"``[^`]+``(?!`)|(?<!`)`[^`\s]+`(?![`_])"
@@ -23,31 +23,31 @@ _PATH = (
     r"|(?<!\w)[A-Za-z]:\\[\w.+\\-]*\w"
 )
 PROTECTED_PATTERNS = (PLACEHOLDER.pattern, _ROLE, _CODE, _PATH)
-"""Further expressions of what is copied: code and names of files."""
+"""Further patterns of copied text: code and names of files."""
 
 _TERMS = Terminology(protect=PROTECTED_KINDS, patterns=PROTECTED_PATTERNS)
 _HINT = re.compile(r"[%{$<&@`]|\[[X\[%]|://|www\.|/\S+/|\./|:\\", re.IGNORECASE)
-"""What a text with anything to protect has: nearly all have nothing, and this is quick."""
+"""A fast test for texts that may have something to protect; nearly all texts have nothing."""
 _STRAY = re.compile(r"[{<]|%[(\d{<|]|\$[{(\[]|#\{|\[[X\[]")
-"""What no language writes; others, such as the sign of percent before a word, may be text."""
+"""Symbols that no language writes; others, such as a percent sign before a word, may be text."""
 
 
 def protected(text: str) -> list[Span]:
-    """Where a normalised text has what must be in its translation, in order."""
+    """Places in a normalised text that its translation must contain, in order."""
     return _TERMS.protected(text) if _HINT.search(text) else []
 
 
 def is_protected(text: str) -> bool:
-    """Whether all of a normalised text is one thing that must be in its translation."""
+    """Whether a normalised text consists of a single protected string."""
     return protected(text) == [(0, len(text))]
 
 
 def strays(text: str, wanted: Collection[str]) -> list[Span]:
-    """Where a translation has what only a program could have meant.
+    """Places in a translation that only a program could have meant.
 
     Args:
         text: the translation.
-        wanted: what its source has of that kind.
+        wanted: the protected strings of its source.
     """
     return [
         (start, stop)
@@ -57,12 +57,12 @@ def strays(text: str, wanted: Collection[str]) -> list[Span]:
 
 
 def _is_stray(text: str) -> bool:
-    """Whether no language writes it; with spaces it may be words, as in ``<your name>``."""
+    """Whether no language writes ``text``; with spaces it may be words, as in ``<your name>``."""
     return _STRAY.match(text) is not None and not any(map(str.isspace, text))
 
 
 def is_copied(text: str) -> bool:
-    """Whether nothing in a normalised text can be translated: it has no letters of its own."""
+    """Whether a normalised text has no letters outside protected strings to translate."""
     end = 0
     for start, stop in protected(text):
         if any(map(str.isalpha, text[end:start])):
@@ -72,7 +72,7 @@ def is_copied(text: str) -> bool:
 
 
 def is_intact(text: str, translation: str) -> bool:
-    """Whether a translation has all that must be in it, as often as the normalised text has it."""
+    """Whether a translation has all protected strings as often as the normalised text."""
     if not _HINT.search(text):
         return True
     return not missing(_TERMS.constraints(text), translation)

@@ -21,7 +21,7 @@ FileIdentity = tuple[str, int, int, int]
 
 
 def identity(system: TranslationSystem) -> tuple[FileIdentity, ...]:
-    """What tells the files of a system from those that take their place; none if one is missing."""
+    """Identity of a system's files, which changes if they are replaced; empty if one is missing."""
     found = []
     try:
         for path in _files(system):
@@ -33,15 +33,15 @@ def identity(system: TranslationSystem) -> tuple[FileIdentity, ...]:
 
 
 class Reloader:
-    """Looks for changes of one system's files, and loads it again.
+    """Watches one system's files, and loads it again when they change.
 
-    A change counts if two looks in a row find the same files, so that no copy in progress is read,
-    and files are missing if both find none.
+    A change counts if two checks in a row see the same files, so that no copy in progress is read.
+    Files count as missing if both checks miss them.
 
     Args:
         system: the description.
         before: its files when it was loaded.
-        exchange: takes the system as it is now.
+        exchange: called with the newly loaded system.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class Reloader:
         self._seen = before
         self._failed: tuple[FileIdentity, ...] | None = None  # none at all, if they are missing
         self.reloads = 0
-        """How often it was loaded again."""
+        """How often the system was loaded again."""
         self.problem: str | None = None
-        """Why the files that are there now are not served; None if they are."""
+        """Why the current files are not served; None if they are."""
 
     async def look(self) -> None:
-        """Look once, and load the system if its files have changed."""
+        """Check once, and load the system if its files have changed."""
         now = await asyncio.to_thread(identity, self._system)
         seen, self._seen = self._seen, now
         if now != seen or now == self._failed:
@@ -77,14 +77,14 @@ class Reloader:
             return
         try:
             loaded = await in_own_thread(LoadedSystem.load, self._system)
-        except Exception as error:  # whatever is wrong with it, the old one goes on
+        except Exception as error:  # the old system continues after any error
             self._failed, self.problem = now, str(error)
             log.error(
                 "%s has changed and cannot be loaded, so the old one is kept: %s", path, error
             )
             return
         if await asyncio.to_thread(identity, self._system) != now:
-            loaded.translator.close()  # changed again meanwhile: perhaps some files of either
+            loaded.translator.close()  # changed again meanwhile: may mix old and new files
             return
         self._served, self._failed, self.problem = now, None, None
         self.reloads += 1
@@ -93,11 +93,11 @@ class Reloader:
 
 
 async def keep_looking(looks: Callable[[], Awaitable[None]], seconds: float) -> None:
-    """Look for changes for ever.
+    """Check for changes for ever.
 
     Args:
-        looks: looks once.
-        seconds: between two looks.
+        looks: checks once.
+        seconds: between two checks.
     """
     while True:
         await asyncio.sleep(seconds)
@@ -108,7 +108,7 @@ async def keep_looking(looks: Callable[[], Awaitable[None]], seconds: float) -> 
 
 
 def _files(system: TranslationSystem) -> Iterator[Path]:
-    """The files that a system is made of.
+    """The files of a system.
 
     Raises:
         SavedError: a model is missing.

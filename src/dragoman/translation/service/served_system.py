@@ -1,7 +1,7 @@
 """A system in memory with the queue in front of it.
 
-A model of several languages is loaded once: lines into different languages differ in their tags,
-and are part of the same batches.
+A multilingual model is loaded once: lines into different languages differ only in their tags, and
+share batches.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Result = TypeVar("Result")
 
 _THREADS = "translating"
 logging.getLogger("dragoman.translation.terms").addFilter(
-    # Line numbers say nothing here, and texts of clients do not belong in a log.
+    # Line numbers mean nothing here, and texts of clients do not belong in a log.
     lambda record: not (record.threadName or "").startswith(_THREADS)
 )
 _SHARE = 4
-"""A request has at most this part of the queue at a time, so that others find room."""
+"""A request has at most this fraction (1/4) of the queue at a time, to leave room for others."""
 _MEMORY = 0.9
-"""Weight of what was before in the moving average of the speed."""
+"""Weight of the past in the moving average of the speed."""
 _AWAY_SECONDS = 5.0
-"""When to try again where processes that translate were killed, and others cannot be started."""
+"""Retry delay after processes that translate were killed and others cannot be started."""
 _REMEMBERED = 256
-"""Settings of search that are kept."""
+"""Maximum number of search settings kept."""
 
 
 def translating_threads(batching: BatchingConfig) -> ThreadPoolExecutor:
-    """The threads that all systems of a service translate in.
+    """The threads in which all systems of a service translate.
 
-    They share them, since each thread has helpers of its own (see
+    They are shared, since each thread has its own helper threads (see
     :func:`~dragoman.translation.service.offloading.in_own_thread`): a batch of one model waits for
     that of another, and then has all cores.
     """
@@ -53,7 +53,7 @@ def translating_threads(batching: BatchingConfig) -> ThreadPoolExecutor:
 
 
 class MeasuredTranslator:
-    """A translator that counts what it does, in several threads if it is called in such.
+    """A translator that counts its work; safe to call from several threads.
 
     Args:
         translator: does the work.
@@ -66,7 +66,7 @@ class MeasuredTranslator:
         self.lines = self.batches = 0
         self.seconds = 0.0
         self.speed = 0.0
-        """Lines per second lately; 0 before the first batch."""
+        """Recent lines per second; 0 before the first batch."""
 
     def configure(self, **options: Any) -> SearchConfig:
         """See :meth:`Translator.configure`; requests with equal options get the same object."""
@@ -97,9 +97,9 @@ class ServedSystem:
     Args:
         loaded: the system; closed with this.
         batching: sizes and times of batches, and of the queue.
-        threads: where it translates.
+        threads: run the translations.
 
-    A ``with`` block keeps it open for as long as the block takes, even if it is to be closed.
+    The system stays open until the end of a ``with`` block, even if :meth:`close` is called.
     """
 
     def __init__(self, loaded: LoadedSystem, batching: BatchingConfig, threads: Executor) -> None:
@@ -122,7 +122,7 @@ class ServedSystem:
             self._unused.set()
 
     def is_ready(self) -> bool:
-        """Whether lines are translated at once; if not, what was killed is started again."""
+        """Whether lines are translated at once; if not, killed processes are started again."""
         if self.loaded.translator.is_ready:
             return True
         if self._starting is None or self._starting.done():
@@ -136,7 +136,7 @@ class ServedSystem:
 
     @property
     def patience(self) -> float:
-        """Seconds after which there is likely to be room in a queue that is full."""
+        """Estimated seconds until a full queue has room."""
         speed = self.measured.speed
         return min(60.0, max(1.0, self.waiting_lines / speed if speed else 1.0))
 
@@ -152,8 +152,8 @@ class ServedSystem:
 
         Args:
             lines: with their tags, any number.
-            nbest: how many translations of each are wanted.
-            prefixes: what each translation begins with.
+            nbest: number of translations wanted of each.
+            prefixes: beginning of each translation.
             glossary: terms that must be used.
 
         Raises:
@@ -182,23 +182,23 @@ class ServedSystem:
         return [found[one] for one in given]
 
     async def in_turn(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """What a function returns, called between batches."""
+        """Call a function between batches."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, work, *arguments)
 
     async def close(self) -> None:
-        """Answer all requests that are in a ``with`` block, then free the models."""
+        """Wait for all ``with`` blocks to end, then free the models."""
         await self._unused.wait()
         await self._batcher.close()
         self.loaded.translator.close()
 
     async def _start(self) -> None:
-        """Start processes in place of those that were killed, unless that was just tried."""
-        with self, suppress(DragomanError):  # which the log has
+        """Start processes in place of killed ones, unless that was just tried."""
+        with self, suppress(DragomanError):  # which is logged
             await self.in_turn(self.loaded.warm_up)
 
     async def _batched(self, lines: Sequence[str], **options: Any) -> list[list[Translation]]:
-        """What the batcher gives; busy, while the processes that translate cannot be started."""
+        """Translations from the batcher; busy while processes that translate cannot be started."""
         try:
             return await self._batcher.translate_nbest(lines, **options)
         except NoWorkersError as error:
@@ -206,7 +206,7 @@ class ServedSystem:
             raise RefusedError("busy", text, _AWAY_SECONDS) from error
 
     async def _insisting(self, call: Callable[[], Any]) -> Any:
-        """Try again while there is no room: what was translated before would be lost."""
+        """Try again while there is no room, so that earlier translations are not lost."""
         while True:
             try:
                 return await call()

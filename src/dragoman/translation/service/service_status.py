@@ -1,4 +1,4 @@
-"""What a translation service is doing, for whoever watches it."""
+"""The status of a translation service, for monitoring."""
 
 from __future__ import annotations
 
@@ -9,34 +9,33 @@ from dragoman.translation.service.interface import Pairing
 
 @dataclass(frozen=True)
 class SystemStatus:
-    """One system."""
+    """The status of one system."""
 
     models: tuple[str, ...]
     """Paths of its models."""
     pairs: tuple[Pairing, ...]
-    """The directions that it translates in, sorted."""
+    """Its directions, sorted."""
     waiting_lines: int
     """Lines in its queue."""
     lines: int
     """Lines translated since it was loaded."""
     batches: int
-    """Calls of the translator that this took."""
+    """Calls of the translator for these lines."""
     seconds: float
-    """Time that these took together."""
+    """Total time of these calls."""
     reloads: int
-    """How often it was loaded again."""
+    """How often the system was loaded again."""
     problem: str | None
-    """Why its files as they are now could not be loaded, or that they are missing; None if they are
-    what is served."""
+    """Why its current files are not served (missing, or an error); None if they are."""
 
 
 @dataclass(frozen=True)
 class ServiceStatus:
-    """All systems of a service."""
+    """The status of all systems of a service."""
 
     systems: tuple[SystemStatus, ...]
     directions: int
-    """How many there are, with those through a pivot."""
+    """Number of directions, including those through a pivot."""
 
     @property
     def waiting_lines(self) -> int:

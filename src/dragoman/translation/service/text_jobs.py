@@ -1,4 +1,4 @@
-"""A text on its way: its sentences, and what is known of their translations so far."""
+"""A text in translation: its sentences, and their translations so far."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dragoman.translation.service.interface import (
 from dragoman.translation.service.placeholders import is_copied
 
 LONGEST = 1000
-"""Characters of a sentence beyond which it is divided, however a text is to be split: models learn
+"""Maximum characters of a sentence.  Longer sentences are divided in every mode, as models learn
 from sentences, and the time of a search grows with the square of the length."""
 
 _UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "wuu", "yue", "zh"})
@@ -34,7 +34,7 @@ _BREAKS = (
     re.compile(r"[,，、،]\s+|[，、]|(?<!\s)\s+[–—-]\s+"),
     re.compile(r"\s+"),
 )
-"""Where a sentence that is too long may be divided, the best places first."""
+"""Places at which to divide a sentence that is too long, the best first."""
 
 
 @dataclass(eq=False)
@@ -48,16 +48,16 @@ class Unit:
     before: tuple[str, ...] = ()
     """The sentences in front of it, the nearest last, for models that read context."""
     renderings: tuple[Rendering, ...] = ()
-    """None until it is translated."""
+    """Its translations; empty until it is translated."""
     given_marks: tuple[TagSpan, ...] = ()
-    """Those of the whole text."""
+    """Marks of the whole text."""
     marks: tuple[tuple[int, TagSpan], ...] = ()
-    """Those that are in this part, but not around all of it: in characters of the source, each with
-    its index among those of the text."""
+    """Marks in this part, except marks around all of it: in characters of the source, each with its
+    index among the marks of the text."""
     is_cut: bool = False
     """Whether it begins or ends within something that is copied."""
     parts: list[Unit] = field(default_factory=list)
-    """What it was divided into, if it was too long."""
+    """The parts of a unit that was too long."""
 
     @classmethod
     def of(
@@ -78,7 +78,7 @@ class Unit:
 
     @property
     def is_copied(self) -> bool:
-        """Whether nothing of it can be translated."""
+        """Whether there is nothing in it to translate."""
         rest, end = "", 0
         for _, one in sorted(self.marks, key=lambda item: item[1].start):
             if one.kind == "copy":
@@ -86,12 +86,12 @@ class Unit:
         return is_copied(normalize(rest + self.source[end:]) if end else self.text)
 
     def copy(self) -> Rendering:
-        """Itself as its translation."""
+        """The source as its own translation."""
         places = tuple(MarkPlace(at, one.start, one.stop) for at, one in self.marks)
         return Rendering(self.source, places=places)
 
     def undivided(self) -> Iterator[Unit]:
-        """Itself or, if it was divided, its parts."""
+        """This unit or, if it was divided, its parts."""
         if not self.parts:
             yield self
         for part in self.parts:
@@ -115,11 +115,11 @@ class TextJob:
     units: list[Unit] = field(default_factory=list)
 
     def plan(self, context: int, before: Callable[[str, str, int], tuple[str, ...]]) -> None:
-        """Divide the text; what has nothing to translate is its own translation.
+        """Divide the text; parts without anything to translate become their own translations.
 
         Args:
-            context: how many sentences in front of each the model reads.
-            before: :func:`last_sentences`, which may remember those of other texts.
+            context: number of sentences that the model reads in front of each.
+            before: :func:`last_sentences`, possibly with a cache.
         """
         request, language = self.request, self.pair.source
         near: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ class TextJob:
                 near = (*near, unit.text)[-context:]
 
     def answer_whole(self, translation: Rendering) -> None:
-        """Give the text as a whole its translation."""
+        """Set the translation of the text as a whole."""
         begin = len(self.request.text) - len(self.request.text.lstrip())
         span = TextSpan(begin, len(self.request.text.rstrip()))
         unit = Unit.of(self.request.text, span, marks=self.request.marks)
@@ -143,7 +143,7 @@ class TextJob:
 
 
 def last_sentences(text: str, language: str, count: int) -> tuple[str, ...]:
-    """The last sentences of a text, normalised, at most ``count``, which is at least one."""
+    """The last sentences of a text, normalised: at most ``count``, which is at least 1."""
     spans = planned(text, language, "sentences")[-count:]
     return tuple(normalize(text[slice(*span)]) for span in spans)
 
@@ -213,10 +213,10 @@ def joined(job: TextJob) -> TranslatedText:
 
 
 def sizes(total: int, first: int, most: int) -> Iterator[range]:
-    """Ranges of growing sizes that make up ``range(total)``, for whoever waits for the first.
+    """Ranges of growing sizes that make up ``range(total)``, so that the first result comes early.
 
     Args:
-        total: how many there are.
+        total: end of the last range.
         first: size of the first range.
         most: maximum size.
     """
@@ -256,8 +256,8 @@ def shortened(text: str, segment: TextSpan, limit: int) -> list[TextSpan]:
 def divided(text: str, segment: TextSpan) -> list[TextSpan]:
     """Two parts of a segment with at least two characters, divided where it hurts least.
 
-    That is the place nearest to its middle among those of the best kind that are in the middle
-    half; in the middle of a word only if the segment has no other place.
+    This is the place of the best kind in the middle half that is nearest to the middle.  A word is
+    divided only if the segment has no other place.
     """
     start, end = segment
     middle, quarter = (start + end) // 2, (end - start) // 4
@@ -276,12 +276,12 @@ def divided(text: str, segment: TextSpan) -> list[TextSpan]:
 
 
 def gap_between(before: str, source: str, target: str) -> str:
-    """What separates two translations: the white space that separates their sources.
+    """The separator of two translations: the white space that separates their sources.
 
-    Where the source language writes none between sentences and the target language does, one space.
+    A single space if only the target language writes spaces between sentences.
 
     Args:
-        before: the white space, perhaps none.
+        before: the white space between the sources, possibly empty.
         source: the source language.
         target: the target language.
     """

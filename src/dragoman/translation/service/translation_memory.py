@@ -1,4 +1,4 @@
-"""Translation memory: known translations, which are given instead of new ones."""
+"""Translation memory: known translations, which are used instead of new ones."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from dragoman.translation.service.interface import Pairing, Rendering
 from dragoman.translation.service.text_jobs import TextJob
 
 Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
-"""From texts, their language and another one to those translations that are known."""
+"""Takes texts, their language and the target language; returns the known translations."""
 
 _AT_ONCE = 8
-"""Look-ups at the same time."""
+"""Maximum simultaneous look-ups."""
 
 
 class TranslationMemory:
-    """Looks up known translations, in threads of its own.
+    """Looks up known translations, in separate threads.
 
-    A database that hangs then keeps only those waiting who ask it, and none of the other work
-    beside the event loop, such as the detection of languages.
+    A database that hangs then delays only its own requests, and not other work beside the event
+    loop, such as language detection.
 
     Args:
-        remember: looks up; it may block.
-        may_remember: from a language and another one to whether it is worth asking; never blocks.
+        remember: looks up translations; it may block.
+        may_remember: whether a pair of languages may have known translations; never blocks.
     """
 
     def __init__(self, remember: Remember, may_remember: Callable[[str, str], bool]) -> None:
@@ -32,11 +32,11 @@ class TranslationMemory:
         self._threads = ThreadPoolExecutor(_AT_ONCE, "remembering")
 
     def close(self) -> None:
-        """Take no further look-ups; those that hang are not waited for."""
+        """Accept no further look-ups; look-ups that hang are abandoned."""
         self._threads.shutdown(wait=False)
 
     async def answer(self, jobs: Sequence[TextJob]) -> None:
-        """Give texts and sentences the translations that are known for them."""
+        """Give texts and sentences their known translations."""
         by_pair: dict[Pairing, list[TextJob]] = {}
         for job in jobs:
             request = job.request

@@ -1,4 +1,4 @@
-"""Sentences through the systems of a direction, until each has a translation."""
+"""Translation of sentences by the systems of a direction, until each has a translation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dragoman.translation.service.text_jobs import Unit
 _WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
 """From the first letter or digit to the last."""
 _PLACE = re.compile(r"line \d+: ")
-"""What a refusal begins with, of no use to whoever sent a text."""
+"""Beginning of a refusal, which means nothing to the sender of a text."""
 
 
 _END = "</s>"
@@ -41,7 +41,7 @@ _END = "</s>"
 
 @dataclass(frozen=True)
 class UnitOptions:
-    """How sentences are to be translated; those with the same options are submitted together."""
+    """Options of sentences; sentences with the same options are submitted together."""
 
     nbest: int = 1
     prefix: str = ""
@@ -56,10 +56,10 @@ class UnitTranslator:
 
     Args:
         legs: one system, or two that translate one after the other.
-        options: how.
+        options: of all sentences.
 
     Raises:
-        RefusedError: ``unsupported``, if scores of tokens are wanted of a system that has none.
+        RefusedError: ``unsupported``, if token scores are wanted and a system has none.
 
     A ``with`` block keeps the systems open.
     """
@@ -83,13 +83,13 @@ class UnitTranslator:
         self._open.close()
 
     async def translate(self, given: Sequence[tuple[str, Unit]]) -> None:
-        """Give each sentence its translations; what is too long for the models is divided.
+        """Give each sentence its translations; sentences too long for the models are divided.
 
         Args:
             given: sentences, each with the whole text that it is a part of.
 
         Raises:
-            RefusedError: ``invalid``, if one cannot be translated however short it is.
+            RefusedError: ``invalid``, if a sentence cannot be translated however short it is.
             DragomanError: the errors of :meth:`ServedSystem.translate`.
         """
         waiting = list(given)
@@ -116,7 +116,7 @@ class UnitTranslator:
             await self._mend(broken)
         if self._options.links:
             mended = set(broken)
-            # Marks whose places are known need no links; but a text is placed in one way.
+            # Marks whose places are known need no links; but each text uses a single method.
             needy = {texts[id(unit)] for unit, _ in translated if _needs_links(unit)}
             await self._link(
                 [
@@ -127,9 +127,9 @@ class UnitTranslator:
             )
 
     async def _searched(self, units: Sequence[Unit]) -> list[list[Translation]]:
-        """Translations by the only system, or by two: then of the best one of the first.
+        """Translate by the only system, or by two: the second gets the best result of the first.
 
-        More than one of the first gains next to nothing, and takes several times as long
+        More results of the first gain next to nothing, and take several times as long
         (docs/pivot.md).
         """
         lines, glossary = self._lines(0, units), self._options.glossary
@@ -154,7 +154,7 @@ class UnitTranslator:
     async def _finished(
         self, lines: Sequence[str], glossary: Glossary | None
     ) -> list[list[Translation]]:
-        """What the last system makes of lines."""
+        """Translations of lines by the last system."""
         options = self._options
         return await self._legs[-1].system.translate(
             lines,
@@ -164,12 +164,12 @@ class UnitTranslator:
         )
 
     def _lines(self, leg: int, units: Sequence[Unit]) -> list[str]:
-        """Sentences as the system of a leg reads them, without marks; an empty one stays empty."""
+        """Sentences as the system of a leg reads them, without marks; empty ones stay empty."""
         loaded, tags = self._legs[leg].system.loaded, self._tags[leg]
         return [loaded.line(unit.text, tags, unit.before) if unit.text else "" for unit in units]
 
     def _marked_line(self, unit: Unit) -> str | None:
-        """A sentence with its marks, if the only system knows inline tags."""
+        """A sentence with its marks, if the only system supports inline tags."""
         if not unit.marks or unit.is_cut or len(self._legs) > 1 or self._options.prefix:
             return None
         return self._legs[0].system.loaded.marked_line(
@@ -177,7 +177,7 @@ class UnitTranslator:
         )
 
     async def _check(self, translated: Sequence[tuple[Unit, Sequence[Translation]]]) -> None:
-        """Give each sentence those of its translations that will do; perhaps none."""
+        """Give each sentence its acceptable translations, if any."""
 
         def work() -> list[tuple[Rendering, ...]]:
             return [self._renderings(unit, found) for unit, found in translated]
@@ -198,11 +198,11 @@ class UnitTranslator:
                 for rendering, one in zip(renderings, found, strict=True)
             )
         intact = tuple(one for one in renderings if is_intact(unit.text, one.text))
-        # What is around marks cannot be translated so that the whole begins with the prefix.
+        # Text around marks cannot be translated so that the whole begins with the prefix.
         return intact or (renderings if self._options.prefix else ())
 
     async def _mend(self, units: Sequence[Unit]) -> None:
-        """Translate what is around marks by itself, where no translation has all of them."""
+        """Translate the text around marks separately, if no translation has all marks."""
         pieces, wanted = await asyncio.to_thread(_pieces, [unit.text for unit in units])
         given = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
         options = replace(self._options, nbest=1, links=False, token_scores=False)
@@ -212,7 +212,7 @@ class UnitTranslator:
             unit.renderings = (_mended(each, found),)
 
     async def _link(self, units: Sequence[tuple[Unit, str]]) -> None:
-        """Find which words translate which in the best translation of each sentence.
+        """Find the word links of each sentence's best translation.
 
         Args:
             units: translated ones, each with its text in the pivot language, "" if there is none.
@@ -254,7 +254,7 @@ def _onward(units: Sequence[Unit], texts: Sequence[str]) -> list[Unit]:
 
 
 def _needs_links(unit: Unit) -> bool:
-    """Whether links are wanted for themselves, or for marks whose places are not known."""
+    """Whether links are wanted themselves, or needed for marks whose places are unknown."""
     if not unit.given_marks:
         return True
     return bool(unit.marks) and (not unit.renderings or unit.renderings[0].places is None)
@@ -267,7 +267,7 @@ def _numbered(unit: Unit) -> list[tuple[int, PlacedTag]]:
 
 
 def _rendering(found: Translation, text: str) -> Rendering:
-    """A translation, with what is known of it, whose text may have lost its symbols."""
+    """A rendering with the data of a translation, whose text may have lost its symbols."""
     return Rendering(
         text, found.score, found.confidence, missing=found.missing or (), faults=found.faults
     )
@@ -279,7 +279,7 @@ def _token_scores(found: Translation) -> tuple[TokenScore, ...]:
 
 
 def _mended(pieces: Sequence[str], found: Mapping[str, Sequence[Rendering]]) -> Rendering:
-    """A sentence put together from its pieces, of which some were translated.
+    """Join a sentence from its pieces, some of which were translated.
 
     Args:
         pieces: the sentence.
@@ -295,7 +295,7 @@ def _mended(pieces: Sequence[str], found: Mapping[str, Sequence[Rendering]]) -> 
 
 
 def _with_places(unit: Unit, found: Translation) -> Rendering:
-    """A translation without its symbols, and where they were."""
+    """A translation without its symbols, and the places of the symbols."""
     tags = _numbered(unit)
     copies = {
         tag.number: normalize(unit.source[tag.start : tag.stop])
@@ -310,7 +310,7 @@ def _with_places(unit: Unit, found: Translation) -> Rendering:
 
 
 def _pieces(texts: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """What each text is cut into around its marks, and the pieces that are to be translated."""
+    """The pieces of each text, cut around its marks, and the pieces to translate."""
     pieces = [list(_around_marks(text)) for text in texts]
     different = dict.fromkeys(chain.from_iterable(pieces))
     return pieces, [one for one in different if not is_copied(one)]

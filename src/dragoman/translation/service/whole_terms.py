@@ -1,7 +1,7 @@
-"""Texts and sentences that are terms of a glossary: their translations are those of the terms.
+"""Texts and sentences that are whole terms of a glossary, translated by the glossary alone.
 
-A model that must use the translation of a term writes it beside its own, as in "Speichern Sichern"
-for "Save", since it has learned that an output ends only when it has said everything.
+A model that must use the translation of a term writes it beside its own translation, as in
+"Speichern Sichern" for "Save", since it has learned to end only when all is translated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _END = re.compile(r"[.:;,!?…]*\Z")
 
 
 def answer_terms(job: TextJob, glossaries: Sequence[Glossary]) -> None:
-    """Give a text, and sentences of it, that are terms the translations of these.
+    """Give a text, and its sentences, that are terms the translations of these terms.
 
     Args:
         job: the text, divided.
@@ -36,7 +36,7 @@ def answer_terms(job: TextJob, glossaries: Sequence[Glossary]) -> None:
 
 
 def _renderings(text: str, glossaries: Sequence[Glossary]) -> list[Rendering]:
-    """The translations of a text that is a term; none if it is not."""
+    """The translations of a text that is a term; none for other texts."""
     for end in dict.fromkeys((len(text), _end(text))):
         term = next(filter(None, (one.whole(text[:end]) for one in glossaries)), None)
         if end and term is not None:
@@ -53,7 +53,7 @@ def _end(text: str) -> int:
 
 
 def _as_written(target: str, text: str, term: Term) -> str:
-    """A translation of a term in capitals if the text has more of them than the term."""
+    """A translation of a term in capitals if the text has more capitals than the term."""
     if term.case_sensitive or term.do_not_translate:
         return target
     if len(text) > 1 and text.isupper() and not term.source.isupper():
