@@ -1,1 +1,1 @@
-"""What is run or prepared after a paper, beside and around a single experiment."""
+"""Published techniques, which prepare, run or follow single experiments."""

@@ -1,9 +1,9 @@
-"""Calibrating the confidence of a system on lines with references, and measuring how good it is.
+"""Calibrating the confidence of a system on lines with references, and measuring its reliability.
 
-A logistic regression learns from the measurements of search which translations are right, as Platt
-(1999, "Probabilistic Outputs for Support Vector Machines") calibrates a single score; Kumar and
-Sarawagi (2019, arXiv:1903.00802) show that the probabilities of translation models themselves are
-not calibrated.
+A logistic regression on measurements of the search predicts whether a translation is right, as
+Platt (1999, "Probabilistic Outputs for Support Vector Machines") calibrates a single score.  Kumar
+and Sarawagi (2019, arXiv:1903.00802) show that the probabilities of translation models themselves
+are not calibrated.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from dragoman.translation.opening import open_system, open_terms
 from dragoman.translation.translator import Translator
 
 LEAST_LINES = 100
-"""Fewer lines calibrate nothing."""
+"""Minimum number of lines for a calibration."""
 LEAST_OF_EACH = 10
-"""Lines that must be right, and as many that must not."""
+"""Minimum number of right lines, and also of wrong lines."""
 FOLDS = 10
 """Parts of the text, each judged by a calibration on the others."""
 
@@ -77,11 +77,11 @@ def calibrate(
     """Calibrate a system.
 
     Args:
-        system: what translates; its own confidence plays no part.
+        system: translates the lines; its own confidence is not used.
         sources: lines to translate, which the models have not been trained on.
         references: one translation of each.
-        criterion: when a translation is right.
-        name: what the text is called.
+        criterion: decides when a translation is right.
+        name: of the text.
         progress: called with the number of lines translated so far.
 
     Raises:
@@ -128,13 +128,13 @@ def measure_reliability(
     """Measure the calibration of a system on another text.
 
     Args:
-        system: what translates; its ``confidence`` names the calibration.
+        system: translates the lines; its ``confidence`` names the calibration.
         sources: lines to translate.
         references: one translation of each.
         progress: called with the number of lines translated so far.
 
     Raises:
-        ConfigError: there is no calibration.
+        ConfigError: the system has no calibration.
         DataError: no line can be translated.
         DragomanError: the system cannot be opened.
     """
@@ -179,7 +179,7 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """The probability of each outcome by a regression on the other folds, ``(rows,)``.
 
-    Neighbours, which may be of one document, are in the same fold.
+    Neighbours, which may be of the same document, are in the same fold.
 
     Args:
         measured: ``(rows, measurements)``.
@@ -206,7 +206,7 @@ def _check_enough(name: str, lines: int) -> None:
 
 
 def _check_both(name: str, outcomes: NDArray[np.float64], criterion: Criterion) -> None:
-    """Check that there are enough lines of both kinds to tell them apart."""
+    """Check that there are enough right and enough wrong lines."""
     right, lines = int(outcomes.sum()), len(outcomes)
     if LEAST_OF_EACH <= right <= lines - LEAST_OF_EACH:
         return
@@ -221,10 +221,10 @@ def _check_both(name: str, outcomes: NDArray[np.float64], criterion: Criterion) 
 
 
 class _MeasuringEngine(Engine):
-    """Another engine's hypotheses; remembers the measurements of the best ones.
+    """Another engine's hypotheses; keeps the measurements of the best hypotheses.
 
     Args:
-        engine: carries out the searches; closed with this one.
+        engine: carries out the searches; closed with this engine.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Where a technique is carried out: it asks its host for what only a door to the world has."""
+"""Services that a technique needs from its caller."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ShowCount(Protocol):
 
 
 class Host(Protocol):
-    """Shows what a technique does, and trains its runs in the way that the user sees."""
+    """Shows the work of a technique, and trains its runs with output for the user."""
 
     def tell(self, line: str) -> None:
-        """Say what is being done."""
+        """Show a line about the current work."""
 
     def counting(
         self, what: str, unit: str, total: int | None = None, start: int = 0
@@ -31,8 +31,8 @@ class Host(Protocol):
         Args:
             what: the work, such as ``translating``.
             unit: of the count, in the plural.
-            total: how many there will be, if known.
-            start: how many were done before.
+            total: final count, if known.
+            start: count at the beginning.
         """
 
     def train(self, experiment: Experiment) -> None:
@@ -48,7 +48,7 @@ def train_to_repeat(experiment: Experiment, host: Host) -> None:
     """Train a run of a technique, whose own command resumes it.
 
     Raises:
-        InterruptedRunError: a signal came; the message names that command rather than ``resume``.
+        InterruptedRunError: a signal came; the message names that command instead of ``resume``.
         DragomanError: as for :meth:`Host.train`.
     """
     try:

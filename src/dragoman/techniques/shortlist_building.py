@@ -1,8 +1,8 @@
 """Building the shortlist of a vocabulary from aligned text.
 
 L'Hostis, Grangier and Auli 2016 ("Vocabulary Selection Strategies for Neural Machine Translation",
-arXiv:1610.00072) compare ways to select; this is theirs by word alignments, with the most frequent
-pieces.
+arXiv:1610.00072) compare selection strategies.  This is theirs by word alignments, with the most
+frequent pieces.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 from dragoman.text.vocabularies.vocabulary import BOS, EOS, PAD, UNK
 
 LIKELIEST, FREQUENT = 50, 1000
-"""Marian has 100 of either; but the lists of a batch share their frequent pieces, which cost little
-and give more (docs/performance.md)."""
+"""Marian has 100 of either.  But the lists of a batch share their frequent pieces, which cost
+little and give more (docs/performance.md)."""
 _TOGETHER = 1000
 """Pairs between two calls of ``progress``."""
 
@@ -35,17 +35,17 @@ IdPair = tuple[Sequence[int], Sequence[int]]
 
 
 def pairs_of_run(run: Path, limit: int | None) -> tuple[Vocabularies, int, Iterator[IdPair]]:
-    """The training text of a run as it was prepared, which is read from the disk row by row.
+    """The prepared training text of a run, which is read from the disk row by row.
 
     Args:
-        run: its directory.
-        limit: maximum number of pairs, taken at even distances; None: all.
+        run: directory of the run.
+        limit: maximum number of pairs, taken at even distances; None for all.
 
     Returns:
         Vocabularies, the number of pairs, and their ids.
 
     Raises:
-        ConfigError: this is no run.
+        ConfigError: the directory is not a run.
         DragomanError: the text was not kept, and cannot be prepared again.
     """
     if not is_run(run):
@@ -69,10 +69,10 @@ def pairs_of_files(
     Args:
         model: a model or run.
         part: the files.
-        limit: maximum number of pairs, the first ones; None: all.
+        limit: maximum number of pairs, the first ones; None for all.
 
     Raises:
-        SavedError: there is no such model.
+        SavedError: the model does not exist.
         DataError: while the pairs are read: a file is missing or wrong.
     """
     vocabularies = Vocabularies.load(home_of(model_directory(model)))
@@ -88,11 +88,11 @@ def pairs_of_files(
 
 
 def check_translation_model(model: Path) -> None:
-    """Check that a model reads sources, for whose pieces others can be listed.
+    """Check that a model reads sources, whose pieces a shortlist needs.
 
     Raises:
         ConfigError: it is a language model or a classifier.
-        SavedError: there is no such model.
+        SavedError: it does not exist.
     """
     config = read_config(home_of(model_directory(model)) / CONFIG_FILE).model
     if not config.reads_source or config.writes_labels:
@@ -111,7 +111,7 @@ def count_links(
     Args:
         vocabularies: of the pairs.
         pairs: source and target ids; they are read once.
-        text: what the text is called.
+        text: name of the text.
         progress: called with the number of pairs read so far.
 
     Raises:
@@ -132,9 +132,9 @@ def build_shortlist(
     frequent: int = FREQUENT,
     text: str,
 ) -> Shortlist:
-    """The target pieces that each source piece was linked with most often.
+    """The target pieces linked most often with each source piece.
 
-    Besides, a piece that is in both vocabularies may be copied, and symbols, tags and single bytes
+    In addition, a piece in both vocabularies may be copied, and symbols, tags and single bytes
     are always allowed.
 
     Args:
@@ -142,7 +142,7 @@ def build_shortlist(
         links: of the training text.
         likeliest: target pieces for each source piece.
         frequent: most frequent target pieces, for all sentences.
-        text: what the training text is called.
+        text: name of the training text.
     """
     target = vocabularies.target
     pieces = target.pieces(range(len(target)))
@@ -161,7 +161,7 @@ def build_shortlist(
 
 
 def with_copies(table: PieceTable, vocabularies: Vocabularies) -> PieceTable:
-    """The table with each source piece itself, where the target vocabulary has the same piece."""
+    """The table with each source piece added to its own list if the target vocabulary has it."""
     source, target = vocabularies
     known = {piece: number for number, piece in enumerate(target.pieces(range(len(target))))}
     lists = []

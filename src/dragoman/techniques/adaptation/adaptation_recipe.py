@@ -1,4 +1,4 @@
-"""The recipe of an adaptation: an ordinary one, which can be resumed and read like any other."""
+"""The recipe of an adaptation: an ordinary recipe, which can be read and resumed like any other."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def recipe(
     """The recipe.
 
     Args:
-        parent: the model.
+        parent: the model to adapt.
         text: in-domain text.
         general: general text.
-        plan: numbers.
-        method: what learns.
+        plan: steps, batch size and rate.
+        method: selects the weights that learn.
         may_lose: bound on the chrF of each general dev set.
-        before: what some of these had, if a loss is not to count from the first validation.
-        longest: pieces of the longest side of in-domain text of which nothing may be dropped.
+        before: earlier scores of some dev sets, if losses do not count from the first validation.
+        longest: pieces of the longest side of in-domain text that must be kept whole.
         vocabulary: ``vocabulary`` of ``training.start_from`` and the section ``vocabulary``.
-        overrides: values of the user's recipe, which win.
+        overrides: values of the user's recipe, which take precedence.
         where: the user's recipe, for messages.
 
     Raises:
-        ConfigError: these do not fit together.
+        ConfigError: the values do not fit together.
     """
     if twice := sorted(text.dev.keys() & general.dev_sets.keys()):
         raise ConfigError(
@@ -76,7 +76,7 @@ def recipe(
         "keep_checkpoints": 2,
         "average_checkpoints": 0,
         "best_metric": "chrf",
-        # The chrF of a few lines may fall for long while their loss does; the best step is kept.
+        # The chrF of a few lines may fall for long while their loss falls; the best step is kept.
         "patience": None,
         "log_steps": max(1, plan.validation_steps // 2),
         "bounds": {
@@ -114,7 +114,7 @@ def recipe(
 
 
 def _cleaning(repeats_dev: bool, general: GeneralText) -> dict[str, Any]:
-    """What of the text is dropped: of a few pairs, which were written by hand, none."""
+    """Settings of cleaning; of a few pairs, which were written by hand, nothing is dropped."""
     if repeats_dev:
         kept = dict.fromkeys(("max_characters", "max_length_ratio", "min_identical_words"))
         return {**kept, "keep_held_out": True}

@@ -1,4 +1,4 @@
-"""In-domain text as it is given, and as the run of its adaptation keeps it."""
+"""In-domain text as given, and as copied into the run of its adaptation."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ class Domain:
 
 @dataclass(frozen=True)
 class DomainText:
-    """In-domain text as the run has it."""
+    """In-domain text as copied into the run."""
 
     train: tuple[CorpusPart, ...]
     dev: dict[str, CorpusPart]
     test: dict[str, CorpusPart]
     notes: Sequence[str]
     repeats: bool = False
-    """Whether the dev sets are what is learned."""
+    """Whether the dev sets are the text to learn from."""
 
 
 def domain_text(domain: Domain, folder: Path) -> DomainText:
-    """What is learned, and the dev and test sets.
+    """The text to learn from, and the dev and test sets.
 
     All are copied, so that the files may change later.
 
     Args:
-        domain: the text as it is given.
+        domain: the text as given.
         folder: for the copies.
 
     Raises:
-        DataError: a text has no pairs, or all that is to be learned is in test sets.
+        DataError: a text has no pairs, or all text to learn from is in test sets.
         StorageError: the disk refuses.
     """
     test = _kept_sets(domain.test, folder, "test")
@@ -89,7 +89,7 @@ def domain_text(domain: Domain, folder: Path) -> DomainText:
 
 
 def _apart_from_tests(domain: Domain) -> tuple[list[CorpusPart], list[list[Pair]], list[str]]:
-    """The parts, their pairs of which no side is in a test set, and notes on the others."""
+    """The parts, their pairs without a side in a test set, and notes on the dropped pairs."""
     tests = keys_by_language(domain.test.values())
     found, total = [], 0
     for part in domain.train:
@@ -118,7 +118,7 @@ def _kept_sets(sets: Mapping[str, CorpusPart], folder: Path, kind: str) -> dict[
 def _copies(
     folder: Path, name: str, parts: Sequence[CorpusPart], pairs: Sequence[Sequence[Pair]]
 ) -> dict[int, CorpusPart]:
-    """Each part's pairs in a file of its own, by its number from 1, if it has any."""
+    """Each part's pairs in a separate file, by number from 1; parts without pairs are skipped."""
     return {
         n: written(folder / (f"{name}-{n}.jsonl" if len(parts) > 1 else f"{name}.jsonl"), own, part)
         for n, (part, own) in enumerate(zip(parts, pairs, strict=True), 1)

@@ -1,4 +1,4 @@
-"""In-domain text from a recipe, which has ``data`` and any other values that are to differ."""
+"""In-domain text from a recipe, which has ``data`` and any other values to override."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 def read_domain(path: Path, parent: ParentModel, settings: Sequence[str] = ()) -> Domain:
     """The in-domain text that a recipe describes.
 
-    A part of one direction that says nothing of tags gets those by which the model knows it.
+    A part of one direction without tags gets the tags of the model for that direction.
 
     Args:
         path: the recipe.
-        parent: the model that is to be adapted.
+        parent: the model to adapt.
         settings: overrides such as ``training.max_steps=100``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The text of an adaptation: copies of pairs in its run, so that it can always be resumed."""
+"""The text of an adaptation: copies of pairs in its run, which can then always be resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.text.reservoir import Reservoir
 
 TEXT_DIRECTORY = "text"
 FEWEST_TO_SPLIT = 200
-"""Pairs of a part from which on a dev set is split off; fewer are all learned from."""
+"""Minimum pairs of a part to split off a dev set; all pairs of smaller parts are learned."""
 MOST_DEV_PAIRS = 200
 _REFUSED, _MUCH = 0.5, 0.1  # shares of lines in another language
 _ENOUGH_LINES = 20  # below that, the language of short lines is a guess,
@@ -24,10 +24,10 @@ _ENOUGH_CHARACTERS = 100  # and below that, no guess is worth a warning
 
 
 def filled_pairs(part: CorpusPart) -> list[Pair]:
-    """The pairs of a part that its filters keep and that have both sides.
+    """The pairs of a part that pass its filters and have both sides.
 
     Raises:
-        DataError: there are none, or they cannot be read.
+        DataError: the part has no such pairs, or cannot be read.
     """
     pairs = [pair for pair in kept_pairs(part) if part.fills(pair)]
     if not pairs:
@@ -38,13 +38,13 @@ def filled_pairs(part: CorpusPart) -> list[Pair]:
 def split_dev(
     pairs: Sequence[Pair], without: frozenset[int] = frozenset()
 ) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to learn from and a dev set; all of them and none where they are few or similar.
+    """Pairs to learn from and a dev set, which is empty if the pairs are few or similar.
 
-    The dev set is spread evenly over the text, and no side of it is among the others.
+    The dev set is spread evenly over the text, and neither side of it is among the other pairs.
 
     Args:
         pairs: the text.
-        without: keys of pairs that are not set apart, of
+        without: keys of pairs that must not be in the dev set, of
             :func:`~dragoman.text.corpora.cleaning.held_out_keys`.
     """
     if len(pairs) < FEWEST_TO_SPLIT:
@@ -58,9 +58,9 @@ def split_dev(
 
 
 def split_parts(parts: Sequence[Sequence[Pair]]) -> list[tuple[list[Pair], list[Pair]]]:
-    """What :func:`split_dev` makes of each part.
+    """The results of :func:`split_dev` for each part.
 
-    No dev set has a side of a pair of which all its part is learned: cleaning would drop that pair.
+    No dev set shares a side with a part that is learned completely: cleaning would drop such pairs.
     """
     split = [split_dev(one) for one in parts]
     whole = held_out_keys(pair for rest, dev in split if not dev for pair in rest)
@@ -68,7 +68,7 @@ def split_parts(parts: Sequence[Sequence[Pair]]) -> list[tuple[list[Pair], list[
 
 
 def undivided(parts: Iterable[Sequence[Pair]]) -> str:
-    """Why no dev set was split off these parts, and how many pairs they have, for notes."""
+    """A note with the size of these parts and the reason why they have no dev set."""
     sizes = [len(one) for one in parts]
     few = dict.fromkeys("few" if size < FEWEST_TO_SPLIT else "similar" for size in sizes)
     return (
@@ -78,11 +78,7 @@ def undivided(parts: Iterable[Sequence[Pair]]) -> str:
 
 
 def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
-    """Write pairs, and return the part that reads them with what ``like`` says of them.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
+    """Write pairs, and return the part that reads them, with the other values of ``like``."""
     with FORMATS["jsonl"].write([path], ("source", "target")) as add:
         for pair in pairs:
             add(pair)
@@ -92,8 +88,8 @@ def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
 def keys_by_language(parts: Iterable[CorpusPart]) -> dict[str, frozenset[int]]:
     """Keys of the pairs of some parts, by their target language.
 
-    Corpora of several languages often share their sources: a source that is new in one of them
-    is nothing to leave out of another.
+    Corpora of several languages often share their sources, so a source of one language need not be
+    left out of the others.
 
     Raises:
         DataError: a part has no pairs, or cannot be read.
@@ -114,11 +110,11 @@ def sampled(
     name: str,
     without: Mapping[str, frozenset[int]] | None = None,
 ) -> list[CorpusPart]:
-    """A random sample of the pairs of several parts, each in a file of its own.
+    """A random sample of the pairs of several parts, in a separate file for each part.
 
     Args:
-        parts: from each of which pairs are drawn in proportion to its size.
-        size: maximum number of pairs together.
+        parts: pairs are drawn from each in proportion to its size.
+        size: maximum number of pairs in total.
         seed: the same text and seed give the same sample.
         folder: for the files.
         name: of the files, to which a number is added if there are several.
@@ -126,7 +122,7 @@ def sampled(
             :func:`~dragoman.text.corpora.cleaning.held_out_keys`, by their target language.
 
     Returns:
-        The parts of which pairs were drawn.
+        The parts from which pairs were drawn.
 
     Raises:
         DataError: a part cannot be read.
@@ -137,7 +133,7 @@ def sampled(
         drawn.add(numbered)
     found = []
     for number, part in enumerate(parts):
-        # In the order of the text, whatever the order in which they were drawn.
+        # In the order of the text, not in that of drawing.
         pairs = sorted((p for n, p in drawn.items if n == number), key=lambda pair: pair.line)
         if pairs:
             label = name if len(parts) == 1 else f"{name}-{number}"
@@ -151,12 +147,12 @@ def count_pairs(
     *,
     most: int | None = None,
 ) -> int:
-    """How many pairs :func:`sampled` can draw.
+    """The number of pairs that :func:`sampled` can draw.
 
     Args:
-        parts: from which it draws.
-        without: keys of pairs that it must not draw, by their target language.
-        most: where to stop counting.
+        parts: the parts to draw from.
+        without: keys of pairs that must not be drawn, by their target language.
+        most: number at which counting stops.
 
     Raises:
         DataError: a part cannot be read.
@@ -167,7 +163,7 @@ def count_pairs(
 def _pairs_without(
     parts: Sequence[CorpusPart], without: Mapping[str, frozenset[int]]
 ) -> Iterator[tuple[int, Pair]]:
-    """The pairs with both sides that have no side among the keys, with the number of their part."""
+    """The complete pairs without a side among the keys, with the number of their part."""
     for number, part in enumerate(parts):
         unwanted = without.get(part.direction.target_language, frozenset())
         for pair in kept_pairs(part):
@@ -176,11 +172,11 @@ def _pairs_without(
 
 
 def language_warnings(parts: Sequence[CorpusPart], *, refuse: bool) -> list[str]:
-    """Warnings about in-domain text in another language than it is said to be.
+    """Warnings about in-domain text that is not in its declared language.
 
     Args:
         parts: with their languages.
-        refuse: raise an error where most of the text is in another language.
+        refuse: raise an error if most of the text is in another language.
 
     Raises:
         DataError: at least half of one side, of no fewer than 20 lines, is in another language.

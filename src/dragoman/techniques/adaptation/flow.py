@@ -1,6 +1,6 @@
 """Carrying out an adaptation: text, recipe, training and report, all in the run of the new model.
 
-The same command continues wherever it was interrupted; what it was begun with is recorded.
+The same command resumes an interrupted adaptation, whose settings are recorded.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Adapted:
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A model, in-domain text, and what general text may lose."""
+    """A model, in-domain text, and a bound on the loss of general text."""
 
     model: Path
     domain: Domain
@@ -74,12 +74,12 @@ class Adaptation:
     """Weight of general text relative to the in-domain text, 0 to learn from none."""
     method: Method = "full"
     any_language: bool = False
-    """Whether to go on where most of the text seems to be in another language."""
+    """Whether to continue if most of the text seems to be in another language."""
     vocabulary: VocabularyChoice = "auto"
-    """Whether the model keeps its vocabulary, or extends it; by default, where that pays."""
+    """Whether the model keeps its vocabulary or extends it; by default, extended if useful."""
 
     def carry_out(self, host: Host) -> Adapted:
-        """Do what is not done yet.
+        """Do the remaining work.
 
         Args:
             host: shows the work and trains the run.
@@ -88,7 +88,7 @@ class Adaptation:
             ConfigError: the model cannot be adapted, there is no general text, or the run was begun
                 with other settings.
             DataError: a text cannot be used.
-            InterruptedRunError: a signal came; the same command continues.
+            InterruptedRunError: a signal came; the same command resumes.
             DragomanError: the errors of translation and training.
         """
         parent = ParentModel.open(self.model)
@@ -119,7 +119,7 @@ class Adaptation:
             raise
 
     def _settings(self, parent: ParentModel) -> dict[str, Any]:
-        """What decides the result, for comparison when the command is repeated."""
+        """The settings that decide the result, for comparison when the command is repeated."""
         texts = [*self.domain.train, *self.domain.dev.values(), *self.domain.test.values()]
         texts += [*self.general.pairs, *filter(None, [self.general.dev])]
         files = {str(path) for part in texts for path in part.inputs()}
@@ -143,7 +143,7 @@ class Adaptation:
         }
 
     def _record(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """What the run was begun with; refuses a run that was begun otherwise."""
+        """The record with which the run was begun; refuses a run with other settings."""
         path = self.run / RECORD_FILE
         if not path.is_file():
             raise ConfigError(f"{self.run}: holds another run; choose another with --run")
@@ -164,9 +164,9 @@ class Adaptation:
         return record
 
     def _forget_a_beginning(self) -> None:
-        """Remove what an adaptation left that was recorded, and then refused or killed.
+        """Remove the files of an adaptation that was recorded, and then refused or killed.
 
-        Nothing of it was trained, and the next may have other settings.
+        None of it was trained, and the next may have other settings.
         """
         record = self.run / RECORD_FILE
         if record.is_file():  # or a vocabulary would be the user's
@@ -237,13 +237,13 @@ class Adaptation:
         return config, notes, chosen
 
     def _general_warnings(self, general: GeneralText) -> list[str]:
-        """Warnings about general text of the user's in another language than it is said to be."""
+        """Warnings about the user's general text that is not in its declared language."""
         own = general.parts if general.origin == "given" else ()
         watched = general.dev_sets.values() if own or self.general.dev is not None else ()
         return language_warnings([*own, *watched], refuse=False)
 
     def _longest(self, parent: ParentModel, pairs: list[Pair]) -> int:
-        """The most pieces of a side of some pairs."""
+        """The maximum number of pieces of a side of some pairs."""
         vocabularies = parent.vocabularies()
         sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
         targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
@@ -257,11 +257,11 @@ class Adaptation:
     def _report(
         self, parent: ParentModel, experiment: Experiment, record: dict[str, Any], host: Host
     ) -> AdaptationReport:
-        """The report, measured once for each model that training ends with."""
+        """The report, measured once for each model with which training ends."""
         progress, weights = progress_of(self.run), weights_digest(self.run / MODEL_DIRECTORY)
         if "report" in record:
             report = AdaptationReport.from_json(record["report"])
-            # An earlier Dragoman did not record whose scores they are.
+            # Older versions of Dragoman did not record the weights that were scored.
             if record.get("weights", weights) == weights and report.steps == progress.step:
                 return report
         notes = (*record.get("notes", ()), *unlearned(experiment))
@@ -273,16 +273,16 @@ class Adaptation:
 
 
 def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they are recorded, with text for keys that are numbers in YAML.
+    """Settings as recorded, with text for keys that are numbers in YAML.
 
-    A date, or whatever else JSON lacks, cannot have been recorded: no run begins with one.
+    A value that JSON lacks, such as a date, cannot have been recorded: no run begins with it.
     """
     values: dict[str, Any] = json.loads(json.dumps(settings, default=str, skipkeys=True))
     return values
 
 
 def _digest(path: str) -> str | None:
-    """Of a file's content; None where there is none, which whatever reads it reports."""
+    """Digest of a file's content; None without a file, which the reader of the file reports."""
     try:
         return content_digest(Path(path))
     except OSError:

@@ -1,4 +1,4 @@
-"""General text: what is mixed in, and what shows how much of it a model unlearns."""
+"""General text: text to mix in, and dev sets that measure how much of it a model unlearns."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ _FEWEST_DEV_PAIRS = 100  # of each of more sets
 _REPLAY_LINES = 2000
 REPLAY_DIRECTORY = "replay"
 GENERAL = "general"
-"""The name of the general dev set; ``general_NAME`` where the model's run has several."""
+"""The name of the general dev set; ``general_NAME`` if the model's run has several."""
 MAY_LOSE = 1.0
 """chrF that general text may lose by default."""
 MAY_DIFFER = 10.0
-"""The same where its translations are the model's own: 100 before, and any change counts."""
+"""The default if the references are the model's own translations: the score before is 100, and
+every change counts."""
 
 
 @dataclass(frozen=True)
 class GeneralText:
-    """General pairs, and dev sets by name that none of them repeats."""
+    """General pairs, and named dev sets that share no pair with them."""
 
     origin: Origin
     parts: tuple[CorpusPart, ...]
@@ -52,9 +53,9 @@ class GeneralText:
     has_own_references: bool = False
     """Whether the references of the dev sets are the model's own translations."""
     shares_lines: bool = False
-    """Whether a dev set has lines of in-domain pairs that are learned, for want of others."""
+    """Whether a dev set has lines of in-domain pairs that are learned, as it has too few others."""
     notes: tuple[str, ...] = ()
-    """Lines for people about the dev sets."""
+    """Notes for the user about the dev sets."""
 
     @property
     def may_lose(self) -> float:
@@ -62,7 +63,7 @@ class GeneralText:
         return MAY_DIFFER if self.has_own_references else MAY_LOSE
 
     def told(self) -> str:
-        """Where it comes from, for people."""
+        """The origin of the text, for the user."""
         told = {
             "given": "the general pairs given",
             "run": "text that the model was trained on",
@@ -78,7 +79,7 @@ class GeneralText:
 
 @dataclass(frozen=True)
 class GeneralChoice:
-    """Where general text is to come from; by default, from the run of the model."""
+    """The sources of general text; by default, the run of the model."""
 
     pairs: tuple[CorpusPart, ...] = ()
     """Pairs, with languages and tags."""
@@ -102,25 +103,25 @@ def general_text(
 ) -> GeneralText:
     """Draw general text, or make it.
 
-    No pair of a dev set may be learned, so lines of in-domain pairs are left out of the dev sets:
-    otherwise cleaning would drop these pairs.  Where most lines of a dev set are such lines, it is
-    not used, or keeps them if it is the only one or they are of another language; cleaning must
-    then keep the pairs.
+    No pair of a dev set may be learned, and cleaning would drop in-domain pairs that share lines
+    with a dev set, so these lines are left out of the dev sets.  If most lines of a dev set are
+    such lines, it is not used.  It keeps them if it is the only one or they are of another
+    language; cleaning must then keep the pairs.
 
     Args:
-        choice: where from.
+        choice: the sources of the text.
         parent: the model.
-        direction: of the domain; ``choice.replay`` is translated in the nearest of the model's own.
+        direction: of the domain; ``choice.replay`` is translated in the model's nearest direction.
         size: maximum number of pairs to learn from.
         folder: for the files.
         learned: in-domain text to learn from, whose sources and targets are not drawn in its target
             languages.
-        without: its dev and test sets, of which the same is true.
+        without: dev and test sets of the domain, which are not drawn either.
         seed: of the choice.
         host: shows the work.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no general text.
         DataError: it cannot be read, or is too small.
         StorageError: the disk refuses.
     """
@@ -160,16 +161,16 @@ class _DevSets:
     """Draws dev sets of general text, without lines of the in-domain text if possible."""
 
     keys: frozenset[int]
-    """Of the in-domain pairs, as cleaning recognises them in whatever language."""
+    """Keys of the in-domain pairs, as cleaning recognises them in any language."""
     by_language: Mapping[str, frozenset[int]]
-    """The same by target language: text of several languages often shares its sources."""
+    """The same by target language, as text of several languages often shares its sources."""
     folder: Path
     seed: int
 
     def of_given(self, given: Mapping[str, CorpusPart]) -> _Sets:
         """A sample of each of some dev sets.
 
-        One that would be of a few lines is not used, unless it is the only one.
+        A sample with few lines is not used, unless it is the only one.
         """
         found = _Sets()
         poor: dict[str, CorpusPart] = {}
@@ -218,7 +219,7 @@ class _DevSets:
         size: int,
         without: Mapping[str, frozenset[int]],
     ) -> None:
-        """Add a sample of a set without some of its lines, and say how many these are."""
+        """Add a sample of a set without some of its lines, and note how many were left out."""
         lines, remaining = count_pairs([part]), count_pairs([part], without)
         apart = count_pairs([part], self._apart([part], {}))
         for count, fate in (
@@ -258,7 +259,7 @@ class _DevSets:
 
 
 def _keys(learned: Sequence[CorpusPart], general: Sequence[CorpusPart]) -> frozenset[int]:
-    """Keys of in-domain pairs; of either side where the model learns opposite directions."""
+    """Keys of in-domain pairs; of either side if the model learns opposite directions."""
     directions = [part.direction for part in (*learned, *general)]
     targets = {one.target_language for one in directions}
     opposite = any(one.source_language in targets for one in directions)
@@ -267,7 +268,7 @@ def _keys(learned: Sequence[CorpusPart], general: Sequence[CorpusPart]) -> froze
 
 
 def _all_named(sets: Mapping[str, CorpusPart]) -> dict[str, CorpusPart]:
-    """The dev sets of the model's run by what they are called here, each by a name of its own."""
+    """The dev sets of the model's run, each under a unique name for the adaptation."""
     found: dict[str, CorpusPart] = {}
     for name, part in sets.items():
         called = _named(name)
@@ -278,7 +279,7 @@ def _all_named(sets: Mapping[str, CorpusPart]) -> dict[str, CorpusPart]:
 
 
 def _named(name: str) -> str:
-    """What a dev set of the model's run is called here."""
+    """The name for the adaptation of a dev set of the model's run."""
     return GENERAL if name in {"", GENERAL} else f"{GENERAL}_{name.removeprefix(GENERAL + '_')}"
 
 
@@ -292,7 +293,7 @@ def _found(
     seed: int,
     host: Host,
 ) -> tuple[Origin, Sequence[CorpusPart]]:
-    """The text, whole."""
+    """The whole text."""
     if choice.pairs:
         return "given", choice.pairs
     if choice.replay is not None:
@@ -325,7 +326,7 @@ def _replayed(
             drawn.add(GivenLine(line, number))
     lines = sorted(drawn.items, key=lambda line: line.number)
     system = TranslationSystem(models=(parent.path,), tags=direction.tags)
-    # By what is translated: a command that was refused for too few lines may be given more.
+    # Named by the content: a command that was refused for too few lines may be given more.
     made_of = [parent.digest, list(direction.tags), lines]
     name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:12]
     output = folder / REPLAY_DIRECTORY / name

@@ -1,4 +1,4 @@
-"""The model that is adapted: what it translates, and the general text that its run still has."""
+"""The model to adapt: its directions, and the general text that its run still has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVALUATION = ("bleu_tokenize", "lowercase", "chrf_word_order")
 
 @dataclass(frozen=True)
 class ParentModel:
-    """A translation model that is to be adapted; nothing ever writes to it."""
+    """A translation model to adapt; it is never written to."""
 
     path: Path
     config: SavedConfig
@@ -60,7 +60,7 @@ class ParentModel:
 
     @property
     def digest(self) -> str:
-        """Identifies its weights."""
+        """A digest that identifies its weights."""
         return weights_digest(model_directory(self.path))
 
     def vocabularies(self) -> Vocabularies:
@@ -73,7 +73,7 @@ class ParentModel:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """What it was trained to translate."""
+        """The directions in which it was trained."""
         own = Direction(
             source_language=self.config.source_language,
             target_language=self.config.target_language,
@@ -84,8 +84,8 @@ class ParentModel:
         """The direction in which it reads text in these languages, with its tags.
 
         Args:
-            languages: of source and target; names that are no codes may be those of columns, and
-                say nothing about a model of one direction.
+            languages: of source and target; names that are not codes may be those of columns, which
+                a model of one direction ignores.
             where: the text, for messages.
 
         Raises:
@@ -122,13 +122,13 @@ class ParentModel:
         return next(told, [*same, *self.directions][0])
 
     def general_parts(self) -> list[CorpusPart]:
-        """Its training text, as far as it still is where it was."""
+        """The parts of its training text whose files still exist."""
         parts = [] if self.run is None else self.run.train_parts()
         found = map(self._found_again, parts)
         return [part for part in found if _is_translated(part) and _is_there(part)]
 
     def general_dev_sets(self) -> dict[str, CorpusPart]:
-        """Its dev sets by name, as far as they still are where they were."""
+        """Its dev sets by name, if their files still exist."""
         sets = {} if self.run is None else self.run.dev_sets()
         found = {name: self._found_again(part) for name, part in sets.items()}
         return {
@@ -146,9 +146,10 @@ class ParentModel:
         return part.model_copy(update={"path": str(copy.absolute())}) if is_copy else part
 
     def values(self) -> dict[str, Any]:
-        """What a recipe takes from it: languages, model, search, scores, sampling of subwords.
+        """Its values for a recipe: languages, model, search, scores, subword sampling.
 
-        Not cleaning: in-domain text may be in a script that was no text of the model's.
+        Cleaning is not among them, as in-domain text may be in a script that the model's text
+        lacked.
         """
         values: dict[str, Any] = {
             "source_language": self.config.source_language,
@@ -166,7 +167,7 @@ class ParentModel:
 
 
 def _other_kind(config: SavedConfig) -> str | None:
-    """What a model does instead of translating text, if so."""
+    """The task of a model that does not translate text; None for a translation model."""
     if not config.translates:
         return "a masked language model"
     if config.model.writes_labels:
@@ -179,7 +180,7 @@ def _other_kind(config: SavedConfig) -> str | None:
 
 
 def _recipe_of(path: Path) -> ExperimentConfig | None:
-    """The recipe of the run at ``path``; None if there is no run that can be read."""
+    """The recipe of the run at ``path``; None without a readable run."""
     try:
         if "data" not in read_yaml(path / CONFIG_FILE):
             return None
@@ -189,7 +190,7 @@ def _recipe_of(path: Path) -> ExperimentConfig | None:
 
 
 def _is_translated(part: CorpusPart) -> bool:
-    """Whether both sides of a part are text that people or models wrote."""
+    """Whether both sides of a part are real or machine-translated text."""
     return part.has_source and not part.is_labelled and not part.cuts_off_source
 
 

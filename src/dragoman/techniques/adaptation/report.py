@@ -1,4 +1,4 @@
-"""What an adaptation gained and what it cost: scores before and after, in-domain and general."""
+"""Gains and losses of an adaptation: scores before and after, in-domain and general."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from dragoman.validation import read_share
 REPORT_FILE = "adaptation.md"
 _FEWEST_FOR_INTERVALS = 10
 _METRICS = frozenset(["bleu", "chrf", "ter", "exact_match"])
-"""Metrics that compare a translation with its reference as text, and need nothing else."""
+"""Metrics that only need the text of a translation and its reference."""
 _EXPLAINED = {
     "held out": "held out (a side of them is in a dev or test set)",
     "duplicate": "repeating an earlier one",
 }
-"""Reasons of cleaning in other words."""
+"""Plain descriptions of the reasons of cleaning."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,20 @@ class AdaptationScore:
     kind: str
     """``domain``, or ``general`` for a set whose loss is bounded."""
     direction: str
-    """Such as ``en-de``."""
+    """Translation direction, such as ``en-de``."""
     pairs: int
     metric: str
     before: float | None
-    """None where the model did not know the language, or another tag, before."""
+    """Score before; None if the model did not know the language, or another tag."""
     after: float
     interval: tuple[float, float] | None
     """95 % interval of the difference by paired bootstrap; None for fewer than 10 pairs."""
     p_value: float | None
-    """Of the difference, by paired bootstrap; None for fewer than 10 pairs."""
+    """p-value of the difference, by paired bootstrap; None for fewer than 10 pairs."""
 
     @property
     def difference(self) -> float | None:
-        """What the score has gained; None without one before."""
+        """The gain in score; None without a score before."""
         return None if self.before is None else self.after - self.before
 
     def cells(self) -> list[str]:
@@ -95,25 +95,25 @@ class AdaptationReport:
     steps: int
     """Steps taken."""
     kept_step: int
-    """The step whose weights are the model, wholly or in part; 0 for the model as it was."""
+    """The step whose weights are the model, wholly or in part; 0 for the original model."""
     ended_by: str
-    """What ended training, such as ``training.max_steps: 40``."""
+    """The limit that ended training, such as ``training.max_steps: 40``."""
     scores: tuple[AdaptationScore, ...]
     notes: tuple[str, ...] = ()
     share: float = 1.0
-    """How far the model is on the way from what it was to that step."""
+    """Interpolation factor between the original weights (0) and those of that step (1)."""
     extended: bool = False
-    """Whether the vocabulary was extended, so that it is another model before the first step."""
+    """Whether the vocabulary was extended, so that the model differs before the first step."""
     within: bool = True
-    """Whether it is within all bounds."""
+    """Whether the model is within all bounds."""
 
     @property
     def adapted(self) -> bool:
-        """Whether the weights differ from those of the model that was adapted."""
+        """Whether the weights differ from those of the original model."""
         return self.kept_step > 0 or self.extended
 
     def outcome(self) -> str:
-        """A sentence: what became the model, and why."""
+        """A sentence on the weights that became the model, and the reason."""
         if not self.kept_step:
             return f"{self._nothing_gained()} Give {self._remedy()}"
         where = f"that of step {self.kept_step:,} of {self.steps:,}"
@@ -157,7 +157,7 @@ class AdaptationReport:
         return terminal_table(rows, _ALIGNMENT)
 
     def markdown(self) -> str:
-        """The whole report."""
+        """The whole report in Markdown."""
         lines = ["# Adaptation", "", f"Of `{Path(self.model).name}`. {self.outcome()}.", ""]
         lines += [markdown_table(_HEAD, (score.cells() for score in self.scores))]
         lines += ["", "Sets that are bounded are general; all others are of the domain."]
@@ -171,7 +171,7 @@ class AdaptationReport:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> AdaptationReport:
-        """The report that :meth:`to_json` gave."""
+        """The report from the result of :meth:`to_json`."""
         scores = []
         for row in values["scores"]:
             plain = {name: value for name, value in row.items() if name != "difference"}
@@ -188,10 +188,10 @@ def measure(
     """Translate all sets with both models, and compare.
 
     Args:
-        parent: the model that was adapted.
+        parent: the original model.
         experiment: the finished run.
         progress: of the run.
-        notes: what the user should know.
+        notes: lines for the user.
         host: shows the work.
     """
     config = experiment.config
@@ -224,10 +224,10 @@ def measure(
 def scores_before(
     parent: Path, config: ExperimentConfig, names: Sequence[str], host: Host
 ) -> dict[str, float]:
-    """What the model that is adapted has on sets whose translations are bounded.
+    """The original model's scores on sets whose translations are bounded.
 
     Args:
-        parent: the model.
+        parent: the original model.
         config: of the run that adapts it.
         names: of the sets in ``data.dev``.
         host: shows the work.
@@ -252,7 +252,7 @@ def scores_before(
 
 
 def _translated(model: Translator, pairs: Sequence[Pair]) -> list[str]:
-    """Translations of the sources; empty where one is too long for the model."""
+    """Translations of the sources; empty for a source that is too long for the model."""
     sources = [pair.source for pair in pairs]
     return [best.text for best, *_ in model.translate_nbest(sources, nbest=1)]
 
@@ -268,9 +268,9 @@ def _scores(
 ) -> Iterator[AdaptationScore]:
     """Each text metric of a set, of the first and the last of the models.
 
-    Of a set that is new, the model that was adapted cannot read the tags.  A line that is too long
-    for one of the models, as where the old vocabulary spells it in more pieces, has no translation
-    by it: an empty one.
+    For a new set, the original model cannot read the tags.  A line that is too long for a model,
+    for example because the old vocabulary splits it into more pieces, has an empty translation by
+    it.
     """
     pairs = list(evaluation_pairs(part))
     references = [[pair.target for pair in pairs]]
@@ -309,8 +309,8 @@ def _telling(
 ) -> Iterator[MetricName]:
     """The metrics of a set that its report shows.
 
-    BLEU is one of them only if the references score more than 0 by it themselves: where no line has
-    four tokens, it is 0 however good a translation is.
+    BLEU is shown only if the references themselves score more than 0.  If no line has four tokens,
+    BLEU is 0 even for perfect translations.
     """
     for metric in evaluation.metrics:
         if metric == "bleu":
@@ -347,7 +347,7 @@ def unlearned(experiment: Experiment) -> Iterator[str]:
 
 
 def _counts(findings: Iterable[Mapping[str, CountedLines]]) -> Counter[str]:
-    """How many pairs each of some findings is of, in all parts."""
+    """The number of pairs of each finding, over all parts."""
     found: Counter[str] = Counter()
     for part in findings:
         found.update({name: lines.count for name, lines in part.items()})
@@ -361,10 +361,6 @@ def _tags_of(model: Path) -> list[str]:
 
 
 def write_report(run: Path, report: AdaptationReport) -> None:
-    """Write ``adaptation.md`` into the run.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
+    """Write ``adaptation.md`` into the run."""
     with atomic_write(run / REPORT_FILE) as stream:
         stream.write(report.markdown())

@@ -15,23 +15,22 @@ from dragoman.text.vocabularies.vocabulary import VocabularyConfig
 from dragoman.text.vocabularies.vocabulary_needs import vocabulary_needs
 
 VocabularyChoice = Literal["auto", "keep", "extend"]
-"""``auto`` extends where that pays (:mod:`dragoman.text.vocabularies.vocabulary_needs`)."""
+"""``auto`` extends if that is useful (:mod:`dragoman.text.vocabularies.vocabulary_needs`)."""
 
 
 @dataclass(frozen=True)
 class ChosenVocabulary:
-    """What was decided, and why."""
+    """The decision and its reasons."""
 
     extended: Vocabularies | None
-    """Vocabularies that the run is to have; None to keep those of the parent.
+    """Vocabularies of the run; None to keep those of the parent.
 
-    They are extended by the new text alone: that of the general text, with which it is mixed, was
-    known before.
+    Only the new text extends them, as the parent already knew the general text in the mix.
     """
     notes: tuple[str, ...]
-    """Lines for people."""
+    """Notes for the user."""
     lacks_tags: bool = False
-    """Whether those of the parent lack a tag, and cannot be kept."""
+    """Whether the parent's vocabularies lack a tag and cannot be kept."""
 
     def section(self) -> dict[str, Any]:
         """Values of the section ``vocabulary``; empty if the parent's are kept."""
@@ -50,15 +49,15 @@ def choose_vocabulary(
     """Decide on the vocabularies of an adapted model.
 
     Args:
-        choice: what the user asks for.
+        choice: the user's setting.
         parent: the vocabularies of the model.
         pairs: the new text.
-        tags: all that are put in front of its sources.
-        general: text of the kind that the model knows, to compare with.
+        tags: all tags in front of its sources.
+        general: text of the kind that the model knows, for comparison.
         seed: seed of the sample drawn from a large corpus.
 
     Raises:
-        ConfigError: the parent's are to be kept, and lack a tag.
+        ConfigError: the parent's vocabularies are to be kept, but lack a tag.
         DataError: there is no text.
     """
     source = parent.source

@@ -69,7 +69,7 @@ class BackTranslationConfig(Config):
             )
 
     def search(self, turn: int) -> dict[str, Any]:
-        """The search settings that the method stands for, which override those of a model.
+        """The search settings of the method, which override those of a model.
 
         Args:
             turn: number of this translation within the whole work; each has its own samples.
@@ -84,7 +84,7 @@ class BackTranslationConfig(Config):
         return {"nbest": 1} if width is None else {"beam": width, "nbest": 1}
 
     def transforms(self) -> tuple[Transform, ...]:
-        """What training does to synthetic sources: tag and noise."""
+        """The transforms of synthetic sources in training: tag and noise."""
         noise = NoiseConfig(drop=0.1, mask=0.1, window=3)  # Edunov et al. 2018, section 3
         return (
             *((TagConfig(tags=(SYNTHETIC_TAG,)),) if self.tag else ()),

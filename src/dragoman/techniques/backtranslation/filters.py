@@ -1,4 +1,4 @@
-"""Which synthetic pairs training gets: the recipe's cleaning, and the best by score."""
+"""Selection of synthetic pairs for training: the recipe's cleaning, and the best by score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.text.formats import Pair
 from dragoman.text.lines import read_lines, write_text
 
 WORST = "low score"
-"""The reason for which pairs are dropped that are among the worst by score."""
+"""The reason for dropping pairs with the lowest scores."""
 
 
 def filter_pairs(
@@ -37,9 +37,9 @@ def filter_pairs(
     Args:
         corpus: JSON lines with ``source``, ``target`` and ``score``.
         learner: recipe of the model that learns from them.
-        output: file to write; the report is beside it.
-        drop_worst: share of the cleaned pairs that is dropped: those with the lowest scores.
-        limit: maximum number of pairs; the worst of more are dropped, too.
+        output: file to write; the report is written beside it.
+        drop_worst: share of the cleaned pairs with the lowest scores to drop.
+        limit: maximum number of pairs; further pairs with the lowest scores are also dropped.
 
     Raises:
         DataError: nothing is left.
@@ -69,7 +69,7 @@ def filter_pairs(
 def _clean(
     corpus: Path, learner: ExperimentConfig, report: CleaningReport
 ) -> Iterator[dict[str, Any]]:
-    """The rows whose pairs cleaning keeps, unchanged."""
+    """The rows whose pairs pass cleaning, unchanged."""
     waiting: deque[tuple[int, dict[str, Any]]] = deque()
 
     def pairs() -> Iterator[Pair]:

@@ -1,4 +1,4 @@
-"""Text in one language: what of it is fit for translation, and which lines are taken."""
+"""Text in one language: cleaning it, and choosing lines to translate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ChosenLines:
-    """The lines that will be translated; with the report beside it, the file is complete."""
+    """The lines to translate; the file is complete if its report exists."""
 
     path: Path
     """JSON lines with ``line``, the number in the original file, and ``text``."""
@@ -51,15 +51,15 @@ def choose_lines(
 ) -> TextReport:
     """Clean a text in the learner's target language, and write the lines to translate.
 
-    Empty lines, those that are too long, duplicates and text that is never trained on are dropped.
+    Empty lines, lines that are too long, duplicates and text that is never trained on are dropped.
 
     Args:
-        text: its lines as targets; read twice, so this is no iterator.
+        text: lines as targets; read twice, so this must not be an iterator.
         name: of the text, in the report.
         learner: recipe of the model that learns to write this text.
-        output: file to write, such as ``target.jsonl.gz``; the report is beside it.
+        output: file to write, such as ``target.jsonl.gz``; the report is written beside it.
         limit: maximum lines; None for all.
-        choice: which lines of a longer text are taken.
+        choice: the lines to take from a longer text.
         seed: of a random choice.
 
     Raises:
@@ -135,7 +135,7 @@ def take(
 def _fit(
     text: Iterable[Pair], name: str, learner: ExperimentConfig, report: CleaningReport
 ) -> Iterator[Pair]:
-    """The lines that cleaning keeps."""
+    """The lines that pass cleaning."""
     return clean(
         text,
         synthetic_cleaning(learner),

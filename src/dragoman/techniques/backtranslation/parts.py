@@ -1,4 +1,4 @@
-"""Synthetic pairs as one more part of a recipe's training text."""
+"""Synthetic pairs as a further part of a recipe's training text."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ _COUNTED_AT_ONCE = 1000
 def with_synthetic(
     recipe: ExperimentConfig, pairs: Path, settings: BackTranslationConfig
 ) -> ExperimentConfig:
-    """The recipe with synthetic pairs beside its own; all else stays as it is.
+    """The recipe with synthetic pairs added to its own; everything else stays unchanged.
 
-    What all real parts have in common, such as the tag of the target language, synthetic pairs have
-    too.
+    Synthetic pairs get the settings that all real parts share, such as the target-language tag.
 
     Args:
         recipe: of the model that learns from them.
         pairs: JSON lines with ``source`` and ``target``.
-        settings: tags and noise of synthetic sources, and how often real pairs are shown.
+        settings: tags and noise of synthetic sources, and how often real pairs are repeated.
 
     Raises:
-        ConfigError: they do not fit the recipe.
+        ConfigError: the pairs do not fit the recipe.
     """
     direction, real = direction_of(recipe), real_parts(recipe)
     synthetic = CorpusPart(
@@ -55,11 +54,11 @@ def with_synthetic(
 
 
 def check_begins(recipe: ExperimentConfig) -> None:
-    """Check that training can begin with the models that a recipe names, if it names any.
+    """Check that training can begin with the models that a recipe names, if any.
 
     Raises:
-        ConfigError: one does not fit, or its vocabulary, which is kept, lacks a tag.
-        SavedError: one is missing or damaged.
+        ConfigError: a model does not fit, or its vocabulary, which is kept, lacks a tag.
+        SavedError: a model is missing or damaged.
     """
     parent = check_parents(completed(recipe))
     if parent is None or parent.extended:
@@ -74,10 +73,10 @@ def check_begins(recipe: ExperimentConfig) -> None:
 
 
 def shared_task(parts: Sequence[CorpusPart]) -> str:
-    """The training task of all parts, so that synthetic and real text are mixed as they are asked.
+    """The training task of all parts, so that synthetic and real text are mixed as configured.
 
     Raises:
-        ConfigError: they have several.
+        ConfigError: the parts have several tasks.
     """
     first, *others = dict.fromkeys(part.task for part in parts)
     if others:
@@ -107,9 +106,9 @@ def held_out(recipe: ExperimentConfig) -> frozenset[int]:
 
 
 def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:
-    """The recipe's cleaning, which here always drops duplicates and what is held out.
+    """The recipe's cleaning, but duplicates and held-out text are always dropped.
 
-    A recipe may keep a published training set as it is; more text is no part of that set.
+    A recipe may keep a published training set unchanged; synthetic text is not part of that set.
     """
     return recipe.data.cleaning.model_copy(update={"keep_held_out": False, "drop_duplicates": True})
 
@@ -117,7 +116,7 @@ def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:
 def count_real_pairs(
     recipe: ExperimentConfig, progress: Callable[[int], object] = lambda count: None
 ) -> int:
-    """The real pairs that the recipe trains on, whatever their weights.
+    """The number of real pairs that the recipe trains on, regardless of weights.
 
     Args:
         recipe: the recipe.

@@ -1,4 +1,4 @@
-"""A recipe for the opposite direction, by which the reverse model is trained."""
+"""A recipe for the opposite direction, which trains the reverse model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def direction_of(config: ExperimentConfig) -> Direction:
     Parts without a source, such as copied text, do not count.
 
     Raises:
-        ConfigError: it has none, or several.
+        ConfigError: it has no direction, or several.
     """
     if not config.model.reads_source:
         raise ConfigError(
@@ -74,7 +74,7 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     Parts without a source are left out: with their sides exchanged they would have no target.
 
     Raises:
-        ConfigError: it cannot be turned round.
+        ConfigError: it cannot be reversed.
         DataError: its dev text, which decides on the tokenizer of BLEU, cannot be read.
     """
     if config.training.start_from is not None:
@@ -107,8 +107,8 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     if (given := values["training"]["embeddings"]) is not None:
         given["source"], given["target"] = given["target"], given["source"]
         given["digest"] = None  # it depends on the order of the files
-    # How the model is validated and, by default, translates.
-    # Lengths of outputs are those of the other language, which the run measures.
+    # The settings of validation and, by default, of translation.
+    # Output lengths are those of the other language, which the run measures.
     values["search"].update({"sampling": None, "mbr": None, "length_ratio": None})
     values["evaluation"] |= {"bleu_tokenize": _tokenizer(config), **_terms(config)}
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
@@ -118,7 +118,7 @@ def _reversed_kinds(config: ExperimentConfig) -> dict[str, str | None]:
     """The kinds of the vocabularies of both sides, exchanged.
 
     Raises:
-        ConfigError: words that are never split, which a source cannot have.
+        ConfigError: a kind has words that are never split, which a source cannot have.
     """
     vocabulary = config.vocabulary
     if vocabulary.target_kind is None:
@@ -135,7 +135,7 @@ def _check_text(config: ExperimentConfig) -> None:
     """Check that the sides of all text can be exchanged.
 
     Raises:
-        ConfigError: those of a part cannot.
+        ConfigError: the sides of a part cannot be exchanged.
     """
     held_out = [("data.held_out", part) for part in config.data.held_out]
     for name, part in [*config.parts(), *held_out]:
@@ -179,7 +179,7 @@ def _reversed_sets(
 
 
 def _reversed_held_out(config: ExperimentConfig) -> Iterator[CorpusPart]:
-    """Text that is never trained on: what was held out of the targets is of the sources now."""
+    """Text that is never trained on: held-out targets become held-out sources."""
     for part in config.data.held_out:
         if part.has_source:
             yield reversed_part(part.resolved(config.source_language, config.target_language))
@@ -199,7 +199,7 @@ def _reversed_vocabulary_tags(config: ExperimentConfig) -> tuple[str, ...]:
 
 
 def _tokenizer(config: ExperimentConfig) -> str:
-    """The tokenizer of BLEU that suits what is now the target; tokenised text stays so."""
+    """The tokenizer of BLEU that suits the new target; tokenised text stays so."""
     if config.evaluation.bleu_tokenize == "none" or "bleu" not in config.evaluation.metrics:
         return config.evaluation.bleu_tokenize
     sources = (pair.source for part in config.dev_sets().values() for pair in read_pairs(part))
@@ -207,7 +207,7 @@ def _tokenizer(config: ExperimentConfig) -> str:
 
 
 def _terms(config: ExperimentConfig) -> dict[str, Any]:
-    """The glossary and the metrics: a table has the terms of one language, TBX those of both."""
+    """The glossary and the metrics; a table has the terms of one language, TBX those of both."""
     glossary, metrics = config.evaluation.glossary, config.evaluation.metrics
     if glossary is not None and not is_tbx(Path(glossary)):
         glossary, metrics = None, tuple(name for name in metrics if name != "terms")

@@ -1,6 +1,6 @@
-"""Carrying out a back-translation, round by round; what is finished is not done again.
+"""Carrying out a back-translation, round by round; finished work is not repeated.
 
-Sennrich et al. 2016 (arXiv:1511.06709) translate text in the target language back and train on it;
+Sennrich et al. 2016 (arXiv:1511.06709) translate text in the target language back and train on it.
 Hoang et al. 2018 (Iterative Back-Translation for Neural Machine Translation) repeat it in both
 directions.
 """
@@ -46,9 +46,9 @@ class Round:
     forward: Path
     """Run of the forward model."""
     synthetic: PairReport
-    """Of the pairs that the forward model learned from."""
+    """Report on the pairs that the forward model learned from."""
     reverse_synthetic: PairReport | None
-    """Of the pairs that the reverse model learned from; None if it learned from real ones alone."""
+    """Report on the pairs that the reverse model learned from; None for real pairs alone."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class BackTranslation:
     real_pairs: int
     rounds: list[Round]
     use: Path
-    """What the user translates with."""
+    """The path to translate with."""
 
 
 def carry_out(
@@ -69,13 +69,13 @@ def carry_out(
     workers: int | None = None,
     shard_lines: int = SHARD_LINES,
 ) -> BackTranslation:
-    """Do what is left of all rounds.
+    """Do the remaining work of all rounds.
 
     Args:
         plan: from :func:`~dragoman.techniques.backtranslation.directory.opened`.
         host: shows the work and trains the runs.
-        workers: processes that translate.
-        shard_lines: lines that are translated between two points from which to resume.
+        workers: number of processes that translate.
+        shard_lines: lines to translate between two points from which to resume.
 
     Raises:
         InterruptedRunError: a signal came; the same command resumes.
@@ -123,7 +123,7 @@ class _Work:
         return Round(number, of_reverse, plan.forward(number), report, learned)
 
     def _reverse(self, number: int) -> tuple[Path, PairReport | None]:
-        """The reverse model of a round, and of which synthetic pairs it learned, if of any."""
+        """The reverse model of a round, and the report on its synthetic training pairs, if any."""
         plan, run = self.plan, self.plan.reverse(number)
         label = f"round {number}: reverse model"
         if number == 1:

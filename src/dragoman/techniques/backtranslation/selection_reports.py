@@ -1,6 +1,6 @@
-"""What became of a text and of synthetic pairs: figures that lie beside the files they describe.
+"""Reports on the selection of text and synthetic pairs, written beside the files they describe.
 
-A report is written after its file, so where there is a report, the file is complete.
+A report is written after its file, so it shows that the file is complete.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from dragoman.core.files import read_json, write_json
 
 @dataclass
 class TextReport:
-    """What became of a text."""
+    """Figures on the selection of lines."""
 
     name: str
     read: int = 0
-    """Lines."""
+    """Lines read."""
     fit: int = 0
     """Lines after cleaning."""
     dropped: dict[str, int] = field(default_factory=dict)
-    """Lines that are not fit, by reason."""
+    """Dropped lines, by reason."""
     chosen: int = 0
     """Lines to translate."""
     wrong_language: float | None = None
-    """Share of the lines in another language; None if it cannot be told."""
+    """Share of the lines in another language; None if unknown."""
 
     @property
     def reasons(self) -> str:
@@ -45,12 +45,12 @@ class TextReport:
 
 @dataclass
 class PairReport:
-    """What became of synthetic pairs."""
+    """Figures on the selection of synthetic pairs."""
 
     read: int = 0
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
-    """Pairs that are left out, by reason."""
+    """Dropped pairs, by reason."""
 
     def __str__(self) -> str:
         reasons = _reasons(self.dropped)
@@ -61,11 +61,7 @@ Report = TypeVar("Report", TextReport, PairReport)
 
 
 def write_report(file: Path, report: TextReport | PairReport) -> None:
-    """Write the report of a file beside it.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
+    """Write the report of a file beside it."""
     write_json(_beside(file), asdict(report))
 
 

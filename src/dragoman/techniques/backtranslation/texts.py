@@ -1,6 +1,6 @@
-"""The texts of a back-translation, chosen before anything is trained: mistakes show at once.
+"""The texts of a back-translation, chosen before any training: mistakes show at once.
 
-``text/`` has a copy of the chosen lines, so that a file that changes later changes nothing.
+``text/`` has a copy of the chosen lines, so later changes to a file have no effect.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _FILES = frozenset([_REAL_FILE, _TARGET_FILE, _SOURCE_FILE, "target.json", "sour
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of a file as targets, to be read as often as necessary."""
+    """The lines of a file as targets, which can be read repeatedly."""
 
     path: Path
 
     @property
     def name(self) -> str:
-        """Of the text in its report."""
+        """Name of the text in its report."""
         return self.path.name
 
     def __iter__(self) -> Iterator[Pair]:
@@ -66,7 +66,7 @@ def prepare_texts(plan: BackTranslationPlan, host: Host) -> int:
         The number of real pairs.
 
     Raises:
-        DataError: a text cannot be read, or nothing of it is fit.
+        DataError: a text cannot be read, or no line is fit.
         SavedError: a file of an earlier call is damaged.
         StorageError: the disk refuses.
     """
@@ -75,7 +75,7 @@ def prepare_texts(plan: BackTranslationPlan, host: Host) -> int:
             _count(plan, folder, host)
             _choose(plan, folder, host)
     elif plan.settings.rounds > 1 and recorded_rounds(plan.directory) == 1:
-        # Also if a call that was stopped has chosen some: it may have been told of another text.
+        # Even if an interrupted call has chosen some, as it may have been given another text.
         _choose_source(plan, plan.text, _real_pairs(plan.text), host)
     return _real_pairs(plan.text)
 

@@ -1,1 +1,1 @@
-"""Filtering of noisy parallel text by what models of both directions say about it."""
+"""Filtering of noisy parallel text by scores of models of both directions."""

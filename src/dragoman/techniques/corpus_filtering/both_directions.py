@@ -1,4 +1,4 @@
-"""The two directions of a filter: which languages, and which model is for which."""
+"""The two directions of a filter: their languages and models."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ def scoring_models(
     general: Path | None = None,
     device: str | None = None,
 ) -> ScoringModels:
-    """Describe what scores pairs.
+    """Describe the models that score pairs.
 
     Args:
-        forward: models from the language of the sources into that of the targets; several form an
-            ensemble.
+        forward: models from the source language into the target language; several form an ensemble.
         reverse: models of the opposite direction; by default ``forward``, if it has learned both.
-        languages: of the two sides, where models have learned several.
-        sides: what the sides are called in their files, perhaps by their languages: they decide
-            between several directions, and must not be the wrong way round.
+        languages: of the two sides, if models have learned several.
+        sides: names of the sides in their files, perhaps their languages.  They decide between
+            several directions, and must not be the wrong way round.
         identify: whether pairs in another language have score 0.
-        domain: language model of the domain that is wanted.
+        domain: language model of the wanted domain.
         general: language model of other text.
-        device: of all models; by default a GPU if there is one.
+        device: of all models; by default a GPU if available.
 
     Raises:
         ConfigError: the models are of the same direction, the languages are not known, or there is
@@ -71,7 +70,7 @@ def scoring_models(
     ):
         if language not in _UNNAMED:
             _check_source(path, config, language, alone=not reverse)
-    # What has no name in a model cannot be asked for; it is the only one that the model writes.
+    # A model's only output language may lack a name there, and cannot be requested.
     written = [target_languages(config) for config in configs]
     is_unnamed = source in _UNNAMED or any(set(names) <= _UNNAMED for names in written)
     if is_unnamed and model_digest(forward[0]) == model_digest(opposite[0]):
@@ -148,7 +147,7 @@ def _languages(
 
 
 def _directions(config: SavedConfig) -> list[tuple[str, str]]:
-    """The pairs of languages that a model was trained for, without copies."""
+    """The distinct pairs of languages that a model was trained for."""
     told: Sequence[Direction] = config.directions
     found = [(one.source_language, one.target_language) for one in told]
     if not found:  # an older Dragoman wrote it
@@ -160,7 +159,7 @@ def _check_source(path: Path, config: SavedConfig, language: str, *, alone: bool
     """Check that a model translates from a language; the error names the model.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: it does not translate from this language.
     """
     try:
         check_source(config, language)

@@ -1,9 +1,10 @@
-"""How long the translation of a source is expected to be, learned from the pairs themselves.
+"""Expected length of the translation of a source, learned from the pairs themselves.
 
 Cross-entropies per token hardly show that half of a translation is missing, since its words are
 right; its length does (Gale and Church 1993, "A Program for Aligning Sentences in Bilingual
-Corpora", section 3).  Medians are compared, so that the wrong pairs, which should be found, do not
-decide what is expected, and only those of sources of similar length: short translations vary more.
+Corpora", section 3).  Medians are used so that wrong pairs, which should be detected, do not
+influence the expectation.  Only sources of similar length are compared, as short translations vary
+more.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _DIGITS = 6  # on any processor the same, so that scoring may be resumed on anot
 
 @dataclass(frozen=True)
 class ExpectedLengths:
-    """What lengths are usual, for groups of sources from the shortest to the longest.
+    """Usual lengths, for groups of sources from the shortest to the longest.
 
     Lengths are logarithms of characters, and those of targets relative to their sources.
     """
@@ -30,13 +31,13 @@ class ExpectedLengths:
     sources: tuple[float, ...]
     """The median length of a group's sources."""
     ratios: tuple[float, ...]
-    """The median of the relative lengths of its targets."""
+    """The median relative length of a group's targets."""
     spreads: tuple[float, ...]
-    """The standard deviation of those, estimated from the median absolute deviation."""
+    """The standard deviation of the relative lengths, from the median absolute deviation."""
 
     @classmethod
     def of(cls, lengths: Sequence[tuple[int, int]]) -> ExpectedLengths:
-        """Learn what is usual from the characters of sources and targets, at least one pair."""
+        """Learn usual lengths from the characters of sources and targets, at least one pair."""
         sources, targets = np.log1p(np.array(lengths, np.float64).T)
         groups = max(1, min(_GROUPS, len(lengths) // _GROUP_PAIRS))
         found = []
@@ -49,9 +50,9 @@ class ExpectedLengths:
         return cls(*zip(*found, strict=True))
 
     def excess(self, source: int, target: int) -> float:
-        """By how many standard deviations a target is longer than expected, or shorter if negative.
+        """Deviation of a target's length from the expected length in standard deviations, signed.
 
-        What is expected is interpolated between the groups.
+        The expected length is interpolated between the groups.
 
         Args:
             source: characters of the source.

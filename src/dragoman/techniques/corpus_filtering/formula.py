@@ -1,8 +1,8 @@
-"""The scores of a pair: adequacy and domain from cross-entropies, and from its lengths.
+"""The scores of a pair: adequacy and domain from cross-entropies, and a score of its lengths.
 
 Cross-entropies are in nats per token, end symbols included, so that long pairs are not at a
 disadvantage.  All scores are in [0, 1] and multiplied (Junczys-Dowmunt 2018, arXiv:1809.00197;
-that of lengths is ours).
+the score of lengths is ours).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import math
 
 
 def adequacy(forward: float, reverse: float) -> float:
-    """The dual conditional cross-entropy: 1 where both models are certain, and so agree.
+    """The dual conditional cross-entropy: 1 if both models are certain, and so agree.
 
-    ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  A pair whose sides have
-    nothing to do with each other surprises both models; if one side says more than the other, one
-    of them is surprised, which the difference punishes.
+    ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  Both models give a pair of
+    unrelated sides a high cross-entropy.  If one side says more than the other, one model does,
+    which the difference penalises.
 
     Args:
         forward: ``H_A(y|x)``, of the target given the source.
@@ -25,10 +25,10 @@ def adequacy(forward: float, reverse: float) -> float:
 
 
 def domain_match(wanted: float, general: float) -> float:
-    """How much a target is of a domain: ``min(exp(H_N(y) - H_I(y)), 1)``.
+    """How well a target matches a domain: ``min(exp(H_N(y) - H_I(y)), 1)``.
 
     This is the cross-entropy difference of Moore and Lewis (2010, "Intelligent selection of
-    language model training data"), capped so that text of the domain is not better than certain.
+    language model training data"), capped at 1.
 
     Args:
         wanted: ``H_I(y)`` by the language model of the domain.
@@ -43,6 +43,6 @@ def length_match(excess: float) -> float:
     This is the square root of the normal density, relative to its maximum.
 
     Args:
-        excess: z, the standard deviations by which it differs from what is expected.
+        excess: z, the deviation from the expected length in standard deviations.
     """
     return math.exp(-(excess**2) / 4)

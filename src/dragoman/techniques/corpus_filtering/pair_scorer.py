@@ -29,21 +29,21 @@ _scorer: PairScorer | None = None  # in a worker
 
 @dataclass(frozen=True)
 class ScoringModels:
-    """What scores pairs."""
+    """The models that score pairs."""
 
     forward: TranslationSystem
     """Translates sources into targets."""
     reverse: TranslationSystem
     """Translates targets into sources."""
     domain: TranslationSystem | None = None
-    """Language model of the domain that is wanted, in the target language."""
+    """Language model of the wanted domain, in the target language."""
     general: TranslationSystem | None = None
-    """Language model of other text; there if ``domain`` is."""
+    """Language model of other text; required with ``domain``."""
     languages: tuple[str, str] | None = None
-    """Languages that the two sides must be in; None does not identify them."""
+    """Required languages of the two sides; None disables identification."""
 
     def systems(self) -> dict[str, TranslationSystem]:
-        """The models by what they do."""
+        """The models by their roles."""
         named = {
             "forward": self.forward,
             "reverse": self.reverse,
@@ -65,18 +65,18 @@ class ScoredPairs(NamedTuple):
 class PairScorer:
     """Opened models that score pairs.
 
-    A row has ``source``, ``target``, ``line``, ``score`` in [0, 1], the cross-entropies
-    ``forward`` and ``reverse`` (with a domain, also ``domain`` and ``general``) in nats per token,
-    with expected lengths ``excess_length``, and ``problem``: why the pair has score 0 and none of
-    these figures, or null.
+    A row has ``source``, ``target``, ``line``, ``score`` in [0, 1], the cross-entropies ``forward``
+    and ``reverse`` (with a domain, also ``domain`` and ``general``) in nats per token, with
+    expected lengths ``excess_length``, and ``problem``, which is null or the reason why the pair
+    has score 0 and none of these figures.
 
     Args:
         models: to open.
-        lengths: what lengths are usual; None leaves them out of the score.
+        lengths: usual lengths; None leaves them out of the score.
 
     Raises:
-        ConfigError: one does not fit its task, or a language cannot be identified.
-        MissingExtraError: languages are to be identified, and the identifier is not installed.
+        ConfigError: a model does not fit its role, or a language cannot be identified.
+        MissingExtraError: languages are to be identified, but the identifier is not installed.
         SavedError: a model is missing or damaged.
     """
 
@@ -100,7 +100,7 @@ class PairScorer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Tags and limits, on which scores depend beside the weights."""
+        """Tags and limits, on which scores depend besides the weights."""
         return {
             name: {
                 "tags": list(one.tags),
@@ -124,7 +124,7 @@ class PairScorer:
         )
 
     def _problem(self, pair: Pair) -> str | None:
-        """Why a pair need not be scored."""
+        """The reason why a pair need not be scored, if any."""
         sides = normalize(pair.source), normalize(pair.target)
         if (reason := self._broken(*sides)) is not None:
             return reason
@@ -134,7 +134,7 @@ class PairScorer:
         return None
 
     def _cross_entropies(self, pairs: Sequence[Pair]) -> tuple[list[dict[str, float | str]], int]:
-        """Of each pair by each model in nats per token; or ``problem``."""
+        """Cross-entropies of each pair by each model in nats per token, or its ``problem``."""
         found: list[dict[str, float | str]] = [{} for _ in pairs]
         tokens = 0
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
@@ -183,10 +183,10 @@ def scored_in_order(
     """The rows of each piece of a corpus, in order.
 
     Args:
-        models: what workers open.
-        scorer: the same, opened, for one worker: this process.
+        models: for workers to open.
+        scorer: the same models, opened, if this process is the only worker.
         pieces: read ahead only as far as workers need.
-        workers: processes, each with one thread if there are several.
+        workers: number of processes, each with one thread if there are several.
 
     Raises:
         WorkerError: a worker was terminated from outside.
@@ -206,10 +206,10 @@ def scored_in_order(
 
 
 def _check_task(name: str, system: TranslationSystem, translator: Translator) -> None:
-    """Check that a model does what it is used for.
+    """Check that a model fits its role.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: it does not fit.
     """
     path = system.models[0]
     if name in {"domain", "general"} and translator.reads_source:

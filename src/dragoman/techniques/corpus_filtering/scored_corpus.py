@@ -1,8 +1,8 @@
-"""A corpus with the score of each pair, made shard by shard: what was scored is not lost.
+"""A corpus with the score of each pair, made shard by shard so that scores are not lost.
 
-A process that is killed loses the shards that it was working on, and the same call resumes after
-the last finished one.  Each shard is scored by itself, so that its batches, and with them every
-digit, are those of an uninterrupted call on the same number of threads.
+A killed process loses its current shards, and the same call resumes after the last finished shard.
+Each shard is scored by itself, so its batches, and with them every digit, are those of an
+uninterrupted call on the same number of threads.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LOCK = ".lock"
 _MEASURED = 100_000  # pairs whose lengths say which are usual
 
 Progress = Callable[[int, int], AbstractContextManager[ShowCount]]
-"""From the number of pairs done before and that of all pairs to what shows them."""
+"""From the number of pairs done before and that of all pairs to a display of progress."""
 
 
 def _nobody(done: int, details: Sequence[str] = ()) -> None:
@@ -54,9 +54,9 @@ class ScoredCorpus:
     path: Path
     """The file ``pairs.jsonl.gz``."""
     pairs: int
-    """Pairs in it: all that were read."""
+    """Number of pairs in it, which are all pairs read."""
     tokens_per_second: float | None
-    """Target pieces of all models per second in this call; None if everything was there."""
+    """Target pieces of all models per second in this call; None if nothing was left to do."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The pairs in the order of the corpus."""
@@ -75,15 +75,15 @@ def score_corpus(
 ) -> ScoredCorpus:
     """Score the pairs of ``part`` into the directory ``output``; the same call resumes.
 
-    Memory does not grow with the corpus.  A finished corpus is returned as it is.
+    Memory does not grow with the corpus.  A finished corpus is returned unchanged.
 
     Args:
-        models: what scores.
+        models: the models that score.
         part: pairs of a source and a target.
         output: directory of ``pairs.jsonl.gz`` and ``origin.json``, which has the digests of models
             and text.
-        lengths: whether unusual lengths lower a score; what is usual is learned from the pairs.
-        workers: processes that score.
+        lengths: whether unusual lengths lower a score; usual lengths are learned from the pairs.
+        workers: number of processes that score.
         shard_lines: pairs per shard.
         progress: shows how much is done.
 
@@ -93,7 +93,7 @@ def score_corpus(
         DataError: the text cannot be read, or is empty.
         SavedError: a model is missing or damaged, a shard is damaged, or another process is using
             ``output``.
-        StorageError: the disk refuses; what was finished before is kept.
+        StorageError: the disk refuses; finished shards are kept.
         WorkerError: a worker was terminated from outside.
     """
     if shard_lines < 1:
@@ -122,7 +122,7 @@ def score_corpus(
 
 
 def _write(found: Iterator[ScoredPairs], shards: Shards, count: ShowCount) -> float:
-    """Write all shards that are left, and return the speed in tokens per second."""
+    """Write all remaining shards, and return the speed in tokens per second."""
     begun, tokens, speed = monotonic(), 0, 0.0
     for rows, scored_tokens in found:
         with shards.next(len(rows)) as shard:
@@ -135,7 +135,7 @@ def _write(found: Iterator[ScoredPairs], shards: Shards, count: ShowCount) -> fl
 
 
 def _described(models: ScoringModels) -> Mapping[str, Any]:
-    """The digests of the models, by what they do."""
+    """The digests of the models, by role."""
     return {
         name: [model_digest(path) for path in system.models]
         for name, system in models.systems().items()
@@ -143,7 +143,7 @@ def _described(models: ScoringModels) -> Mapping[str, Any]:
 
 
 def _measure(part: CorpusPart) -> tuple[int, str, ExpectedLengths]:
-    """The number of pairs, a digest of them, and what lengths are usual among them."""
+    """The number of pairs, a digest of them, and their usual lengths."""
     content, total, lengths = hashlib.sha256(), 0, Reservoir[tuple[int, int]](_MEASURED, seed=1)
     for pair in read_pairs(part):
         content.update(json.dumps(pair[:3]).encode() + b"\n")
@@ -152,7 +152,7 @@ def _measure(part: CorpusPart) -> tuple[int, str, ExpectedLengths]:
             lengths.add((len(pair.source), len(pair.target)))
     if not total:
         raise DataError(f"{part.name}: no pairs; give a file with pairs")
-    # Where a side of every pair is empty, no length is looked at.
+    # If a side of every pair is empty, no length is used.
     return total, content.hexdigest(), ExpectedLengths.of(lengths.items or [(1, 1)])
 
 

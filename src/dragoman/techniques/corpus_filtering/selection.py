@@ -1,4 +1,4 @@
-"""Which scored pairs are kept, and a report of those that are not."""
+"""Selection of scored pairs by a threshold, and a report on the dropped pairs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus
 
 LOW_SCORE = "low score"
-"""The reason for which pairs are dropped that models could score."""
+"""The reason for dropping pairs that models could score."""
 _EXAMPLES = 5
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which pairs are kept: a share of all pairs, or those above a score."""
+    """The pairs to keep: a share of all pairs, or those above a score."""
 
     keep: float | None = None
-    """Share of the pairs that is kept: those with the highest scores."""
+    """Share of the pairs to keep, those with the highest scores."""
     above: float | None = None
     """Score that kept pairs exceed."""
 
@@ -34,14 +34,14 @@ class Threshold:
 
 @dataclass(frozen=True)
 class FilterReport:
-    """What became of the pairs of a corpus."""
+    """Figures on the selection of a corpus."""
 
     read: int
     kept: int
     dropped: dict[str, int]
-    """Pairs that are left out, by reason, the most frequent first."""
+    """Dropped pairs, by reason, the most frequent first."""
     lowest_kept: float
-    """The lowest score that is kept."""
+    """The lowest score of a kept pair."""
     forward: float
     """Mean cross-entropy of all scored pairs by the forward model, in nats per token."""
     reverse: float
@@ -58,10 +58,10 @@ class FilterReport:
 def select(
     corpus: ScoredCorpus, threshold: Threshold, add: Callable[[dict[str, Any]], object]
 ) -> FilterReport:
-    """Give the rows of the kept pairs to ``add``, in order.
+    """Pass the rows of the kept pairs to ``add``, in order.
 
-    Of pairs with equal scores the first are kept.  Pairs with a problem never are.  What is held in
-    memory is some tens of bytes per pair, and no text.
+    Of pairs with equal scores the first are kept.  Pairs with a problem are never kept.  Memory
+    holds some tens of bytes per pair, but no text.
 
     Raises:
         DataError: nothing would be kept.
@@ -100,11 +100,11 @@ def select(
 def kept_numbers(
     scores: NDArray[np.float64], fit: NDArray[np.bool_], threshold: Threshold
 ) -> NDArray[np.int64]:
-    """The numbers of the pairs that are kept, rising.
+    """The numbers of the kept pairs, ascending.
 
     Args:
         scores: of all pairs, ``(pairs,)``.
-        fit: which pairs have no problem, ``(pairs,)``.
+        fit: whether each pair has no problem, ``(pairs,)``.
         threshold: the share of all pairs, or the score.
     """
     if threshold.above is not None:
@@ -113,7 +113,7 @@ def kept_numbers(
     numbers = np.flatnonzero(fit)
     # Pairs with equal scores stay in their order.
     best = numbers[np.argsort(-scores[numbers], kind="stable")]
-    # As the decimal fraction that was meant: 0.7 of 10 pairs are 7, and 0.29 of 100 are 29.
+    # As the decimal fraction intended: 0.7 of 10 pairs are 7, and 0.29 of 100 are 29.
     return np.sort(best[: int(round(threshold.keep * len(scores), 6))])
 
 
@@ -141,7 +141,7 @@ def _passed(
     add: Callable[[dict[str, Any]], object],
     shown: set[int],
 ) -> dict[int, dict[str, Any]]:
-    """Pass kept rows on, and return those that are shown."""
+    """Pass kept rows to ``add``, and return the rows to show."""
     found = {}
     for number, row in enumerate(rows):
         if kept[number]:
@@ -152,7 +152,7 @@ def _passed(
 
 
 def _nothing(scores: NDArray[np.float64], fit: NDArray[np.bool_], threshold: Threshold) -> str:
-    """Why nothing is kept, and what to do."""
+    """The reason why nothing is kept, and the remedy."""
     if not fit.any():
         return (
             "no pair is fit: all are empty, too long, copied or in another language; check the "

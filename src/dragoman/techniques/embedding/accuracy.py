@@ -1,4 +1,4 @@
-"""How many words are translated as a dictionary says (Mikolov et al. 2013, arXiv:1309.4168)."""
+"""Accuracy of word translation against a dictionary (Mikolov et al. 2013, arXiv:1309.4168)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ANSWERS = 5
 
 @dataclass(frozen=True)
 class Precision:
-    """Percentages of the words that were asked for."""
+    """Percentages of the words that were looked up."""
 
     p1: float
-    """The first answer is a translation of the dictionary."""
+    """The first answer is in the dictionary."""
     p5: float
-    """One of the first five is."""
+    """Any of the first five answers is in the dictionary."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class WordAccuracy:
     nearest: Precision
     """The answers nearest by cosine."""
     asked: int
-    """Words that were asked for: the most frequent ones."""
+    """Number of words looked up: the most frequent words."""
     answerable: int
-    """Words of the dictionary that have a vector, as has one of their translations."""
+    """Words of the dictionary with a vector that also have a translation with a vector."""
     known: int
     """Words of the dictionary that have a vector."""
 
     def to_json(self) -> dict[str, Any]:
-        """As the command line prints it."""
+        """Plain values, as the command line prints them."""
         return asdict(self)
 
 
@@ -54,20 +54,20 @@ def word_accuracy(
     maximum: int | None = None,
     neighbours: int = NEIGHBOURS,
 ) -> WordAccuracy:
-    """Translate the words of a dictionary, and count.
+    """Translate the words of a dictionary and count correct translations.
 
-    Case is ignored: a word of the dictionary is the most frequent word that differs in case alone.
+    Case is ignored: a word of the dictionary is the most frequent word that differs only in case.
 
     Args:
         source: mapped vectors of the source language.
         target: mapped vectors of the target language.
         dictionary: translations of each word.
         name: of the dictionary, for messages.
-        maximum: ask only for so many words, the most frequent ones.
+        maximum: number of words to look up, the most frequent ones.
         neighbours: k of CSLS.
 
     Raises:
-        DataError: no word can be asked for, or the dimensions differ.
+        DataError: no word can be looked up, or the dimensions differ.
     """
     check_dimensions(source, target)
     rows, known = by_case(source), by_case(target)

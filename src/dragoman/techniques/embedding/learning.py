@@ -62,12 +62,12 @@ class Splitter(Protocol):
 
 
 def splitter(tokens: Tokens, *, lowercase: bool, vocabulary: Vocabulary | None) -> Splitter:
-    """How lines are split.
+    """The splitter of lines into tokens.
 
     Args:
-        tokens: what into.
-        lowercase: whether they are put in lower case first.
-        vocabulary: whose pieces, for ``tokens: pieces``.
+        tokens: kind of tokens.
+        lowercase: whether lines are lower-cased first.
+        vocabulary: source of the pieces, for ``tokens: pieces``.
     """
 
     def prepared(line: str) -> str:
@@ -87,14 +87,14 @@ def splitter(tokens: Tokens, *, lowercase: bool, vocabulary: Vocabulary | None) 
 
 
 def leaving_out(split: Splitter, paths: Iterable[Path]) -> Splitter:
-    """``split``, but lines that also occur in some files have no tokens.
+    """``split``, but without tokens for lines that also occur in some files.
 
     Lines are compared as in ``data.held_out``: white space, case and Unicode composition are
     ignored.
 
     Args:
-        split: how other lines are split.
-        paths: files of the lines that are left out.
+        split: splits other lines.
+        paths: files of the lines to leave out.
 
     Raises:
         DataError: a file cannot be read.
@@ -104,7 +104,7 @@ def leaving_out(split: Splitter, paths: Iterable[Path]) -> Splitter:
 
 
 class _Text:
-    """The tokens of some files, line by line, as often as wanted."""
+    """The tokens of some files, line by line, which can be read repeatedly."""
 
     def __init__(
         self, paths: Sequence[Path], split: Splitter, progress: Callable[[int], object]
@@ -136,8 +136,8 @@ def learn(
     """Learn embeddings of the tokens of a text.
 
     Args:
-        paths: its files, read one after the other in each epoch.
-        split: how a line is split into tokens.
+        paths: files of the text, read one after the other in each epoch.
+        split: splits a line into tokens.
         config: how to learn.
         progress: called with the number of lines read so far, over all passes.
 
@@ -163,7 +163,7 @@ def learn(
         **options,
     )
     # Each token is an item of the dictionary that GenSim sorts by count, and equal counts keep the
-    # order of the text: nothing depends on Python's hashes, which differ from process to process.
+    # order of the text.  So nothing depends on Python's hashes, which differ between processes.
     model.build_vocab(text)
     if not len(model.wv):
         names = ", ".join(str(path) for path in paths)
@@ -178,7 +178,7 @@ def learn(
 
 
 def _gensim() -> dict[str, Any]:
-    """Its classes by ``kind``.
+    """GenSim's classes by ``kind``.
 
     Raises:
         MissingExtraError: it is not installed.

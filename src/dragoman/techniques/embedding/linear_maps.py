@@ -1,7 +1,7 @@
 """Linear maps of two languages' vectors into one space (Artetxe et al. 2018, arXiv:1805.06297).
 
-A dictionary is two arrays of the same length: row ``source[n]`` of the one language's matrix ``x``
-translates into row ``target[n]`` of the other one's ``z``.
+A dictionary is two arrays of the same length: row ``source[n]`` of one language's matrix ``x``
+translates into row ``target[n]`` of the other language's matrix ``z``.
 """
 
 from __future__ import annotations

@@ -36,24 +36,24 @@ from dragoman.text.terms.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
 
 _LEAST_SPREAD = 1e-5
-"""Of a dimension of vectors of length 1; below it is what rounding leaves."""
+"""Minimum spread of a dimension of unit vectors; smaller values are rounding errors."""
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """A mapping to be learned, and where its results go."""
+    """A mapping to learn, and the output files."""
 
     source: Path
     target: Path
     output: Path
     """Directory of the two files, which keep their names."""
     seed: Seed | None
-    """The kind of the first dictionary; None: ``dictionary``."""
+    """The kind of the first dictionary; None for ``dictionary``."""
     dictionary: Path | None
     learning: SelfLearningConfig | None
-    """None: the dictionary is used as it is."""
+    """Settings of self-learning; None to use the dictionary unchanged."""
     maximum: int | None = None
-    """Vectors that are read of each file, the most frequent ones."""
+    """Maximum vectors to read from each file, the most frequent ones."""
 
     @property
     def outputs(self) -> tuple[Path, Path]:
@@ -61,7 +61,7 @@ class Mapping:
         return self.output / self.source.name, self.output / self.target.name
 
     def check(self) -> None:
-        """Check paths before any work is done.
+        """Check paths before the work starts.
 
         Raises:
             ConfigError: the results would replace their inputs, or one another.
@@ -91,14 +91,14 @@ class Mapping:
             progress: called with the number of iterations so far.
 
         Returns:
-            What was done, for ``--json``.
+            Figures for ``--json``.
 
         Raises:
             ConfigError: see :meth:`check` and
                 :func:`~dragoman.techniques.embedding.vectors_origin.check_place`.
-            DataError: a file cannot be used, all its vectors point the same way, or there is no
-                first dictionary.
-            SavedError: what is said of a file's origin is damaged.
+            DataError: a file cannot be used, all its vectors point the same way, or the first
+                dictionary is empty.
+            SavedError: the file that describes a file's origin is damaged.
             StorageError: the disk refuses.
         """
         self.check()
@@ -159,7 +159,7 @@ class Mapping:
 
 
 def _check_differ(path: Path, vectors: WordVectors) -> None:
-    """Check that there is something to map: vectors are centred and scaled, which needs a spread.
+    """Check that vectors differ; they are centred and scaled, which needs a spread.
 
     Raises:
         DataError: all vectors point the same way.

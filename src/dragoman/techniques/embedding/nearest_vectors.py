@@ -1,8 +1,8 @@
-"""Which vectors of another language are nearest, by similarity and by CSLS, block by block.
+"""The nearest vectors of another language, by similarity and by CSLS, block by block.
 
 Cross-domain similarity local scaling (CSLS, Conneau et al. 2018, arXiv:1710.04087, section 2.3):
-``2 cos(x, z) - r(x) - r(z)``, where ``r`` is the mean similarity of a vector to its k nearest ones
-in the other language.  It keeps a few vectors, the hubs, from being nearest to everything.
+``2 cos(x, z) - r(x) - r(z)``, where ``r`` is the mean similarity of a vector to its k nearest
+vectors in the other language.  It keeps a few vectors, the hubs, from being nearest to everything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def unit(matrix: Matrix) -> Matrix:
     """Each row divided by its length; zeros stay."""
     with np.errstate(over="ignore"):
         length = np.linalg.norm(matrix, axis=1, keepdims=True)
-    # Squares of numbers that are very large or small are beyond float32.
+    # Squares of very large or small numbers exceed the range of float32.
     (beyond,) = np.nonzero(~((length > _TINY) & (length < np.inf))[:, 0])
     if len(beyond):
         wide = matrix[beyond].astype(np.float64)
@@ -53,7 +53,7 @@ def neighbourhood(x: Matrix, z: Matrix, neighbours: int = NEIGHBOURS) -> Matrix:
     Args:
         x: unit vectors ``(n, dimension)``.
         z: unit vectors ``(m, dimension)``.
-        neighbours: number of nearest rows; all where there are fewer.
+        neighbours: maximum number of nearest rows.
 
     Returns:
         ``(n,)``.
@@ -84,12 +84,12 @@ def mean_of_largest(values: Matrix, count: int) -> Matrix:
 def nearest(
     x: Matrix, z: Matrix, count: int = 1, hubness: Matrix | None = None
 ) -> tuple[Rows, Matrix]:
-    """The nearest rows of ``z`` for each row of ``x``, the nearest one first.
+    """The nearest rows of ``z`` for each row of ``x``, the nearest first.
 
     Args:
         x: unit vectors ``(n, dimension)``.
         z: unit vectors ``(m, dimension)``.
-        count: how many; all where there are fewer.
+        count: maximum number of rows.
         hubness: :func:`neighbourhood` of ``z`` among the source's vectors, for CSLS; without it,
             by similarity.
 

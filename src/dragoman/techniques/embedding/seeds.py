@@ -14,11 +14,11 @@ from dragoman.techniques.embedding.nearest_vectors import NEIGHBOURS, neighbourh
 from dragoman.text.word_vectors import Matrix, WordVectors
 
 Seed = Literal["identical", "numerals", "nothing"]
-"""identical: words that both languages write alike; numerals: numbers; nothing: words whose
-similarities to all other words of their language are distributed alike."""
+"""identical: words that are spelt alike in both languages.  numerals: numbers.  nothing: words
+whose similarities to all other words of their language are distributed alike."""
 
 COMPARED_WORDS = 4_000
-"""Most frequent words whose distributions are compared (Artetxe et al. 2018, section 3.2)."""
+"""Number of most frequent words to compare (Artetxe et al. 2018, section 3.2)."""
 
 _NUMERAL = re.compile("▁?[0-9]+")
 
@@ -26,10 +26,10 @@ _NUMERAL = re.compile("▁?[0-9]+")
 def pairs_from_words(seed: Seed, source: WordVectors, target: WordVectors) -> WordPairs:
     """Identical strings or numerals of both languages.
 
-    Signs and numbers count as identical strings, too.
+    Signs and numbers also count as identical strings.
 
     Raises:
-        DataError: there is none.
+        DataError: no pair exists.
     """
     shared = [word for word in source.words if word in target.index]
     if seed == "numerals":
@@ -46,7 +46,7 @@ def pairs_from_words(seed: Seed, source: WordVectors, target: WordVectors) -> Wo
 def pairs_from_dictionary(
     dictionary: Mapping[str, Sequence[str]], source: WordVectors, target: WordVectors, name: str
 ) -> WordPairs:
-    """Entries of a dictionary both of whose sides have a vector; case counts.
+    """Dictionary entries with vectors on both sides (case-sensitive).
 
     Args:
         dictionary: translations of each word.
@@ -55,7 +55,7 @@ def pairs_from_dictionary(
         name: of the dictionary, for messages.
 
     Raises:
-        DataError: there is none.
+        DataError: no entry has vectors on both sides.
     """
     found = [
         (source.index[word], target.index[translation])
@@ -75,7 +75,7 @@ def pairs_from_nothing(x: Matrix, z: Matrix) -> WordPairs:
     """Words whose similarities to their own language are distributed alike (section 3.2).
 
     Each of the most frequent words is described by the sorted square roots of its similarity
-    matrix, ``sqrt(X X^T)``, which do not depend on the language's coordinates; the nearest
+    matrix, ``sqrt(X X^T)``, which do not depend on the language's coordinates.  The nearest
     descriptions by CSLS, in both directions, are the dictionary.
 
     Args:

@@ -1,9 +1,9 @@
 """A mapping and a dictionary that improve one another (Artetxe et al. 2018, arXiv:1805.06297).
 
-From a dictionary follows an orthogonal mapping, from the mapping a larger dictionary: for each of
-the most frequent words of either language the nearest one of the other by CSLS.  At first only a
-random tenth of the candidates is considered, so that a poor start is left again; whenever nothing
-has improved for a while, twice as many are.
+A dictionary gives an orthogonal mapping, and the mapping a larger dictionary: for each of the most
+frequent words of either language, the nearest word of the other by CSLS.  At first only a random
+tenth of the candidates is considered, so that learning can escape a poor start.  The share doubles
+whenever nothing has improved for a while.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SelfLearningConfig(Config):
 
 @dataclass(frozen=True)
 class Mapped:
-    """What self-learning ended with."""
+    """The result of self-learning."""
 
     source: Matrix
     """Mapped vectors of the source language."""
@@ -69,7 +69,7 @@ def self_learn(
     """Map two languages into one space, beginning from a dictionary.
 
     Args:
-        x: normalised vectors of the source language, from the most frequent word on.
+        x: normalised vectors of the source language, the most frequent words first.
         z: of the target language.
         pairs: the first dictionary.
         config: how to learn.
@@ -94,7 +94,7 @@ def self_learn(
 
 
 def map_once(x: Matrix, z: Matrix, pairs: WordPairs) -> Mapped:
-    """Map two languages with a dictionary as it is, without learning a larger one."""
+    """Map two languages with a given dictionary, without learning a larger one."""
     mapped_x, mapped_z = reweighted(x, z, pairs)
     return Mapped(mapped_x, mapped_z, pairs, 0, float("nan"))
 
@@ -126,7 +126,7 @@ def _nearest(
 ) -> tuple[Rows, Matrix, float]:
     """For each row of x: the nearest row of z by CSLS, and its own neighbourhood.
 
-    Also returns the mean similarity to the nearest rows by similarity alone, all considered.
+    Also returns the mean similarity to the nearest rows among all rows, by similarity alone.
     """
     found = np.empty(len(x), dtype=np.int64)
     own = np.empty(len(x), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Where a file of vectors came from: a JSON file beside it, which says how to read text for it."""
+"""The origin of a file of vectors: a JSON file beside it with the tokenisation to use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.core.version import __version__
 from dragoman.text.word_vectors import WordVectors, write_vectors
 
 Tokens = Literal["words", "spaces", "pieces"]
-"""What the vectors are of: words and signs; whatever stands between spaces; pieces of a
+"""The tokens that have vectors: words and signs; strings between spaces; pieces of a
 vocabulary."""
 
 
@@ -35,7 +35,7 @@ class InputDigest(Config):
 
     @classmethod
     def of(cls, path: Path) -> InputDigest:
-        """The digest of ``path``, which can be read."""
+        """The digest of ``path``, which must be readable."""
         return cls(name=path.name, digest=content_digest(path))
 
 
@@ -57,12 +57,12 @@ class VectorsOrigin(Config):
 
 
 def origin_file(path: Path) -> Path:
-    """The file beside ``path`` that says how its vectors were made."""
+    """The file beside ``path`` that describes the origin of its vectors."""
     return path.with_name(path.name + ".json")
 
 
 def read_origin(path: Path) -> VectorsOrigin:
-    """How the vectors in ``path`` were made; those of other programs are taken for words.
+    """The origin of the vectors in ``path``; vectors of other programs are assumed to be of words.
 
     Raises:
         SavedError: the file beside them is damaged.
@@ -82,10 +82,10 @@ def read_origin(path: Path) -> VectorsOrigin:
 
 
 def check_place(path: Path) -> None:
-    """Check before any work is done that vectors can be written to ``path``, and make its folder.
+    """Check before the work starts that vectors can be written to ``path``; make its folder.
 
     Raises:
-        ConfigError: it is a directory, or the file beside it describes no vectors and would be
+        ConfigError: it is a directory, or the file beside it does not describe vectors and would be
             lost.
         StorageError: its folder cannot be made.
     """
@@ -103,11 +103,7 @@ def check_place(path: Path) -> None:
 
 
 def write_with_origin(path: Path, vectors: WordVectors, origin: VectorsOrigin) -> None:
-    """Write vectors and, beside them, how they were made.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
+    """Write vectors and, beside them, their origin."""
     beside = origin_file(path)
     with storage_errors(beside), contextlib.suppress(FileNotFoundError):
         beside.unlink()  # never one that describes other vectors

@@ -1,4 +1,4 @@
-"""Translation word by word: each word by the nearest one of the other language."""
+"""Translation word by word: each word by the nearest word of the other language."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LINES = 1000  # whose new words are looked up together
 
 
 class WordByWord:
-    """Translates lines word by word, by CSLS; order and spacing stay as they are.
+    """Translates lines word by word, by CSLS; order and spacing stay unchanged.
 
-    Lines are normalised first, so that any run of white space is one space.  Numbers,
-    signs and words without a vector, in no case, are copied.
+    Lines are normalised first, so that any run of white space is one space.  Numbers, signs and
+    words without a vector in any case are copied.
 
     Args:
         source: mapped vectors of words of the source language.
         target: mapped vectors of words of the target language.
-        spans: finds the words of a line, as those of the source's vectors were found.
+        spans: locates the words of a line as for the source's vectors.
         neighbours: k of CSLS.
 
     Raises:
