@@ -136,7 +136,7 @@ def _words(
 ) -> list[int]:
     """The word that each piece belongs to; -1 for tags and context in front of the line."""
     found = words_at(piece_spans(vocabulary, read, line), words)
-    return found[len(found) - len(ids) :]  # what was left out of the context is at the front
+    return found[len(found) - len(ids) :]  # omitted context is at the front
 
 
 def linked(

@@ -51,7 +51,7 @@ class BatchingConfig(Config):
 
 
 class Translates(Protocol):
-    """What a batcher needs from a :class:`~dragoman.translation.translator.Translator`."""
+    """Methods that a batcher needs of a :class:`~dragoman.translation.translator.Translator`."""
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options."""
@@ -408,7 +408,7 @@ def _translated(
     translator: Translates, lines: list[str], options: dict[str, Any]
 ) -> list[list[Translation]]:
     try:
-        with UseOfTerms().counts():  # lines of several requests say nothing about a glossary
+        with UseOfTerms().counts():  # lines of several requests are no evidence about a glossary
             return translator.translate_nbest(lines, **options)
     except StopIteration as error:  # no future can hold it: its caller would wait for ever
         raise RuntimeError("the translator raised StopIteration") from error

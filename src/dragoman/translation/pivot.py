@@ -177,7 +177,7 @@ def joined(
                 log_probability=pivot.log_probability + one.log_probability,
                 ended=pivot.ended and one.ended,
                 pivot=pivot.text,
-                confidence=None,  # that of the second leg says nothing about the first
+                confidence=None,  # the second leg's ignores the first
                 faults=tuple(dict.fromkeys((*pivot.faults, *one.faults))),
             )
             if one.text not in best or pair.score > best[one.text].score:

@@ -231,7 +231,7 @@ def texts_in_context(
 def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:
     """Why a line cannot name its language by a tag in front; None if it can, or names none.
 
-    Any other ``<...>`` that the vocabulary does not know is text, such as markup.
+    Any other ``<...>`` that the vocabulary lacks is text, such as markup.
     """
     if not text.lstrip().startswith("<"):
         return None  # nearly every line

@@ -244,7 +244,7 @@ class Translator(ScoringTranslator):
         """Copy this translator with other tags, known to the models; all else is shared."""
         other = copy(self)
         other._direct = replace(self._direct, tags=tuple(tags))
-        other._languages = None  # tags may ask for another language
+        other._languages = None  # tags may select another language
         return other
 
     @property

@@ -74,7 +74,7 @@ KNOWN: Known = {
 POSITIONS = 1280
 """Rows of the table of sinusoidal positions, enough for sources of the default
 ``max_source_pieces`` and their outputs."""
-_REVISION = 1  # of what is written below; raise it when the same weights are written differently
+_REVISION = 1  # of the format written below; raise it when the same weights are written differently
 
 
 def convert(

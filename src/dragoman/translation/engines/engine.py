@@ -1,7 +1,7 @@
 """Engines, which carry out a translator's searches batch by batch.
 
 :class:`TorchEngine` is Dragoman's own.  Others share its interface: one distributes the batches
-among processes, another runs a converted model in another program.
+among processes, another runs a converted model in CTranslate2.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class SourceBatch(NamedTuple):
     """Target ids that each output begins with; for a language model, the same as the sources."""
 
     constraints: list[tuple[LexicalConstraint, ...]] | None = None
-    """What each output must contain; None if nothing."""
+    """Requirements for each output; None if there are none."""
 
     places: Sequence[int] = ()
-    """Where the sentences are among those that the caller read together."""
+    """Indices of the sentences among those that the caller read together."""
 
     def part(self, places: slice) -> SourceBatch:
-        """Some of the sentences that follow one another."""
+        """A contiguous part of the sentences."""
         prefixes, constraints = self.prefixes, self.constraints
         return SourceBatch(
             self.numbers[places],
@@ -64,7 +64,7 @@ class SourceBatch(NamedTuple):
         )
 
     def chosen(self, places: Sequence[int]) -> SourceBatch:
-        """Some of the sentences, without what their outputs must contain."""
+        """Some of the sentences, without the requirements for their outputs."""
         prefixes = self.prefixes
         return SourceBatch(
             [self.numbers[place] for place in places],
@@ -109,7 +109,7 @@ class Engine(Protocol):
         """
 
     def close(self) -> None:
-        """Release what the engine holds, for good; closing it again does nothing."""
+        """Release the engine's resources for good; closing twice is harmless."""
 
 
 @runtime_checkable
@@ -303,7 +303,7 @@ class FittingSearch:
 
     def _lower(self, batch: SourceBatch, size: int, said: str) -> None:
         if torch.cuda.is_available():
-            torch.cuda.empty_cache()  # what is free may be too fragmented to use
+            torch.cuda.empty_cache()  # free memory may be too fragmented to use
         if len(batch.sources) == 1:
             raise NotEnoughMemoryError(
                 f"line {batch.numbers[0] + 1}: out of memory ({said}), though its "

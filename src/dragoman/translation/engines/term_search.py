@@ -70,7 +70,7 @@ class PhraseSpeller:
 
     @cached_property
     def edges(self) -> WordEdges:
-        """Which pieces join to their neighbours."""
+        """The pieces that join to their neighbours."""
         vocabulary = self._vocabulary
         plain = [
             "" if atom else piece
@@ -95,7 +95,7 @@ class PhraseSpeller:
         return spellings
 
     def _spellings(self, text: str, whole: bool) -> list[Spelling]:
-        """In the middle of a text, at its beginning, and joined to what is in front."""
+        """Spellings in the middle of a text, at its beginning, and joined to text in front."""
         vocabulary = self._vocabulary
         bare = vocabulary.normalized(text).removeprefix(SPACE_SIGN)
         if not bare:

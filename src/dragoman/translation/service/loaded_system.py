@@ -172,11 +172,11 @@ class LoadedSystem:
         """
         known = self.translator.inline_tags
         if known is None or self.translator.context is not None or self.system.pivot is not None:
-            return None  # the first of two models may not know them
+            return None  # the first of two models may not support them
         if any(one.number > (known.pairs if one.kind == "pair" else known.points) for one in marks):
             return None
         if self.translator.search.allow_tags or self._as_text(text) != text:
-            return None  # what looks like a symbol in the sentence could not be told from one
+            return None  # text that looks like a symbol could not be told from one
         return tagged(tags, normalize(write_tags(text, marks)))
 
     def _as_text(self, text: str) -> str:

@@ -215,7 +215,7 @@ class UnitTranslator:
         """Find the word links of each sentence's best translation.
 
         Args:
-            units: translated ones, each with its text in the pivot language, "" if there is none.
+            units: translated, each with its text in the pivot language ("" without a pivot).
         """
         first, last = self._legs[0], self._legs[-1]
         sources = [unit for unit, _ in units]
