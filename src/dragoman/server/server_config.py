@@ -1,4 +1,4 @@
-"""What a server serves, where, and within which bounds."""
+"""The configuration of a server: systems, addresses and limits."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class ServerConfig(Config):
     @field_validator("trusted_proxies")
     @classmethod
     def _check_proxies(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuse what no client's address can ever be equal to."""
+        """Refuse entries that cannot match any client's address."""
         for one in given:
             if one == "*" and len(given) > 1:
                 raise ValueError("'*' is all addresses; name it alone, or leave it out")
@@ -137,9 +137,9 @@ class ServerConfig(Config):
 
     @property
     def believed_addresses(self) -> list[str]:
-        """Those of trusted proxies, as any socket sees them.
+        """The addresses of trusted proxies, including their form on IPv6 sockets.
 
-        One that listens at ``::`` sees IPv4 addresses as part of ``::ffff:0:0/96``.
+        A socket that listens at ``::`` sees IPv4 addresses as part of ``::ffff:0:0/96``.
         """
         mapped = []
         for one in self.trusted_proxies:
@@ -153,17 +153,17 @@ def read_server(
 ) -> ServerConfig:
     """The configuration of a server.
 
-    In a file, relative paths are relative to its folder, that of the database as those of models,
-    and a system may be just the path of a model directory, or of the YAML file of a system.
+    Relative paths in a file, of models and of the database, are relative to its folder.  A system
+    may be just the path of a model directory, or of the YAML file of a system.
 
     Args:
-        path: a YAML file; None: there is none.
+        path: a YAML file, if any.
         changes: values that replace those of the file, such as ``{"port": 80}``; their paths are
             relative to the current directory.
-        settings: further ones, as ``limits.seconds=20``.
+        settings: further changes, such as ``limits.seconds=20``.
 
     Raises:
-        ConfigError: a file is missing or not YAML, or values make no sense.
+        ConfigError: a file is missing or not YAML, or values are invalid.
     """
     if path is None:
         values: dict[str, Any] = {}
@@ -179,15 +179,15 @@ def read_server(
 
 
 def _is_path(database: str) -> bool:
-    """Whether it names a file, not a URL, nor nothing, which is refused in a moment."""
+    """Whether it is a path, not a URL or the empty string, which is refused later."""
     return bool(database.strip()) and "://" not in database
 
 
 def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
-    """The values with ``workers`` where it counts, unless other values are there."""
+    """The values with ``workers`` as default in systems and batching."""
     workers, systems, batching = (values.get(one) for one in ("workers", "systems", "batching"))
     if not isinstance(systems, list):
-        return values  # refused in a moment
+        return values  # refused by the parser
     if isinstance(workers, int):
         systems = [{"workers": workers, **one} if isinstance(one, dict) else one for one in systems]
     numbers = [one.get("workers") for one in systems if isinstance(one, dict)]
@@ -198,7 +198,7 @@ def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def system_at(path: Path) -> dict[str, Any]:
-    """The description of a system: that in a YAML file, or a model directory alone.
+    """The description of a system, from a YAML file or for a model directory.
 
     Raises:
         ConfigError: the file is not YAML.

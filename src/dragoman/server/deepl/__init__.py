@@ -1,4 +1,4 @@
-"""DeepL's API, versions 2 and 3: what translation editors and computer-aided tools speak.
+"""DeepL's API, versions 2 and 3, for translation editors and computer-aided translation tools.
 
 Facts are from DeepL's OpenAPI description (github.com/DeepLcom/openapi, 3.5) and its Python client.
 """

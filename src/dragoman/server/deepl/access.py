@@ -1,4 +1,4 @@
-"""Dependencies of DeepL's routes: parameters and key of a request; and how errors are worded."""
+"""Dependencies of DeepL's routes (parameters and key of a request), and the format of errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dragoman.server.parameters import address_of
 from dragoman.translation.service.interface import RefusedError
 
 _SCHEME = "deepl-auth-key"
-_QUOTA_EXCEEDED = 456  # of no standard
+_QUOTA_EXCEEDED = 456  # not a standard HTTP status
 
 
 def _header_secret(request: Request) -> str | None:
-    """The key in the header of a request; None if there is none."""
+    """The key in the header of a request, if any."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret.strip() or None if scheme.lower() == _SCHEME else None
 
@@ -30,14 +30,14 @@ async def _parameters(request: Request, server: Server) -> DeepLParameters:
     try:
         return await DeepLParameters.read(request, part_bytes=server.config.limits.body_bytes)
     except RefusedError:
-        # So that a wrong key is named first, and requests without sense count too.
+        # So that a wrong key is reported first, and invalid requests count as well.
         secret = _header_secret(request) or request.query_params.get("auth_key")
         await server.access.admit(secret, address_of(request))
         raise
 
 
 Parameters = Annotated[DeepLParameters, Depends(_parameters)]
-"""The parameters of the body and the address, whether JSON or a form."""
+"""The parameters of the body (JSON or a form) and the query string."""
 
 
 async def admit(
@@ -48,16 +48,12 @@ async def admit(
     *,
     files: bool = False,
 ) -> ApiKey | None:
-    """Admit a request, which may bring texts or files; its key, if it has one.
-
-    Raises:
-        RefusedError: as :meth:`~dragoman.server.access.AccessControl.admit` does.
-    """
+    """Admit a request with texts or files; returns its key, if any."""
     address = address_of(request)
     try:
         secret = _header_secret(request) or parameters.text("auth_key")
     except RefusedError:
-        await server.access.admit(None, address)  # requests without sense count, too
+        await server.access.admit(None, address)  # invalid requests count as well
         raise
     return await server.access.admit(secret, address, texts, files=files)
 
@@ -75,15 +71,15 @@ async def _sender(request: Request, server: Server, parameters: Parameters) -> i
 
 
 Key = Annotated[ApiKey | None, Depends(_key)]
-"""The key of a request that is admitted."""
+"""The key of an admitted request."""
 Owner = Annotated[int | None, Depends(_owner)]
-"""The number of this key, which glossaries and files belong to."""
+"""The number of the key of an admitted request, which owns glossaries and files."""
 Sender = Annotated[int | None, Depends(_sender)]
-"""The same for a request that brings a file."""
+"""The number of the key of an admitted request with a file."""
 
 
 def refuse(error: RefusedError, status: int) -> Response:
-    """An error in DeepL's words; a used up quota has a status of its own."""
+    """An error in DeepL's format; an exhausted quota has a special status."""
     if error.kind == "quota_exceeded":
         status = _QUOTA_EXCEEDED
     return JSONResponse({"message": str(error)}, status)

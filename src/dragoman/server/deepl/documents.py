@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 EQUAL_LANGUAGES = "Source and target language are equal."
 _STATUS_SECONDS = 1.0
-"""How long an answer waits for the end of a translation: DeepL's client asks again after five."""
+"""How long an answer waits for the end of a translation; DeepL's client polls every 5 seconds."""
 
 
 router = APIRouter()
@@ -48,7 +48,7 @@ async def _job(
 
 
 Job = Annotated[DocumentJob, Depends(_job)]
-"""The file that a path names, if it belongs to the key of the request."""
+"""The job of the id in the path, with its key and the key of the request checked."""
 
 
 @router.post("/v2/document")
@@ -91,7 +91,7 @@ async def result(request: Request, server: Server, job: Job) -> Response:
     content = await in_thread(take, job.id, delete=False)
     if content is None:
         raise RefusedError("not_found", "Document not found: it was fetched already.")
-    if HEAD in request.scope:  # nobody has it yet
+    if HEAD in request.scope:  # a HEAD request does not fetch the file
         return _download(Response, job, content)
     return _download(partial(_Once, partial(take, job.id, delete=True)), job, content)
 
@@ -119,18 +119,19 @@ def _status(job: DocumentJob) -> dict[str, Any]:
     elif job.state == "done":
         answer.update(seconds_remaining=0, billed_characters=job.characters)
     elif job.state == "error":
-        # Older clients read the second.
+        # Older clients read ``message``.
         answer.update(error_message=job.message, message=job.message)
     return answer
 
 
 class _Once(Response):
-    """A file that is deleted when all of it but the end is sent.
+    """A file that is deleted when it is sent except for its end.
 
-    Who has all of it finds it deleted; whose connection breaks before can fetch it again.
+    A client with the complete file finds it deleted.  After a broken connection, the client can
+    fetch the file again.
 
     Args:
-        delete: deletes it, and blocks.
+        delete: deletes the file; blocks.
     """
 
     def __init__(self, delete: Callable[[], object], *given: Any, **named: Any) -> None:
@@ -138,7 +139,7 @@ class _Once(Response):
         self._delete = delete
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, and delete it."""
+        """Send the file, and delete it."""
         start = {"type": "http.response.start", "status": self.status_code}
         await send({**start, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": self.body[:-1], "more_body": True})
@@ -153,5 +154,5 @@ class _Once(Response):
 def _download(answer: Callable[..., Response], job: DocumentJob, content: bytes) -> Response:
     name = job.result_name or job.file_name
     kind = document_format(name).media_type
-    # The file says its encoding itself, or is in that of its source.
+    # The file declares its encoding, or has the encoding of its source.
     return answer(content, headers={**attachment_headers(job), "Content-Type": kind})

@@ -1,4 +1,4 @@
-"""Entries of glossaries as DeepL writes them: two columns, separated by tabs or commas."""
+"""Glossary entries in DeepL's format: two columns, separated by tabs or commas."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def read_entries(text: str, kind: str, source: str, target: str) -> tuple[Entry,
     """The entries of a dictionary, checked.
 
     Args:
-        text: one entry a line; empty lines do not count.
+        text: one entry per line; empty lines do not count.
         kind: one of ``FORMATS``.
         source: language of the terms.
         target: language of their translations.
 
     Raises:
-        RefusedError: ``invalid``, if there are none, or one is broken or occurs twice.
+        RefusedError: ``invalid``, if there are no entries, or one is broken or occurs twice.
     """
     rows = _csv_rows(text, source, target) if kind == "csv" else _tsv_rows(text)
     entries: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Glossaries of DeepL's API: ``/v2/glossaries`` of one direction, ``/v3/glossaries`` of several."""
+"""Glossaries of DeepL's API: ``/v2/glossaries`` (one direction), ``/v3/glossaries`` (several)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ router = APIRouter()
 
 
 class _Glossaries:
-    """The glossaries of a key; a glossary or dictionary that does not exist is refused.
+    """The glossaries of a key; refuses requests for missing glossaries and dictionaries.
 
     Args:
         server: has the store.
-        owner: the key.
+        owner: number of the key.
     """
 
     def __init__(self, server: Dependencies, owner: int | None) -> None:
@@ -267,7 +267,7 @@ def _name(name: str) -> str:
 def _dictionary(
     service: TranslationService, parameters: DeepLParameters, glossary: KeptGlossary | None = None
 ) -> tuple[Direction, tuple[Entry, ...]]:
-    """What a request says of one direction, which a glossary that exists may have already."""
+    """A direction and its entries from a request; an existing glossary may already have it."""
     direction = _direction_of(service, parameters, glossary)
     source, target = direction
     is_kept = glossary is not None and glossary.dictionary(source, target) is not None
@@ -285,13 +285,13 @@ def _dictionary(
 def _direction_of(
     service: TranslationService, parameters: DeepLParameters, glossary: KeptGlossary | None = None
 ) -> Direction:
-    """The direction that a request names.
+    """The direction in a request.
 
     Args:
         service: has the languages.
         parameters: with the codes.
-        glossary: one that exists.  A dictionary of just these codes goes first: kept through our
-            own API, it may be of a region, and is listed as such.
+        glossary: an existing glossary.  Its dictionary with exactly these codes takes precedence,
+            as a dictionary kept through our own API may be of a region, and is listed as such.
     """
     source, target = parameters.required("source_lang"), parameters.required("target_lang")
     if glossary is not None and (kept := glossary.dictionary(source, target)) is not None:

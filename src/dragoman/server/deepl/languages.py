@@ -1,4 +1,4 @@
-"""Languages as DeepL writes them: in capitals, and with a region where they are translated into."""
+"""DeepL's language codes: in capitals, and with a region for targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, TranslationService
 
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}
-"""Targets that DeepL has only with a region; its client refuses the codes without one."""
+"""Targets that DeepL has only with a region; its client refuses their codes without a region."""
 
 FORMALITY_TAGS = {"more": "<formal>", "less": "<informal>"}
 """What a model is asked for that was trained with these tags."""
@@ -22,7 +22,7 @@ def deepl_code(language: str) -> str:
 
 
 def same_language(one: str, other: str) -> bool:
-    """Whether two codes are those of one language, perhaps of several regions."""
+    """Whether two codes are of the same language, ignoring regions."""
     return bool(fitting(one, [other]))
 
 
@@ -38,32 +38,32 @@ def glossary_direction(service: TranslationService, source: str, target: str) ->
 
 
 def sources(service: TranslationService) -> list[str]:
-    """Languages that a service reads, sorted."""
+    """Source languages of a service, sorted."""
     return sorted({one.source for one in service.directions()})
 
 
 def targets(service: TranslationService) -> list[str]:
-    """Languages that a service translates into, sorted."""
+    """Target languages of a service, sorted."""
     return sorted({one.target for one in service.directions()})
 
 
 def target_codes(language: str) -> Sequence[str]:
-    """Under which codes DeepL lists a language as a target."""
+    """The codes under which DeepL lists a target language."""
     return _VARIANTS.get(spelling(language), (deepl_code(language),))
 
 
 def listed_sources(service: TranslationService) -> list[dict[str, str]]:
-    """What ``/v2/languages`` answers."""
+    """The answer of ``/v2/languages``."""
     return [{"language": deepl_code(one), "name": language_name(one)} for one in sources(service)]
 
 
 def listed_targets(service: TranslationService) -> list[dict[str, object]]:
-    """What ``/v2/languages?type=target`` answers; with many languages, it takes a while."""
+    """The answer of ``/v2/languages?type=target``; slow with many languages."""
     into: dict[str, list[Pairing]] = {}
     for one in service.directions():
         into.setdefault(one.target, []).append(one)
-    # A variant that is trained by itself may be listed for its language too.
-    # Text may come without its source, so formality is offered where every direction has it.
+    # A variant with a model of its region may also be listed for its language.
+    # Requests may omit the source, so formality is offered only if every direction has it.
     listed = {
         code: all(has_formality(service, one) for one in directions)
         for language, directions in sorted(into.items())
@@ -81,6 +81,6 @@ def has_formality(service: TranslationService, direction: Pairing) -> bool:
 
 
 def glossary_pairs(service: TranslationService) -> list[dict[str, str]]:
-    """What ``/v2/glossary-language-pairs`` answers: languages without regions."""
+    """The answer of ``/v2/glossary-language-pairs``: languages without regions."""
     pairs = {(base_language(one.source), base_language(one.target)) for one in service.directions()}
     return [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]

@@ -1,4 +1,4 @@
-"""Parameters of DeepL's API, in its words."""
+"""Parameters of DeepL's API, with its error messages."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _TRUE = (True, 1, "1", "true", "True")
 _MOST_NAMES = 1000
 _FALSE = (False, 0, "0", "false", "False")
 _MEMBER = re.compile(r"\[(?P<index>[0-9]{1,9})\](?:\.(?P<name>\w+)|\[(?P<other>\w+)\])")
-"""Behind the name of a list of objects, in a form: ``[0].name``, or ``[0][name]`` as PHP writes."""
+"""Suffix of a list of objects in a form: ``[0].name``, or PHP's ``[0][name]``."""
 
 
 def invalid(message: str) -> RefusedError:
-    """A request that asks for something that makes no sense."""
+    """The error for an invalid request."""
     return RefusedError("invalid", message)
 
 
 def unsupported_value(name: str, explanation: str = "") -> RefusedError:
-    """A parameter whose value is none of those that there are, in DeepL's words."""
+    """The error for an unsupported value of a parameter, in DeepL's words."""
     return invalid(
         f"Value for '{name}' not supported." + (f" {explanation}" if explanation else "")
     )
 
 
 class DeepLParameters(RequestParameters):
-    """The parameters of a request, worded as DeepL does."""
+    """The parameters of a request, with DeepL's error messages."""
 
     def has(self, name: str) -> bool:
-        """Whether a parameter has a value other than null and nothing."""
+        """Whether a parameter has a value other than null and the empty string."""
         return self.values.get(name) not in (None, "", [])
 
     def texts(self, name: str) -> list[str]:
-        """A list of strings that must come; a single string is a list of one."""
+        """A required list of strings; a single string is a list of one item."""
         value = self.values.get(name)
         if value is None or value == []:
             raise self.missing(name)
@@ -47,11 +47,11 @@ class DeepLParameters(RequestParameters):
         return [self.checked(name, one) for one in values]
 
     def objects(self, name: str, most: int) -> list[DeepLParameters]:
-        """A list of objects, in the order of their numbers if it comes as a form.
+        """A list of objects; those of a form are in the order of their numbers.
 
         Args:
             name: of the list; fields of forms are ``name[0].member``.
-            most: how many there may be.
+            most: maximum number of objects.
         """
         given = self.values.get(name)
         found = self._numbered(name) if given is None or given == "" else given
@@ -73,14 +73,14 @@ class DeepLParameters(RequestParameters):
         return [objects[index] for index in sorted(objects)]
 
     def upload(self, name: str) -> Upload:
-        """A file that must come."""
+        """A required file."""
         value = self.single(name)
         if not isinstance(value, Upload):
             raise invalid(f"Invalid file data: send a file as '{name}' of multipart/form-data.")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """A truth value: true, false, "1" or "0"."""
+        """A Boolean: true, false, "1" or "0"."""
         value = self.single(name)
         if value is None or value == "":
             return default
@@ -92,7 +92,7 @@ class DeepLParameters(RequestParameters):
         raise unsupported_value(name, "It is true or false, or 1 or 0 in a form.")
 
     def choice(self, name: str, choices: Sequence[str]) -> str | None:
-        """One of several values; None if none came."""
+        """One of several values; None if missing."""
         value = self.single(name)
         if value is None or value == "":
             return None
@@ -103,7 +103,7 @@ class DeepLParameters(RequestParameters):
         return str(value)
 
     def names(self, name: str) -> tuple[str, ...]:
-        """A list of names, or one string in which they are separated by commas."""
+        """Names from a list, or from a string with commas."""
         value = self.values.get(name)
         if value is None:
             return ()
@@ -117,7 +117,7 @@ class DeepLParameters(RequestParameters):
         return tuple(dict.fromkeys(part for part in parts if part))
 
     def single(self, name: str) -> Any:
-        """The value of a parameter; the last, if it came several times."""
+        """The value of a parameter; the last if it is repeated."""
         value = self.values.get(name)
         return value[-1] if isinstance(value, list) and value else value
 

@@ -1,4 +1,4 @@
-"""What texts and documents have in common: languages, formality and glossaries."""
+"""Common parts of requests for texts and documents: languages, formality and glossaries."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _UNSUPPORTED = {
 async def common_request(
     server: Dependencies, parameters: DeepLParameters, key: int | None
 ) -> TextRequest:
-    """A request without text: languages, tags and glossary as the parameters say.
+    """A request without text, with the languages, tags and glossary of the parameters.
 
     Raises:
-        RefusedError: ``invalid``, or ``not_found`` if there is no such glossary.
+        RefusedError: ``invalid``, or ``not_found`` if the glossary does not exist.
     """
     service = server.service
     target, source = parameters.required("target_lang"), parameters.text("source_lang")
     known = {*sources(service), *targets(service)}
-    # A text that is in its target language already is left as it is, as long as it is known here.
+    # A text already in its target language stays unchanged, if the service has this language.
     is_same = source is not None and same_language(source, target) and fitting(target, known)
     if not is_same and not fitting(target, targets(service)):
         raise unsupported_value("target_lang", _listed(targets(service)))
@@ -75,7 +75,7 @@ def _formality_tags(
     into = set(fitting(target, targets(service)))
     origins = set(fitting(source, sources(service)) if source else sources(service))
     meant = [one for one in service.directions() if one.target in into and one.source in origins]
-    # Whatever the source turns out to be: a model without the tag would refuse it.
+    # The source may be unknown yet, and a model without the tag would refuse the request.
     if meant and all(has_formality(service, one) for one in meant):
         return (FORMALITY_TAGS[formality.removeprefix("prefer_")],)
     if formality.startswith("prefer_"):
@@ -113,7 +113,7 @@ async def _glossary(
                 identifier, dictionary.source_language, dictionary.target_language, key
             )
             terms += kept or ()
-        # The first glossary that has a term counts.
+        # The first glossary with a term takes precedence.
         return one_of_each(reversed(terms))
 
     revisions = tuple(one.revision for one in found)
@@ -127,7 +127,7 @@ async def _dictionary(
     if glossary is None:
         raise RefusedError("not_found", f"Glossary not found: {shown(identifier)}.")
     dictionary = glossary.dictionary(*glossary_direction(server.service, source, target))
-    # One that was kept through our own API is of a region where the service is.
+    # A dictionary kept through our own API has a region if the service's language has a region.
     if dictionary is None and (of_region := _known(server.service, source, target)) is not None:
         dictionary = glossary.dictionary(*of_region)
     if dictionary is None:
@@ -139,7 +139,7 @@ async def _dictionary(
 
 
 def _known(service: TranslationService, source: str, target: str) -> Pairing | None:
-    """The direction of a service that is meant, if there is one."""
+    """The direction of a service that matches two codes, if any."""
     try:
         return known_direction(service, source, target)
     except RefusedError:

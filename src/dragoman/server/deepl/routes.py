@@ -24,14 +24,14 @@ from dragoman.translation.service.interface import RefusedError, TextRequest, Tr
 
 _SPLITS: dict[str, SplitMode] = {"0": "none", "1": "sentences", "nonewlines": "flowing"}
 
-# Each direction has one model, so every type of model is that one.
+# Each direction has a single model, so every type of model means that model.
 _MODEL_TYPES = {
     "quality_optimized": "quality_optimized",
     "prefer_quality_optimized": "quality_optimized",
     "latency_optimized": "latency_optimized",
 }
 _UNLIMITED = 1_000_000_000_000
-"""Characters per month of an account without limit, as DeepL says it."""
+"""Characters per month that DeepL reports for an account without limit."""
 _ABSENT = {
     "/v2/write": "rewriting and correcting texts",
     "/v3/style_rules": "style rules",
@@ -47,7 +47,7 @@ async def translate(request: Request, server: Server, parameters: Parameters) ->
     try:
         texts = parameters.texts("text")
     except RefusedError:
-        await admit(server, request, parameters)  # so that a wrong key is named first
+        await admit(server, request, parameters)  # so that a wrong key is reported first
         raise
     key = await admit(server, request, parameters, texts)
     limits = server.config.limits
@@ -92,7 +92,7 @@ def _add_absent(path: str, feature: str) -> None:
     async def absent() -> Response:
         raise RefusedError("not_found", f"Not supported by this server: {feature}.")
 
-    # Not 501, after which DeepL's client would repeat the request again and again.
+    # Not 501, after which DeepL's client would keep repeating the request.
     for pattern in (path, path + "/{rest:path}"):
         router.add_api_route(pattern, absent, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 
@@ -106,10 +106,10 @@ DEEPL = Api("deepl", ("/v2", "/v3"), router, refuse)
 def _prepared(
     parameters: DeepLParameters, common: TextRequest, kind: ContentFormat, characters: int
 ) -> TextRequest:
-    """A request of which only the text is missing."""
+    """A complete request except for the text."""
     wanted = parameters.choice("split_sentences", tuple(_SPLITS))
     split = _SPLITS[wanted or ("nonewlines" if kind == "html" else "1")]
-    # Models write what they write: nothing corrects it that could be switched off.
+    # Ignored after the check, as models' output is never reformatted.
     parameters.flag("preserve_formatting", False)
     context = parameters.text("context") or ""
     if len(context) > characters:
@@ -134,7 +134,7 @@ def _markup(parameters: DeepLParameters) -> tuple[ContentFormat, MarkupOptions |
 
 
 class _Answer:
-    """A translation as JSON, with what the parameters ask for beside the text."""
+    """Makes the JSON of translations, with the optional fields that the parameters request."""
 
     def __init__(self, parameters: DeepLParameters) -> None:
         self._billed = parameters.flag("show_billed_characters", False)

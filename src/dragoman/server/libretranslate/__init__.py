@@ -1,8 +1,8 @@
-"""LibreTranslate's API, as self-hosted clients speak it.
+"""LibreTranslate's API, for clients of self-hosted servers.
 
-It answers as their server does (https://docs.libretranslate.com), except that entities in HTML stay
-entities, that no path is ever built from what a client says, and that letters, case and punctuation
-of translations stay as the model wrote them.
+It answers like LibreTranslate (https://docs.libretranslate.com), with three differences: entities
+in HTML stay entities, paths are never built from a client's input, and letters, case and
+punctuation of translations stay as the model wrote them.
 """
 
 from dragoman.server.libretranslate.routes import LIBRETRANSLATE as LIBRETRANSLATE

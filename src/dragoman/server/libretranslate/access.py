@@ -1,4 +1,4 @@
-"""Admission of requests to LibreTranslate's API, and the languages that they may name."""
+"""Admission of requests to LibreTranslate's API, and its check of languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman.translation.service.interface import RefusedError, TranslationServ
 
 _Task = TypeVar("_Task")
 
-_SHOWN = 40  # characters of a code that is unknown
+_SHOWN = 40  # characters of an unknown code in a message
 
 
 def _no_texts(task: object) -> Sequence[str]:
@@ -32,17 +32,17 @@ async def admit(
     *,
     files: bool = False,
 ) -> tuple[_Task, ApiKey | None]:
-    """The task of a request, and the key it brings.
+    """Read and admit a request; returns its task and its key, if any.
 
     Args:
         server: has the limits and the keys.
-        request: whose parameters are not read yet.
-        read: makes a task of them.
-        texts: those of a task that count against limits.
-        files: whether it brings a file, which is counted when it is translated.
+        request: with unread parameters.
+        read: makes a task of the parameters.
+        texts: gives the texts of a task that count against limits.
+        files: whether the request has a file, whose characters count on translation.
 
     Raises:
-        RefusedError: the request makes no sense, or is not admitted.
+        RefusedError: the request is invalid, or is not admitted.
     """
     secret = None
     try:
@@ -50,7 +50,7 @@ async def admit(
         secret = given.text("api_key")
         task = read(given)
     except RefusedError:
-        # So that a wrong key is named first, and requests without sense count too.
+        # So that a wrong key is reported first, and invalid requests count as well.
         await _admit(server, request, secret)
         raise
     return task, await _admit(server, request, secret, texts(task), files=files)
@@ -76,7 +76,7 @@ async def _admit(
 
 
 def known_language(service: TranslationService, code: str) -> str:
-    """A language as the service calls it.
+    """The service's code of a language.
 
     Raises:
         RefusedError: ``unsupported``.
@@ -92,7 +92,7 @@ def known_language(service: TranslationService, code: str) -> str:
 def unsupported_language(
     service: TranslationService, source: str | None, target: str
 ) -> Iterator[None]:
-    """Say which language is not supported, if the service refuses a pair."""
+    """Name the unsupported language if the service refuses a pair."""
     try:
         yield
     except RefusedError as error:

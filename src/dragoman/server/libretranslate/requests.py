@@ -1,4 +1,4 @@
-"""Requests of LibreTranslate's clients, and how its API describes them."""
+"""Requests of LibreTranslate's clients, with their OpenAPI descriptions."""
 
 from __future__ import annotations
 
@@ -19,28 +19,24 @@ from dragoman.text.language_codes import spelling
 from dragoman.translation.service.interface import RefusedError
 
 _CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
-"""Codes that are LibreTranslate's own."""
+"""Codes that only LibreTranslate uses."""
 
 
 def source_language(code: str) -> str | None:
-    """A source language as services take it; None if it shall be detected."""
+    """The service's code of a source language; None: detect it."""
     return None if spelling(code) == "auto" else language_code(code)
 
 
 def language_code(code: str) -> str:
-    """A language as services take it."""
+    """The service's code of a language."""
     return _CODES.get(spelling(code), code)
 
 
 class LibreParameters(RequestParameters):
-    """The parameters of a request, worded as LibreTranslate does."""
+    """The parameters of a request, with LibreTranslate's error messages."""
 
     def texts(self, name: str) -> str | list[str]:
-        """A string that is not empty, or a list of strings, which may be.
-
-        Raises:
-            RefusedError: also ``too_large``, if there are more than any server takes.
-        """
+        """A non-empty string, or a list of strings, which may be empty."""
         value = self.values.get(name)
         if value is None or value in ("", []):
             raise self.missing(name)
@@ -52,7 +48,7 @@ class LibreParameters(RequestParameters):
         return [self.checked(name, one) for one in value]
 
     def count(self, name: str, maximum: int) -> int:
-        """A number of things; 0 if there is none, or it is negative."""
+        """A count; 0 if it is missing or negative."""
         value = self.values.get(name)
         if value is None:
             return 0
@@ -159,7 +155,7 @@ class LibreSuggestion:
 
     @classmethod
     def read(cls, given: LibreParameters) -> LibreSuggestion:
-        """From the parameters of a request; the store bounds how long they are.
+        """From the parameters of a request; the store limits their length.
 
         Raises:
             RefusedError: ``invalid``.
@@ -170,9 +166,9 @@ class LibreSuggestion:
 
 
 def _described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """The description, after OpenAPI, of a request whose parameters are a form or JSON.
+    """The OpenAPI description of a request whose parameters are a form or JSON.
 
-    A file can be sent in a multipart form alone.
+    A file can only be sent in a multipart form.
     """
     key = {"type": "string", "description": "API key"}
     schema = {
@@ -221,4 +217,4 @@ DESCRIBED = {
     "/translate_file": _described("file", *_PAIR, file=_FILE, **_PAIR),
     "/suggest": _described("q", "s", *_PAIR, q=_TEXT, s=_TEXT, **_PAIR),
 }
-"""The description, after OpenAPI, of the body of each path that has one."""
+"""The OpenAPI description of the request body of each path with a body."""

@@ -1,4 +1,4 @@
-"""Responses to LibreTranslate's clients, as its API describes them."""
+"""Responses to LibreTranslate's clients."""
 
 from __future__ import annotations
 

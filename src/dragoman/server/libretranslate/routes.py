@@ -1,4 +1,4 @@
-"""LibreTranslate's API: its routes, their description, and how errors are worded."""
+"""LibreTranslate's API: its routes, their description, and the format of errors."""
 
 from __future__ import annotations
 
@@ -64,23 +64,23 @@ _PREFIXES = (
     "/spec",
 )
 _TYPING_MILLISECONDS = 500
-_UNKNOWN = Detection("en", 0.0)  # as LibreTranslate calls a text in which nothing can be detected
+_UNKNOWN = Detection("en", 0.0)  # LibreTranslate's answer if nothing can be detected
 _KEPT = timedelta(minutes=30)
-"""How long a translated file can be fetched, as from LibreTranslate."""
+"""How long a translated file can be fetched; the same as in LibreTranslate."""
 _PATIENCE = 0.5
-"""The part of the time of a request for which it waits for a file."""
+"""The share of a request's time for which it waits for a file."""
 
 router = APIRouter(tags=["LibreTranslate"])
 
 
 def _posted(path: str) -> dict[str, Any]:
-    """How a route with a body is described, and answers."""
+    """Options of a route with a body: its description and responses."""
     described = {"responses": ERRORS, "openapi_extra": DESCRIBED[path]}
     return {"path": path, "response_model_exclude_none": True, **described}
 
 
 def _got(path: str) -> dict[str, Any]:
-    """The same for a route without a body, which has the name of its path."""
+    """Options of a route without a body, which is named after its path."""
     name = f"libretranslate{path}".partition("/{")[0]
     return {"path": path, "responses": ERRORS, "name": name}
 
@@ -136,7 +136,7 @@ async def translate_file(request: Request, server: Server) -> LibreFile:
         raise failure(settled)
     name = f"{job.id}{PurePosixPath(job.file_name).suffix.lower()}"
     address = request.url_for("libretranslate/download_file", file=name)
-    # Not in the path, which logs have.
+    # The secret is not in the path, which logs contain.
     return LibreFile(translated_file_url=str(address.include_query_params(secret=job.secret)))
 
 
@@ -185,7 +185,7 @@ async def languages(server: Server) -> list[LibreLanguage]:
     targets: dict[str, set[str]] = {}
     for source, target in server.service.directions():
         targets.setdefault(source, {source}).add(target)
-        targets.setdefault(target, {target})  # a text that is in it already is left as it is
+        targets.setdefault(target, {target})  # such a text stays unchanged
     listed = [
         LibreLanguage(code=code, name=language_name(code), targets=sorted(into))
         for code, into in targets.items()
@@ -220,7 +220,7 @@ async def health() -> LibreHealth:
     return LibreHealth(status="ok")
 
 
-@cache  # made with the first request for it: all routes are known then
+@cache  # made at the first request, when all routes are known
 def _spec() -> bytes:
     title = "Dragoman: LibreTranslate's API"
     described = get_openapi(title=title, version=version("dragoman"), routes=router.routes)
@@ -264,7 +264,7 @@ def _first_target(request: Request, directions: Sequence[Pairing]) -> str:
 
 
 async def _done(server: Dependencies, job: DocumentJob) -> DocumentJob | None:
-    """A job that is done or has failed; None if it is neither in due time."""
+    """The job when it is done or failed; None if it is unfinished when the time is up."""
     patience = min(_PATIENCE * server.config.limits.seconds, time_left())
     settled = await server.jobs.settled(job, patience)
     if settled is None:
@@ -284,7 +284,7 @@ def _is_over(job: DocumentJob) -> bool:
 
 
 def _refuse(error: RefusedError, status: int) -> Response:
-    """An error as LibreTranslate words it, which has one status for all that is too large."""
+    """An error in LibreTranslate's format, which has a single status for everything too large."""
     known = {401: 403, 403: 403, 404: 404, 405: 405, 429: 429}
     message = f"Slowdown: {error}" if status == 429 else str(error)
     found = status if status >= 500 else known.get(status, 400)

@@ -22,11 +22,7 @@ from dragoman.translation.service.interface import RefusedError, TextRequest
 async def admit(
     server: Dependencies, request: Request, texts: Sequence[str] = (), *, files: bool = False
 ) -> ApiKey | None:
-    """Admit a request, which may bring texts or files; its key, if it has one.
-
-    Raises:
-        RefusedError: as :meth:`~dragoman.server.access.AccessControl.admit` does.
-    """
+    """Admit a request with texts or files; returns its key, if any."""
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
     # Another scheme, such as Basic, is meant for a proxy in front of the server.
     given = secret.strip() if scheme.lower() == "bearer" else ""
@@ -34,7 +30,7 @@ async def admit(
 
 
 async def kept_glossary(server: Dependencies, identifier: str, key: ApiKey | None) -> KeptGlossary:
-    """A glossary of this key.
+    """A glossary of a key.
 
     Raises:
         RefusedError: ``not_found``.
@@ -48,11 +44,11 @@ async def kept_glossary(server: Dependencies, identifier: str, key: ApiKey | Non
 async def glossary_of_request(
     server: Dependencies, options: RequestOptions, key: ApiKey | None
 ) -> Glossary | None:
-    """The glossary of a request; None if it has none.
+    """The glossary of a request, if any.
 
     Raises:
-        RefusedError: ``not_found``, or ``invalid``: the terms contradict each other, or the
-            glossary is of other languages.
+        RefusedError: ``not_found``; or ``invalid``, if the terms contradict each other or the
+            glossary has other languages.
     """
     if isinstance(options.glossary, str):
         return await _read_glossary(server, options.glossary, options, key)
@@ -71,7 +67,7 @@ async def _read_glossary(
             "invalid", "a kept glossary has terms of one language, so name that as source"
         )
     pair = known_direction(server.service, options.given_source, options.target)
-    # Through DeepL's API it is kept for a language, whatever its regions.
+    # A glossary kept through DeepL's API is for all regions of a language.
     bases = base_language(pair.source), base_language(pair.target)
     fitting = kept.dictionary(*pair) or kept.dictionary(*bases)
     if fitting is None:
@@ -94,7 +90,7 @@ async def requests_of(
     """The requests to the service.
 
     Raises:
-        RefusedError: options are beyond the bounds, or the glossary is unfit.
+        RefusedError: options exceed the limits, or the glossary is unsuitable.
     """
     most = server.config.limits.alternatives + 1
     if options.nbest > most:

@@ -1,4 +1,4 @@
-"""The routes for files, which are translated in the background."""
+"""The routes for files that are translated in the background."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.server.v1.responses import DocumentAnswer
 from dragoman.server.v1.strict_route import StrictRoute
 from dragoman.translation.service.interface import RefusedError
 
-_LOOK_AGAIN = 2.0  # seconds
+_LOOK_AGAIN = 2.0  # seconds between checks
 
 Secret = Annotated[
     str, Header(alias="Document-Secret", description="The `secret` that came with its `id`.")

@@ -1,4 +1,4 @@
-"""The routes for corrections, glossaries and usage, which a server keeps."""
+"""The routes for corrections, glossaries and usage."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def usage(request: Request, server: Server) -> UsageAnswer:
 
 
 async def _checked(server: Dependencies, body: GlossaryBody) -> tuple[Pairing, Entries]:
-    """The direction and the entries of a glossary, if translators can use them."""
+    """The direction and the entries of a glossary, after checking them."""
     entries = tuple(body.entries.items())
     await in_thread(glossary_of, entries)  # thousands take seconds
     return known_direction(server.service, body.source, body.target), entries

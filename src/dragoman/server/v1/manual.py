@@ -1,6 +1,6 @@
-"""The page that describes an interface to people, made from its description after OpenAPI.
+"""The documentation page of an API, made from its OpenAPI description.
 
-It is plain HTML without scripts, and asks for nothing but its own style sheet.
+It is plain HTML without scripts, and loads only its own style sheet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def manual_page(spec: Schema, address: str) -> str:
     """The page, as HTML.
 
     Args:
-        spec: the description after OpenAPI.
+        spec: the OpenAPI description.
         address: of the server, for examples; with a slash at the end.
     """
     operations = list(_operations(spec))
@@ -65,7 +65,7 @@ def _operations(spec: Schema) -> Iterator[tuple[str, str, Schema]]:
 def _section(
     method: str, path: str, operation: Schema, schemas: Mapping[str, Schema], address: str
 ) -> str:
-    """One request: what it is for, how it is written, what it answers."""
+    """The section of a request: purpose, format and answer."""
     parts = [f"<h2><code>{_name(method, path)}</code></h2>", _prose(operation["description"])]
     if found := operation.get("parameters"):
         parts.append("<h3>Parameters</h3>" + _rows(map(_parameter, found)))
@@ -111,7 +111,7 @@ def _default(field: Schema) -> str:
 
 
 def _rows(rows: Iterator[tuple[str, str, str, str]] | map[tuple[str, str, str, str]]) -> str:
-    """A table of names, types, necessity and description; types are HTML already."""
+    """A table of names, types (as HTML), necessity and description."""
     body = "".join(
         f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{kind}</td>'
         f"<td>{escape(need)}</td><td>{_inline(about)}</td></tr>"
@@ -139,7 +139,7 @@ def _type(schema: Schema) -> str:  # noqa: PLR0911 - one for each kind of schema
 
 
 def _several(kind: str) -> str:
-    """The plural of a type, where it has one."""
+    """The plural of a type, if it has a plural."""
     return f"{kind}s" if kind in ("string", "number", "whole number") else kind
 
 
@@ -150,7 +150,7 @@ def _followed(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
 
 
 def _curl(method: str, path: str, given: Sequence[str], address: str) -> str:
-    """A command that sends the request; what is in capitals is to be replaced."""
+    """A curl command that sends the request, with placeholders in capitals."""
     words: Sequence[str] = [] if method == "GET" else ["-X", method]
     named = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), path)
     command = " ".join(["curl", *words, address.rstrip("/") + named])
@@ -158,7 +158,7 @@ def _curl(method: str, path: str, given: Sequence[str], address: str) -> str:
 
 
 def _given(operation: Schema) -> list[str]:
-    """Options of curl for the headers that a request must have, and for a key if it must."""
+    """Options of curl for the required headers of a request, and for a key if required."""
     needs_key = {} not in operation.get("security", [{}])
     found = ["-H 'Authorization: Bearer KEY'"] if needs_key else []
     for one in operation.get("parameters", []):
@@ -187,7 +187,7 @@ def _prose(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Text with code between grave accents."""
+    """HTML of a text with code between grave accents."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text, quote=False))
 
 

@@ -1,4 +1,4 @@
-"""What clients send to ``/v1``; the descriptions of fields are those of its page."""
+"""Requests to ``/v1``; the page ``/v1/docs`` shows the descriptions of their fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dragoman.translation.service.interface import TextRequest
 AUTO = "auto"
 """In place of a source language: it is detected."""
 
-# What is no text to translate has bounds of its own.
+# Limits of fields other than the text to translate.
 _CONTEXT = 20_000  # characters
 _PREFIX = 2_000
 _ENTRIES = 5_000
@@ -44,7 +44,7 @@ _KEYS = 100  # more than any body has
 
 
 def _in_bounds(most: int) -> BeforeValidator:
-    """Refuse more than ``most`` things at once; pydantic would report each that is wrong."""
+    """Refuse more than ``most`` items immediately; pydantic would report each wrong item."""
 
     def check(value: Any) -> Any:
         if isinstance(value, (list, tuple, dict)) and len(value) > most:
@@ -55,10 +55,9 @@ def _in_bounds(most: int) -> BeforeValidator:
 
 
 def _until_wrong(items: TypeAdapter[Any]) -> BeforeValidator:
-    """Drop what follows the first wrong item of a list, which is the one that is reported.
+    """Cut a list after its first wrong item, so that only this item is reported.
 
-    A report of each of a million takes minutes and gigabytes.  pydantic has FailFast for this from
-    2.8 on.
+    Reporting a million items takes minutes and gigabytes.  pydantic 2.8 added FailFast for this.
     """
 
     def cut(value: Any) -> Any:
@@ -75,21 +74,21 @@ def _until_wrong(items: TypeAdapter[Any]) -> BeforeValidator:
 
 
 def _writable(text: str) -> str:
-    """Refuse half of a character."""
+    """Refuse half of a surrogate pair."""
     if (place := half_character(text)) is not None:
         raise ValueError(f"character {place} is half of a surrogate pair; send the whole pair")
     return text
 
 
 def _as_several(value: Any) -> Any:
-    """A string as a list of one; anything else is checked by what follows."""
+    """A string as a list of one item; later validators check other values."""
     if not isinstance(value, (str, list, tuple)):
         raise ValueError("Input should be a string or a list of strings")
     return (value,) if isinstance(value, str) else value
 
 
 def _as_terms(value: Any) -> Any:
-    """Terms that a form sends as JSON; anything else is checked by what follows."""
+    """Terms that a form sends as JSON; later validators check other values."""
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
         return value
     try:
@@ -101,11 +100,11 @@ def _as_terms(value: Any) -> Any:
 
 
 def _each_once(value: Any) -> Any:
-    """Refuse terms that differ in the white space around them alone, but not in translation."""
+    """Refuse terms with different translations that differ only in surrounding white space."""
     found: dict[str, Any] = {}
     for term, translation in value.items() if isinstance(value, dict) else ():
         if not isinstance(term, str):
-            continue  # refused in a moment
+            continue  # refused by a later check
         if found.setdefault(term.strip(), translation) != translation:
             raise ValueError(
                 f"the term {shown(term.strip())} has two translations; send one of them"
@@ -120,7 +119,7 @@ def _any(terms: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _example(body: dict[str, Any]) -> ConfigDict:
-    """A body that the page shows."""
+    """The configuration of a model with an example for the page."""
     return ConfigDict(json_schema_extra={"examples": [body]})
 
 
@@ -199,11 +198,11 @@ class RequestOptions(Body):
 
     @property
     def given_source(self) -> str | None:
-        """The source language; None: it is detected."""
+        """The source language; None: detected."""
         return None if self.source == AUTO else self.source
 
     def request(self, text: str, glossary: Glossary | None) -> TextRequest:
-        """What is asked of the service for a text."""
+        """The request to the service for a text."""
         return TextRequest(
             text=text,
             target=self.target,
@@ -229,7 +228,7 @@ class TextOptions(RequestOptions):
     """Whether to give the log-probability of each piece of the translations."""
 
     def request(self, text: str, glossary: Glossary | None) -> TextRequest:
-        """What is asked of the service for a text."""
+        """The request to the service for a text."""
         return replace(
             super().request(text, glossary),
             nbest=self.nbest,
@@ -297,7 +296,7 @@ class CorrectionBody(Body):
     """Language of the translation."""
 
     def conflicts(self) -> Iterator[str]:
-        """White space alone."""
+        """Texts with only white space."""
         for name in ("text", "translation"):
             if not getattr(self, name).strip():
                 yield f"{name}: there is nothing but white space"

@@ -1,4 +1,4 @@
-"""Responses of ``/v1``; the descriptions of fields are those of its page."""
+"""Responses of ``/v1``; the page ``/v1/docs`` shows the descriptions of their fields."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Problem(Answer):
 
     @classmethod
     def of(cls, error: RefusedError) -> Problem:
-        """The problem that an error tells."""
+        """The problem of an error."""
         return cls(kind=error.kind, message=str(error), retry_after=error.retry_after)
 
 
@@ -186,11 +186,11 @@ class GlossaryAnswer(Answer):
 
     @classmethod
     def of(cls, one: KeptGlossary, entries: Sequence[Entries] = ()) -> GlossaryAnswer:
-        """The same for JSON.
+        """The answer for a glossary.
 
         Args:
             one: the glossary.
-            entries: those of each dictionary; none: they are left out.
+            entries: of each dictionary; if empty, the answer has no entries.
         """
         found = [
             DictionaryAnswer(
@@ -228,7 +228,7 @@ class DocumentAnswer(Answer):
 
     @classmethod
     def of(cls, job: DocumentJob, *, with_secret: bool = False) -> DocumentAnswer:
-        """The same for JSON."""
+        """The answer for a job."""
         share = job.texts_done / job.texts if job.texts else None
         return cls(
             id=job.id,

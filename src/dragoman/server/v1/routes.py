@@ -1,4 +1,4 @@
-"""Dragoman's own API, ``/v1``: everything that the service can tell, as JSON."""
+"""Dragoman's own API, ``/v1``: all results of the service, as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REFUSALS: dict[int | str, str] = {
     503: "Too much is waiting, or the time is up; `Retry-After` says when to try again.",
 }
 
-# As a dependency of each route, FastAPI would read the header with each request, for nobody.
+# Not a dependency of each route, as FastAPI would needlessly read the header with each request.
 _SCHEME: dict[str, list[str]] = {"HTTPBearer": []}
 
 _PATHS = {405: "this path has other methods; see /v1/docs"}
@@ -93,9 +93,9 @@ def _refused(error: RefusedError, status: int) -> Response:
 V1 = Api("v1", (PREFIX,), router, _refused)
 
 
-@cache  # made with the first request for it: all routes are known then
+@cache  # made at the first request, when all routes are known
 def _spec(needs_key: bool) -> dict[str, Any]:
-    """The description after OpenAPI, without the answer 422, which is never given."""
+    """The OpenAPI description, without the answer 422, which is never given."""
     found = get_openapi(
         title="Dragoman",
         version=dragoman.__version__,
@@ -106,7 +106,7 @@ def _spec(needs_key: bool) -> dict[str, Any]:
         for operation in operations.values():
             operation["responses"].pop("422", None)
             if path != HEALTH:
-                operation["security"] = [_SCHEME] if needs_key else [_SCHEME, {}]  # or none
+                operation["security"] = [_SCHEME] if needs_key else [_SCHEME, {}]  # or no key
     for name in ("HTTPValidationError", "ValidationError"):
         found["components"]["schemas"].pop(name, None)
     found["components"]["securitySchemes"] = {

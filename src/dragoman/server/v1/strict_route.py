@@ -1,4 +1,4 @@
-"""Routes whose requests are checked as configurations are: every problem is named, with a hint."""
+"""Routes that check requests like configurations: every problem is named, with a hint."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _NO_BOUNDARY = (
 
 
 class StrictRoute(APIRoute):
-    """A route that words what is wrong with a body with all problems and "did you mean".
+    """A route that reports all problems of a body, with "did you mean" for unknown names.
 
-    Requests are admitted before they learn it.
+    A request must be admitted before it gets the report.
     """
 
     @override
@@ -41,7 +41,7 @@ class StrictRoute(APIRoute):
         async def checked(request: Request) -> Response:
             try:
                 return await handle(request)
-            except HTTPException as error:  # no JSON, no form; handlers raise none
+            except HTTPException as error:  # neither JSON nor a form; handlers do not raise this
                 problem = _unreadable(request, error)
                 cause: Exception = error
             except RequestValidationError as error:
@@ -49,7 +49,7 @@ class StrictRoute(APIRoute):
                 kind = None if field is None else field.field_info.annotation
                 problem = _worded(error, kind)
                 cause = error
-            # So that a wrong key is named first, and requests without sense count too.
+            # So that a wrong key is reported first, and invalid requests count as well.
             await admit(request.app.state.dependencies, request)
             raise RefusedError("invalid", problem) from cause
 
@@ -57,7 +57,7 @@ class StrictRoute(APIRoute):
 
 
 def _unreadable(request: Request, error: HTTPException) -> str:
-    """Why a body cannot be read, and what to do, in one line."""
+    """The reason why a body cannot be read, and a remedy, in one line."""
     coding = request.headers.get("content-encoding", "identity")
     if coding.lower() != "identity":
         return f"the body is encoded as {shown(coding)}; send it without Content-Encoding"
@@ -76,7 +76,7 @@ def _unreadable(request: Request, error: HTTPException) -> str:
 
 
 def _worded(error: RequestValidationError, kind: object) -> str:
-    """What is wrong, in one line."""
+    """The problems of a request, in one line."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         problem = first.get("ctx", {}).get("error", "it cannot be parsed")
@@ -92,7 +92,7 @@ def _of_body(kind: type[BaseModel], body: object) -> str:
         body = _fields(kind, body)
     if not isinstance(body, dict):
         found = "nothing" if body is None else shown(body)
-        if isinstance(body, bytes):  # FastAPI reads JSON only where it is announced
+        if isinstance(body, bytes):  # FastAPI reads JSON only with its content type
             found = "something else; send the header Content-Type: application/json"
         return f"the body must be a JSON object such as {_example(kind)}, found {found}"
     try:
@@ -103,7 +103,7 @@ def _of_body(kind: type[BaseModel], body: object) -> str:
 
 
 def _fields(kind: type[BaseModel], form: FormData) -> dict[str, Any]:
-    """What a form has, with lists where the model has some."""
+    """The fields of a form, with lists where the model has lists."""
     several = {
         name for name, field in kind.model_fields.items() if get_origin(field.annotation) is tuple
     }
@@ -111,6 +111,6 @@ def _fields(kind: type[BaseModel], form: FormData) -> dict[str, Any]:
 
 
 def _example(kind: type[BaseModel]) -> str:
-    """An object with the required keys, to show what is meant."""
+    """An object with the required keys, as an example for the message."""
     required = [name for name, field in kind.model_fields.items() if field.is_required()]
     return json.dumps(dict.fromkeys(sorted(required, key="target".__eq__), "..."))

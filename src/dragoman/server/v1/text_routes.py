@@ -37,11 +37,11 @@ from dragoman.translation.service.interface import (
     TranslationService,
 )
 
-_UNBUFFERED = {"X-Accel-Buffering": "no"}  # by nginx, which would hold events back
+_UNBUFFERED = {"X-Accel-Buffering": "no"}  # for nginx, which would otherwise delay events
 
 
 class StreamForm(NamedTuple):
-    """A way to write a stream."""
+    """The format of a stream."""
 
     media_type: str
     write: Callable[[StreamEvent], str]
@@ -52,9 +52,9 @@ def _line(event: StreamEvent) -> str:
 
 
 def _server_sent(event: StreamEvent) -> str:
-    """An event as browsers and many libraries read it (HTML Living Standard, 9.2).
+    """An event in the format of browsers and many libraries (HTML Living Standard, 9.2).
 
-    It has no ``event:`` line, so that ``onmessage`` gets it; JSON has no line breaks of its own.
+    It has no ``event:`` line, so that ``onmessage`` receives it.  Its JSON has no line breaks.
     """
     return f"data: {event.model_dump_json(exclude_unset=True)}\n\n"
 
@@ -63,7 +63,7 @@ STREAM_FORMS = (
     StreamForm("application/x-ndjson", _line),
     StreamForm("text/event-stream", _server_sent),
 )
-"""The first one is what a client gets that does not say what it takes."""
+"""The first is the default for clients without a preference."""
 
 
 router = APIRouter(route_class=StrictRoute)
@@ -100,7 +100,7 @@ async def stream(request: Request, body: StreamBody, server: Server) -> Response
     key = await admit(server, request, [body.text])
     (text_request,) = await requests_of(server, body, [body.text], key)
     events = _events(server.service, text_request)
-    first = await anext(events)  # what is refused at once has a status of its own
+    first = await anext(events)  # an immediate refusal has its status code
     form = preferred_form(request.headers.get("Accept", ""))
     return StreamingResponse(
         _written(first, events, form), media_type=form.media_type, headers=_UNBUFFERED
@@ -138,7 +138,7 @@ async def languages(request: Request, server: Server) -> Response:
 async def _events(
     service: TranslationService, request: TextRequest
 ) -> AsyncGenerator[StreamEvent, None]:
-    """The events of a stream; the first step raises the error that refuses the whole text."""
+    """The events of a stream; the first step raises the error if the whole text is refused."""
     request, detection = await _with_source(service, request)
     sentences = service.stream(request, seconds=time_left())
     try:
@@ -156,13 +156,13 @@ async def _events(
         yield StreamEvent(kind="end")
     finally:
         if isinstance(sentences, AsyncGenerator):
-            await sentences.aclose()  # so that sentences nobody reads leave the queue
+            await sentences.aclose()  # so that unread sentences leave the queue
 
 
 async def _with_source(
     service: TranslationService, request: TextRequest
 ) -> tuple[TextRequest, Detection | None]:
-    """The request with its source language, which is detected if none is given."""
+    """The request with its source language, which is detected if not given."""
     if request.source is not None:
         return request, None
     (detection,) = await service.detect_sources([request.text], request.target)
@@ -181,7 +181,7 @@ def _of(sentence: TranslatedSentence) -> StreamEvent:
 async def _written(
     first: StreamEvent, events: AsyncGenerator[StreamEvent, None], form: StreamForm
 ) -> AsyncGenerator[str, None]:
-    """The events of a stream; an error in the middle is the last of them."""
+    """The events of a stream; an error ends it as the last event."""
     async with aclosing(events):
         yield form.write(first)
         try:
@@ -192,9 +192,9 @@ async def _written(
 
 
 def preferred_form(accept: str) -> StreamForm:
-    """The form that the header ``Accept`` of a request prefers (RFC 9110, 12.5.1).
+    """The stream format that the header ``Accept`` of a request prefers (RFC 9110, 12.5.1).
 
-    A client that takes neither gets lines of JSON: refusing it would help nobody.
+    A client that accepts neither gets lines of JSON, as a refusal would not help it.
     """
     qualities = {}
     for part in accept.split(","):
@@ -204,7 +204,7 @@ def preferred_form(accept: str) -> StreamForm:
 
 
 def _quality(parameters: list[str]) -> float:
-    """From 0 to 1; what cannot be read counts as absent."""
+    """The quality value, from 0 to 1; an invalid value counts as absent."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name == "q":

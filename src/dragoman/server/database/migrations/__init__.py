@@ -1,1 +1,1 @@
-"""How the database of an older version becomes that of this one, step by step."""
+"""Upgrades the database of an older version to this version, step by step."""

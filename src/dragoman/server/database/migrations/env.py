@@ -1,4 +1,4 @@
-"""Run by Alembic: applies the steps in the transaction that it is handed."""
+"""Run by Alembic: applies the steps in the given transaction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The steps, each a module that names the one before it (``down_revision``).
+"""The steps, each a module that names the previous step (``down_revision``).
 
-Whoever changes a table of ``tables.py`` adds a step with the next number as its ``revision``; the
-tests compare what all steps make with the tables.  Steps of released versions never change.
+A change to a table of ``tables.py`` needs a step with the next number as its ``revision``.  Tests
+compare the result of all steps with the tables.  Steps of released versions never change.
 """

@@ -1,4 +1,4 @@
-"""How often a server died of a job."""
+"""Adds the number of times that a server died while translating a job."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """From the first tables."""
+    """Add the column to the first tables."""
     column = sa.Column("abandoned", sa.Integer, nullable=False, server_default="0")
     op.add_column("jobs", column)

@@ -30,7 +30,7 @@ def _primary(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
 
 
 def upgrade() -> None:
-    """From nothing."""
+    """Create the tables in an empty database."""
     _keys()
     _corrections()
     _glossaries()
