@@ -1,4 +1,4 @@
-"""Text in several languages, balanced: a small language gets more than its share of the lines."""
+"""Text balanced by language: a small language gets more than its share of the lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ WeightedPair = tuple[tuple[str, str] | Pair | Example, float]
 def tempered(sizes: Mapping[Group, float], temperature: float) -> dict[Group, float]:
     """Weights of groups that make their shares proportional to their sizes to the power 1/T.
 
-    The largest group has the weight 1; with T = 1 all have, and the larger T is, the closer all
-    groups come to equal shares (Arivazhagan et al. 2019, arXiv:1907.05019, section 4.2).
+    The largest group has the weight 1. With T = 1 all groups have this weight, and the larger T is,
+    the closer all groups come to equal shares (Arivazhagan et al. 2019, arXiv:1907.05019, section
+    4.2).
 
     Args:
         sizes: size of each group, above 0.
@@ -43,7 +44,7 @@ def balanced_lines(
 ) -> tuple[Weighted, Weighted]:
     """The lines of each side of at most ``most`` pairs, weighted by their languages.
 
-    Each direction gets the same number of places in the sample, so that a small one is kept whole.
+    Each direction gets the same number of places in the sample, so that small ones are kept whole.
     The weights then restore the original size of each direction, tempered by language.
 
     Args:
@@ -76,7 +77,7 @@ def balanced_lines(
 def _sampled(
     pairs: Iterable[WeightedPair], most: int, seed: int
 ) -> dict[tuple[str, str], Reservoir[WeightedPair]]:
-    """A sample of each direction; all share the ``most`` places equally.
+    """A sample of each direction; all directions share the ``most`` places equally.
 
     The number of directions is not known in advance, so samples shrink as new ones appear.
     """

@@ -1,8 +1,8 @@
-"""Codes and tags at which a text ends: line breaks, paragraphs, items of lists, cells of tables.
+"""Codes and tags that end a text: line breaks, paragraphs, items of lists, cells of tables.
 
-Nothing is written around them that parts the words on either side: "euros<br/>nine" has two texts.
-Sources: XLIFF 1.2 (``ctype`` of ``x`` and ``ph``), XLIFF 2.1 (``subType``), TMX 1.4b (``type``),
-the placeholders of Angular (its ``PlaceholderRegistry``), the elements of HTML.
+They may separate words without white space: "euros<br/>nine" has two texts. Sources: XLIFF 1.2
+(``ctype`` of ``x`` and ``ph``), XLIFF 2.1 (``subType``), TMX 1.4b (``type``), the placeholders of
+Angular (its ``PlaceholderRegistry``), the elements of HTML.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _NAMES = """
     td tfoot th thead tr ul
 """
 BREAKING_TAGS = frozenset(_NAMES.split())
-"""Elements of HTML that begin and end a text in strings, too.  Not ``<button>``, ``<link>`` and the
-like, with which strings mark words."""
+"""Elements of HTML that begin and end a text, even in strings.  ``<button>``, ``<link>`` and the
+like are left out, since strings mark words with them."""
 
 _TAGS = "|".join(sorted(BREAKING_TAGS))
 _OF_ANGULAR = (
@@ -39,11 +39,11 @@ _OF_CODES = """
     dispStart dispEnd
 """
 _SAYING = tuple(_OF_CODES.split())
-"""Attributes that may say what a code is."""
+"""Attributes that may name the meaning of a code."""
 
 
 def is_breaking(shown: str) -> bool:
-    """Whether what a code stands for ends a text, such as ``<br/>``, ``lb`` or ``LINE_BREAK``."""
+    """Whether the meaning of a code ends a text, such as ``<br/>``, ``lb`` or ``LINE_BREAK``."""
     return _SHOWN.fullmatch(shown.strip(" \t") or shown) is not None
 
 
@@ -64,12 +64,12 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Kh
 
 
 def ends_sentence(before: str, after: str) -> bool:
-    """Whether a sentence ends between two texts without white space between, but a code."""
+    """Whether a sentence ends between two texts that only a code separates."""
     return _SENTENCE_END.search(before[-8:]) is not None and _BEGIN.match(after) is not None
 
 
 def would_glue(before: str, after: str) -> bool:
-    """Whether two words would be one without the code that is between them."""
+    """Whether two words would join without the code between them."""
     one, other = before[-1:], after[:1]
     if _UNSPACED.match(one) or _UNSPACED.match(other):
         return False
@@ -77,15 +77,15 @@ def would_glue(before: str, after: str) -> bool:
 
 
 POINT, BREAK = "\0", "\1"
-"""No characters of XML: they are read for a code that is no text, and for one that ends a text."""
+"""Signs outside the characters of XML, for a code that is not text, and one that ends a text."""
 _CODES = re.compile(f"([^{POINT}{BREAK}]?)([{POINT}{BREAK}]+)(?=(.?))", re.DOTALL)
 _CLOSING = ".,;:!?)]"
 
 
 def without_points(text: str) -> str:
-    """A text in which each run of codes is a space where words would be glued, else nothing.
+    """A text with a space for each run of codes that separates words; other codes are removed.
 
-    Not a line break, which files of pairs cannot hold.
+    It is not a line break, which files of pairs cannot hold.
     """
 
     def filled(found: re.Match[str]) -> str:

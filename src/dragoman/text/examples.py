@@ -41,14 +41,14 @@ class Example(NamedTuple):
 
 
 class Direction(Config):
-    """The languages of a part of the corpus, and the tags that select the target language."""
+    """What a part of the corpus translates from and into, and the tags that say so."""
 
     source_language: str
     """Tag of the source language, such as en."""
     target_language: str
     """Tag of the target language, such as de."""
     tags: tuple[str, ...] = ()
-    """Tags in front of every source, in this order."""
+    """Put in front of every source, in this order."""
 
     @property
     def name(self) -> str:

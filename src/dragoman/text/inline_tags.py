@@ -1,14 +1,14 @@
-"""Symbols for what stands around or between words: markup and placeholders that a model moves.
+"""Symbols for inline markup and placeholders, which a model moves to their place.
 
 Hanneman and Dinu 2020, "How Should Markup Tags Be Translated?" (WMT, section 3): tags are replaced
-by numbered symbols that a model reads and writes like words, so that it learns itself where they
-belong.  A pair is ``<t1>`` ... ``</t1>``; what stands alone is ``<x1>``: an empty element, or in
-place of what is copied, such as a placeholder or a piece of code::
+by numbered symbols that a model reads and writes like words, so that it learns their place itself.
+A pair is ``<t1>`` ... ``</t1>``. A single tag is ``<x1>``: an empty element, or copied text such as
+a placeholder or a piece of code::
 
     Press <b>OK</b> to run {name}.   ->   Press<t1> OK</t1> to run <x1>.
 
-A symbol joins the word in front of it, and the space comes behind, so that the words beside it are
-split into the same pieces as without it.
+A symbol joins the word in front of it, and the space comes behind. The words beside it are
+therefore split into the same pieces as without it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pydantic import Field
 from dragoman.core.config import Config
 
 TagKind = Literal["pair", "point", "copy"]
-"""Around words, between words, or instead of words that are copied."""
+"""Kinds of tags: around words, between words, or instead of copied words."""
 Range = tuple[int, int]
 """Start and end of a part of a text, half-open, in characters."""
 
@@ -47,22 +47,22 @@ class InlineTags(Config):
         ]
 
     def fits(self, pairs: int, points: int) -> bool:
-        """Whether it has enough symbols for this many."""
+        """Whether it has enough symbols for these numbers of tags."""
         return pairs <= self.pairs and points <= self.points
 
 
 class TagSpan(NamedTuple):
-    """Where a tag is in a text."""
+    """The position of a tag in a text."""
 
     start: int
     stop: int
-    """The same for a point."""
+    """End of the tag; for a point, the same as its start."""
     kind: TagKind
 
 
 @dataclass(frozen=True)
 class PlacedTag:
-    """A tag with its number, which tells it apart from others of a sentence."""
+    """A tag with its number, which identifies it in a sentence."""
 
     start: int
     stop: int
@@ -76,17 +76,17 @@ def pair_symbols(number: int) -> tuple[str, str]:
 
 
 def point_symbol(number: int) -> str:
-    """The symbol of what stands alone."""
+    """The symbol of a single tag."""
     return f"<x{number}>"
 
 
 def without_tags(text: str) -> str:
-    """A text without the symbols in it."""
+    """A text without symbols."""
     return read_tags(text)[0] if "<" in text else text
 
 
 def numbered(spans: Sequence[TagSpan]) -> list[PlacedTag]:
-    """Tags with numbers, pairs and others each from 1 in the order of the text."""
+    """Numbered tags: pairs and others separately, each from 1 in the order of the text."""
     order = sorted(range(len(spans)), key=lambda at: (spans[at].start, -spans[at].stop, at))
     pairs = points = 0
     numbers: dict[int, int] = {}
@@ -102,11 +102,11 @@ def write_tags(text: str, tags: Sequence[PlacedTag]) -> str:
     """A text with the symbols of its tags.
 
     Args:
-        text: the text; what is copied is replaced.
-        tags: none crosses another; of those at one place the first is outside, or in front.
+        text: the text, whose copied parts are replaced.
+        tags: none crosses another; of several at one place the first is outside, or in front.
 
     Raises:
-        ValueError: two of them cross.
+        ValueError: two tags cross.
     """
     written = _Written()
     _write(written, text, _nested(tags), 0, len(text))
@@ -125,7 +125,7 @@ def _nested(tags: Sequence[PlacedTag]) -> list[_Node]:
     roots: list[_Node] = []
     opened: list[_Node] = []
     for tag in (tags[at] for at in order):
-        # What begins where another ends is behind it; an empty tag there is, too.
+        # A tag that begins where another ends is behind it, even an empty tag.
         while opened and opened[-1].tag.stop <= tag.start and not _within(tag, opened[-1].tag):
             opened.pop()
         node = _Node(tag, [])
@@ -143,20 +143,20 @@ def _within(inner: PlacedTag, outer: PlacedTag) -> bool:
 
 
 class _Written:
-    """A text that grows."""
+    """A growing text."""
 
     def __init__(self) -> None:
         self.text = ""
 
     def attach(self, symbol: str) -> None:
-        """Write a symbol behind the last word, and the space after it."""
+        """Writes a symbol behind the last word, and the space after it."""
         if self.text and not self.text.endswith(" "):
             self.text += symbol
         else:
             self.text = f"{self.text[:-1]}{symbol} "
 
     def add(self, text: str) -> None:
-        """Write words."""
+        """Writes words."""
         self.text += text[1:] if text[:1] == " " and self.text[-1:] in ("", " ") else text
 
 
@@ -180,15 +180,15 @@ def _write(written: _Written, text: str, nodes: Sequence[_Node], start: int, sto
 def read_tags(
     text: str, copies: Mapping[int, str] | None = None
 ) -> tuple[str, dict[tuple[bool, int], Range]]:
-    """A text without its symbols, and where they were.
+    """A text without its symbols, and the positions of its tags.
 
     Args:
         text: with symbols.
-        copies: what is written instead of ``<x1>``, by number; nothing of those that are missing.
+        copies: replacements of ``<x1>`` and so on, by number; missing ones are replaced by nothing.
 
     Returns:
-        The text, and the range of each tag in it: by whether it is a pair, and its number.  Of a
-        symbol that occurs more than once, the last place counts; a pair without its end is empty.
+        The text, and the range of each tag in it, by whether it is a pair, and its number.  Of a
+        repeated symbol, the last place counts. A pair without its end is empty.
     """
     copies = copies or {}
     plain, end = "", 0
@@ -259,7 +259,7 @@ def renumbered(source: str, target: str) -> tuple[str, str]:
 
 
 def structure(symbols: Iterable[str]) -> frozenset[tuple[str, str | None]] | None:
-    """What is within what: each tag with the pair that it is in, None at the top.
+    """The nesting of tags: each tag with the pair that contains it, None at the top.
 
     Args:
         symbols: of a text, in order.

@@ -1,4 +1,4 @@
-"""What a label may look like: one word, which no vocabulary splits."""
+"""The form of labels: one word, which no vocabulary splits."""
 
 from __future__ import annotations
 

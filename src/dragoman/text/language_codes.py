@@ -1,4 +1,4 @@
-"""Which names are language codes: those of ISO 639, alone or in a tag (BCP 47)."""
+"""Recognises language codes: those of ISO 639, alone or in a tag (BCP 47)."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ _OF_THREE_LETTERS = """
 """Codes of ISO 639-2 and 639-3 in Unicode's locale data (CLDR 47), FLORES-200 and OPUS (2024).
 
 Codes that more often name columns and files than languages are left out, although OPUS has them:
-``src``, ``new``, ``old``, ``tmp``, ``ext``, ``bin``, ``map``, ``max``, ``alt`` and the like.
-"""
+``src``, ``new``, ``old``, ``tmp``, ``ext``, ``bin``, ``map``, ``max``, ``alt`` and the like."""
 
 _CODES = frozenset(f"{_OF_TWO_LETTERS} {_OF_THREE_LETTERS}".split())
 _LONGEST_TAG = 35  # characters, as BCP 47 advises
@@ -68,9 +67,9 @@ _TAG = re.compile(
 
 
 def is_language_tag(name: str) -> bool:
-    """Whether ``name`` is a language code, also with script, region or variant, as ``pt_BR``.
+    """Whether ``name`` is a language code, perhaps with script, region or variant (``pt_BR``).
 
-    A region that does not exist is accepted: mBART has ``en_XX``.
+    An unknown region is accepted: mBART has ``en_XX``.
     """
     base = re.split("[-_]", name[:_LONGEST_TAG], maxsplit=1)[0]
     if base.lower() not in _CODES or len(name) > _LONGEST_TAG or not name.isascii():
@@ -79,7 +78,7 @@ def is_language_tag(name: str) -> bool:
 
 
 def spelling(language: str) -> str:
-    """The same for all ways to write a language.
+    """A canonical spelling of a language.
 
     Case and underscores do not count (``zh-Hans``, ``zh_hans``), and codes of ISO 639 for the same
     language are equal (``de``, ``deu`` and ``ger``; ``he`` and ``iw``).
@@ -112,12 +111,12 @@ def _shortest(code: str) -> str:
     import langcodes
 
     preferred = langcodes.standardize_tag(code)
-    # Some codes stand for a language with a script or region, as ``sh`` for ``sr-Latn``.
+    # Some codes stand for a language with a script or region, such as ``sh`` for ``sr-Latn``.
     return preferred if preferred.isalpha() else code
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'de'?`` if ``name`` resembles a known language or tag, or else nothing.
+    """``; did you mean 'de'?`` if ``name`` resembles a known language or tag, otherwise empty.
 
     Brackets of tags, case, underscores and a missing or additional script or region do not count.
     """
@@ -125,7 +124,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     wanted = _bare(name[:80])
     base = wanted.partition("-")[0]
     near = [one for one in by_spelling if one == base or one.partition("-")[0] == wanted]
-    # A code of two letters is close to many others and means none of them.
+    # A code of two letters resembles many others and means none of them.
     if not near and len(wanted) > 3:
         near = difflib.get_close_matches(wanted, by_spelling, n=1)
     found = [wanted] if wanted in by_spelling else near

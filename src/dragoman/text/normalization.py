@@ -17,23 +17,23 @@ _RUN_OF_MARKS = regex.compile(rf"(\p{{M}}{{{_MOST_MARKS},}})")
 
 
 def normalize(text: str) -> str:
-    """Bring ``text`` into the form that every vocabulary sees, in training and in use.
+    """``text`` in the form that every vocabulary sees, in training and in use.
 
-    Control characters go, and so do those that nobody sees, except where the writing needs them
+    Control characters are removed, and so are invisible ones, except where the writing needs them
     (:mod:`dragoman.core.unseen`), such as joiners in Persian and emoji.  The rest is composed
-    (Unicode NFC), and any run of Unicode white space becomes one space, none at the ends.  500
-    combining marks in a row are no writing, and stay as they are.  Normalising twice changes
+    (Unicode NFC), and any run of Unicode white space becomes one space, with none at the ends.
+    Runs of 500 combining marks are not writing, and stay unchanged.  Normalising twice changes
     nothing.
     """
     if not text.isascii() or not text.isprintable():
         text = _composed(CONTROLS.sub("", text))
         while UNSEEN.search(text) and (seen := _composed(without_unseen(text))) != text:
-            text = seen  # what was composed may need fewer of them
+            text = seen  # composed text may need fewer of them
     return " ".join(text.split())
 
 
 def _composed(text: str) -> str:
-    """The text in NFC, which sorts a run of marks in the square of its length."""
+    """``text`` in NFC except for long runs of marks, whose sorting takes quadratic time."""
     if len(text) < _MOST_MARKS:
         return unicodedata.normalize("NFC", text)
     parts = _RUN_OF_MARKS.split(text)

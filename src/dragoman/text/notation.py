@@ -1,4 +1,4 @@
-"""What a notation of placeholders is: a row of the table."""
+"""A notation of placeholders: a row of the table."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Notation(NamedTuple):
 
     family: Family
     scope: Scope
-    """Where it holds: in every text; in strings of programs; where its family is shown."""
+    """Scope of the row: every text, strings of programs, or texts that show its family."""
     pattern: str
-    """A regular expression, verbose (module ``regex``, version 1)."""
+    """A verbose regular expression (module ``regex``, version 1)."""
     examples: tuple[str, ...]
     source: str
-    """The specification or documentation that it is from."""
+    """Its specification or documentation."""
 
 
 NAME_SIGNS = "A-Za-z0-9_"
-"""Signs of a name; letters of other scripts may follow one without a space."""
+"""Signs of a name. Letters of other scripts may follow a name without a space."""

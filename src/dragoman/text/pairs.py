@@ -1,4 +1,4 @@
-"""A pair, as a file has it: a source, its translation, and links between their words."""
+"""A pair in a file: a source, its translation, and links between their words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Pair(NamedTuple):
     source: str
     target: str
     line: int
-    """Line of the file, or number of the entry where entries are not lines; from 1."""
+    """Line of the file, or number of the entry in formats without lines; from 1."""
     before: tuple[tuple[str, str], ...] = ()
-    """Sources and targets that are its context, the nearest last; none unless a context is read."""
+    """Sources and targets of its context, the nearest last; empty unless a context is read."""
 
 
 Link = tuple[int, int]

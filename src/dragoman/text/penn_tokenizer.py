@@ -1,9 +1,9 @@
-"""English text to words as the Penn Treebank has them, for parsers that learned from it.
+"""English words as in the Penn Treebank, for parsers that learnt from it.
 
 The rules are those of the treebank's own script (Robert MacIntyre 1995, "tokenizer.sed"): commas,
 brackets and quotation marks are words, and so are ``'s``, ``n't`` and the halves of "cannot" and
-"'tis"; a full stop is one only at the end of the sentence.  Opening quotation marks are written ``,
-closing ones '', and brackets as trees have them.
+"'tis". A full stop is a word only at the end of the sentence.  Opening quotation marks are written
+``, closing ones '', and brackets as in trees.
 """
 
 from __future__ import annotations

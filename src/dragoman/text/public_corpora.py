@@ -1,7 +1,7 @@
-"""Where public corpora are on this machine, so that recipes need not name the folder.
+"""Location of public corpora on this machine, so that recipes need not name the folder.
 
-A recipe names ``corpora/multi30k/train.en.gz``.  This is a file beside the recipe if there is one,
-and otherwise one in the folder that ``dragoman corpora get`` fills.
+A recipe names ``corpora/multi30k/train.en.gz``.  This is a file beside the recipe if it exists, and
+otherwise one in the folder that ``dragoman corpora get`` fills.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _PREFIX = "corpora"
 
 
 def corpora_folder() -> Path:
-    """The folder of public corpora, absolute, whether it exists or not.
+    """The absolute path of the folder of public corpora, which may not exist yet.
 
-    ``DRAGOMAN_CORPORA`` names it; otherwise it is ``corpora`` in :func:`user_data_folder`.
+    ``DRAGOMAN_CORPORA`` names it. Otherwise it is ``corpora`` in :func:`user_data_folder`.
     """
     if named := os.environ.get(SETTING):
-        # Unlike pathlib's, this keeps the ~ of an unknown user, for opening the file to fail.
+        # Unlike pathlib's, this keeps the ~ of an unknown user, so that opening the file fails.
         return Path(os.path.abspath(os.path.expanduser(named)))
     return user_data_folder() / "corpora"
 
 
 def located(name: str, folder: Path) -> Path:
-    """The file that a configuration in ``folder`` calls ``name``, absolute.
+    """The absolute path of the file ``name`` in a configuration in ``folder``.
 
     A name that begins with ``corpora/`` is looked up in ``folder`` first and then in
     :func:`corpora_folder`.
@@ -42,7 +42,7 @@ def located(name: str, folder: Path) -> Path:
 
 
 def corpus_of(path: Path) -> str | None:
-    """The name of the public corpus that a file belongs to, by its place; None if it is none."""
+    """The public corpus of a file, by its location; None for other files."""
     folder = corpora_folder()
     if path.is_relative_to(folder) and len(parts := path.relative_to(folder).parts) > 1:
         return parts[0]
@@ -50,7 +50,7 @@ def corpus_of(path: Path) -> str | None:
 
 
 def remedy(path: Path) -> str:
-    """What to do about a missing file of text."""
+    """The remedy for a missing text file."""
     if (name := corpus_of(path)) is not None:
         return f"get it with 'dragoman corpora get {name}'"
     return "check the path"

@@ -29,7 +29,7 @@ class Reservoir(Generic[Item]):
         self._size, self._rng = size, random.Random(seed)
 
     def add(self, item: Item) -> None:
-        """Keep the item, possibly in place of another, or skip it."""
+        """Keeps the item, possibly in place of another, or skips it."""
         self.seen += 1
         if len(self.items) < self._size:
             self.items.append(item)
@@ -37,7 +37,7 @@ class Reservoir(Generic[Item]):
             self.items[place] = item
 
     def shrink(self, size: int) -> None:
-        """Keep at most ``size`` items from now on: a random sample of the present ones."""
+        """Keeps at most ``size`` items from now on, and a random sample of the present ones."""
         self._size = size
         if len(self.items) > size:
             kept = sorted(self._rng.sample(range(len(self.items)), size))
@@ -47,13 +47,12 @@ class Reservoir(Generic[Item]):
 def whole_counts(weights: Iterable[float], smallest: int = 1) -> dict[float, int]:
     """The smallest whole numbers in the proportions of positive weights.
 
-    They are rounded to the nearest 2520th of the largest weight, and are at least that much.
+    Weights are rounded to the nearest 2520th of the largest, and to at least one 2520th.
 
     Args:
         weights: the weights, above 0.
-        smallest: weights are rounded more finely where the smallest would otherwise count less
-            than this; 100 keeps every weight within half a percent.  The largest count stays below
-            2**40.
+        smallest: minimum count of the smallest weight, which refines the rounding if needed; 100
+            keeps every weight within half a percent.  The largest count stays below 2**40.
     """
     different = set(weights)
     largest = max(different, default=1.0)

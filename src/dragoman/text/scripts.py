@@ -1,4 +1,4 @@
-"""Which writing systems a text is in, by the script property of Unicode (UAX #24)."""
+"""The writing systems of a text, by the script property of Unicode (UAX #24)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def script_shares(characters: Mapping[str, int]) -> dict[str, float]:
     """The share of each script among the letters of a text, largest first; empty without letters.
 
     Args:
-        characters: how often each character occurs.
+        characters: the count of each character.
     """
     counts: Counter[str] = Counter()
     for character, count in characters.items():
@@ -39,5 +39,5 @@ def _script(letter: str) -> str:
 
 
 def overlap(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """How far the scripts of two texts overlap: 1 if they are the same, 0 if none is in common."""
+    """Overlap of the scripts of two texts, from 0 (none in common) to 1 (the same)."""
     return sum(min(share, other.get(script, 0.0)) for script, share in one.items())

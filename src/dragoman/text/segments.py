@@ -1,8 +1,8 @@
-"""Short segments of a text: words and phrases with their translations, cut out of longer pairs.
+"""Segments of a text: words and phrases with their translations, cut out of longer pairs.
 
-A model that saw only whole sentences continues a single word or a heading into one.  The phrase
-pairs of a corpus (Och and Ney 2004, section 2.1) are real translations of short input, in the
-proportions of the text itself.
+A model trained only on whole sentences continues a single word or a heading into a sentence.  The
+phrase pairs of a corpus (Och and Ney 2004, section 2.1) are real translations of short input, in
+the proportions of the text itself.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Segment = tuple[str, str]
 
 @dataclass(frozen=True)
 class SegmentLimits:
-    """Which segments are kept."""
+    """Criteria for segments."""
 
     maximum_words: int = 4
-    """Maximum words of a source; characters, where a script writes no spaces."""
+    """Maximum words of a source, or characters in scripts without spaces."""
     minimum_count: int = 2
-    """Minimum occurrences of a pair: what occurs once is often an odd alignment."""
+    """Minimum occurrences of a pair, since a single one is often a wrong alignment."""
     minimum_share: float = 0.1
     """Share of the occurrences of a source that a translation must have."""
 
@@ -48,18 +48,18 @@ def extract_segments(
     language: str,
     limits: SegmentLimits | None = None,
 ) -> dict[Segment, int]:
-    """Segments with their occurrences, the most frequent first; of equal ones, in their order.
+    """Segments with their counts, most frequent first; equally frequent ones keep their order.
 
-    Every word of a segment is linked, within it only, and some link is one that both directions of
-    the aligner agree on.  A source neither begins nor ends with a stop word: "in the" is no text
-    that anyone translates by itself.
+    Every word of a segment is linked, only within the segment, and both directions of the aligner
+    agree on at least one link.  A source neither begins nor ends with a stop word, since phrases
+    such as "in the" are never translated alone.
 
     Args:
         pairs: source and target lines.
         tokenized: their words.
         aligned: the links of each pair, between these words.
         language: that of the sources, for its stop words.
-        limits: which segments are kept.
+        limits: criteria for segments.
     """
     limits = limits or SegmentLimits()
     stops = stop_words(language, Counter(w.key for one in tokenized for w in one.source))
@@ -100,7 +100,7 @@ def _text(line: str, words: Sequence[Word], first: int, last: int) -> str:
 
 
 class SegmentTable:
-    """Segments by the words of their sources, to find those that occur in a pair.
+    """Segments by the words of their sources, for finding those in a pair.
 
     Args:
         segments: short sources with their translations.
@@ -117,12 +117,12 @@ class SegmentTable:
 
     @classmethod
     def read(cls, path: Path) -> SegmentTable:
-        """Read the file that ``dragoman segments`` writes, or a dictionary in its form.
+        """Reads the file that ``dragoman segments`` writes, or a dictionary in its form.
 
-        Its text is normalised, as that of the pairs is.
+        Its text is normalised like that of the pairs.
 
         Raises:
-            DataError: the file is missing, is no such file, or has no segments.
+            DataError: the file is missing, is not such a file, or has no segments.
         """
         lines = enumerate(read_lines(path), 1)
         if tuple(next(lines, (1, ""))[1].split("\t")) != HEADER:
@@ -143,7 +143,7 @@ class SegmentTable:
         return cls(segments)
 
     def within(self, source: str, target: str) -> list[Segment]:
-        """The segments of a pair: both sides occur in it, as whole words and spelled alike."""
+        """The segments of a pair: both sides occur in it, as whole words in the same spelling."""
         words, others = TokenizedPair.of(source, target).source, _starts_and_ends(target)
         found: dict[Segment, None] = {}
         for start in range(len(words)):
@@ -156,16 +156,12 @@ class SegmentTable:
 
 
 def segment_table(path: str) -> SegmentTable:
-    """The segments of a file, which is read once unless it changes.
-
-    Raises:
-        DataError: as for :meth:`SegmentTable.read`.
-    """
+    """The segments of a file, which is read once unless it changes."""
     try:
         status = Path(path).stat()
         stamp = status.st_mtime_ns, status.st_size
     except OSError:
-        stamp = None  # reading it says why
+        stamp = None  # reading it reports the error
     return _table(path, stamp)
 
 
@@ -180,7 +176,7 @@ def _starts_and_ends(line: str) -> tuple[set[int], set[int]]:
 
 
 def _occurs(line: str, text: str, edges: tuple[set[int], set[int]]) -> bool:
-    """Whether a text is in a line, between edges of its words."""
+    """Whether a text occurs in a line, between edges of its words."""
     place = line.find(text)
     while place >= 0:
         if place in edges[0] and place + len(text) in edges[1]:

@@ -1,7 +1,7 @@
 """Tags: symbols such as ``<2de>`` that a vocabulary never splits and a model never outputs.
 
-In front of a source they say what its translation should be: the target language (Johnson et al.
-2017, arXiv:1611.04558), a domain, a style.
+In front of a source they select the kind of translation: the target language (Johnson et al. 2017,
+arXiv:1611.04558), a domain, a style.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dragoman.text.normalization import normalize
 
 TAG = re.compile(r"<[^<>\s]+>")
 LANGUAGE_TAG = re.compile(r"<2([^<>\s]+)>")
-"""What :func:`language_tag` makes."""
+"""Tags made by :func:`language_tag`."""
 SPACE_SIGN = "\u2581"
-"""sentencepiece's own sign of a space: in a text it can only be read as one."""
+"""sentencepiece's sign of a space, which can only be read as such in a text."""
 
 _RESERVED = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
 
@@ -24,7 +24,7 @@ def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     """``tags`` unchanged, for a validator.
 
     Raises:
-        ValueError: one has another form, is one of sentencepiece's symbols, or occurs twice.
+        ValueError: a tag has another form, is one of sentencepiece's symbols, or occurs twice.
     """
     for tag in tags:
         if not _has_form(tag):
@@ -46,7 +46,7 @@ def _has_form(text: str) -> bool:
 
 
 def language_tag(language: str) -> str:
-    """The tag that asks for a target language: ``<2de>`` for ``de``."""
+    """The tag that selects a target language: ``<2de>`` for ``de``."""
     return f"<2{language}>"
 
 
@@ -56,6 +56,6 @@ def tagged(tags: Sequence[str], text: str) -> str:
 
 
 def missing_tags(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The wanted tags that are not known, each once and in order."""
+    """The unknown tags among those wanted, each once and in order."""
     there = set(known)
     return [tag for tag in dict.fromkeys(wanted) if tag not in there]

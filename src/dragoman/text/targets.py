@@ -1,4 +1,4 @@
-"""Which target language the tags in front of a source ask for, by the text that taught them."""
+"""The target language that the tags of a source select, judged by the training text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 
 
 def asks_for_its_target(one: CorpusPart, train: Sequence[CorpusPart]) -> bool:
-    """Whether a model that learns from ``train`` can tell that ``one`` is to be in its language.
+    """Whether a model trained on ``train`` can infer the target language of ``one``.
 
-    A tag that only text in this language has tells it. Otherwise it is told by the parts of
-    ``train`` with the same source language whose own telling tags ``one`` has, most of them.
+    A tag that occurs only in text of this language suffices. Otherwise the parts of ``train`` with
+    the same source language decide: those whose distinctive tags ``one`` has, with the most such
+    tags.
 
     Args:
         one: a dev or test set whose target language is one of those in ``train``.
@@ -33,9 +34,9 @@ def asks_for_its_target(one: CorpusPart, train: Sequence[CorpusPart]) -> bool:
 
 
 def wanted_tags(one: CorpusPart, train: Sequence[CorpusPart]) -> list[str]:
-    """What stands in front of sources in ``train`` with the target language of ``one``.
+    """Tags in front of sources in ``train`` with the target language of ``one``.
 
-    Nothing if some or all of them have no tags.
+    Empty if any of these sources have no tags.
     """
     parts = [part for part in train if _target(part) == _target(one)]
     near = _of_the_same_source(one, parts) or parts
@@ -44,14 +45,14 @@ def wanted_tags(one: CorpusPart, train: Sequence[CorpusPart]) -> list[str]:
 
 
 def _of_the_same_source(one: CorpusPart, train: Sequence[CorpusPart]) -> list[CorpusPart]:
-    """Parts with the same source language; if there are none, all that it could stand for."""
+    """Parts with the same source language; else those with another source than ``_target(one)``."""
     language = one.direction.source_language
     same = [part for part in train if part.direction.source_language == language]
     return same or [part for part in train if part.direction.source_language != _target(one)]
 
 
 def _telling_tags(train: Sequence[CorpusPart]) -> Mapping[str, set[str]]:
-    """For each target language, the tags that text in no other has."""
+    """For each target language, the tags that occur in no other."""
     found: dict[str, set[str]] = defaultdict(set)
     for part in train:
         found[_target(part)] |= _possible_tags(part)
@@ -71,5 +72,5 @@ def _tags(part: CorpusPart) -> set[str]:
 
 
 def _possible_tags(part: CorpusPart) -> set[str]:
-    """Those, and the ones that are in front of some."""
+    """Tags that are in front of all or some sources of a part."""
     return {*part.direction.tags, *part.symbols()}

@@ -1,8 +1,8 @@
-"""Words of a line with their places, for alignment and for terms.
+"""Words of a line with their positions, for alignment and for terms.
 
 A word is letters, digits and marks, with apostrophes and hyphens inside, or a name such as "C++" or
-"C#"; where a script writes no spaces, every character is one.  Placeholders such as ``{name}`` and
-``%s`` are whole, and every other character is by itself.
+"C#". In scripts without spaces, every character is a word.  Placeholders such as ``{name}`` and
+``%s`` are whole, and every other character is separate.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Word(NamedTuple):
 
     text: str
     start: int
-    """Its first character in the line."""
+    """Position of its first character in the line."""
     end: int
-    """The character after its last."""
+    """Position after its last character."""
     is_word: bool
-    """Whether it has a letter, and is no placeholder."""
+    """Whether it has a letter, and is not a placeholder."""
 
     @property
     def key(self) -> str:
-        """The word whatever its case."""
+        """The word in lower case."""
         return self.text.casefold()
 
 
 def words_of(line: str) -> list[Word]:
-    """The words of a line, and everything between them but spaces."""
+    """The words of a line, and everything between them except spaces."""
     return [
         Word(
             found[0],

@@ -72,7 +72,7 @@ def read_header(path: Path | str) -> tuple[int, int]:
 def each_vector(
     path: Path | str, *, maximum: int | None = None, wanted: Collection[str] | None = None
 ) -> Iterator[tuple[int, str, Matrix]]:
-    """Reads vectors singly, from a compressed file if its content shows it.
+    """Yields the vectors of a file, compressed or not.
 
     Args:
         path: the file.

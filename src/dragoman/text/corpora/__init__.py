@@ -1,1 +1,1 @@
-"""Parallel text on disk: its parts, its cleaning, and what is known of public corpora."""
+"""Parallel text on disk: its parts, its cleaning, and the public corpora."""

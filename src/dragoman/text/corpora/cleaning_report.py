@@ -1,4 +1,4 @@
-"""The report of what cleaning did to a corpus: counts and example lines, as a table and as JSON."""
+"""The report of cleaning a corpus: counts and example lines, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ Reason = Literal[
 """Why a pair was dropped."""
 
 Note = Literal["control characters removed", "invisible characters removed", "held out, kept"]
-"""What is worth knowing about a pair that was kept."""
+"""A remark about a pair that was kept."""
 
 EXAMPLES = 5
 
 
 @dataclass
 class CountedLines:
-    """How many pairs something holds for, and the lines of the first few."""
+    """The number of pairs of some sort, and the lines of the first few."""
 
     count: int = 0
     lines: list[int] = field(default_factory=list)
 
     def add(self, line: int) -> None:
-        """Count one more pair."""
+        """Counts one more pair."""
         self.count += 1
         if len(self.lines) < EXAMPLES:
             self.lines.append(line)
 
     def merge(self, later: CountedLines) -> None:
-        """Count pairs that come after all of these."""
+        """Adds the counts of later pairs."""
         self.count += later.count
         self.lines = (self.lines + later.lines)[:EXAMPLES]
 
 
 @dataclass
 class PartReport:
-    """What cleaning did to one part of a corpus."""
+    """The results of cleaning one part of a corpus."""
 
     read: int = 0
     kept: int = 0
@@ -52,15 +52,15 @@ class PartReport:
     noted: dict[str, CountedLines] = field(default_factory=dict)
 
     def drop(self, reason: Reason, line: int) -> None:
-        """Count a pair that was dropped."""
+        """Counts a pair that was dropped."""
         self.dropped.setdefault(reason, CountedLines()).add(line)
 
     def note(self, note: Note, line: int) -> None:
-        """Record a finding about a pair that is kept."""
+        """Records a remark about a pair that is kept."""
         self.noted.setdefault(note, CountedLines()).add(line)
 
     def merge(self, later: PartReport) -> None:
-        """Add what was found in the pairs that follow."""
+        """Adds the results of later pairs."""
         self.read += later.read
         self.kept += later.kept
         for findings, others in ((self.dropped, later.dropped), (self.noted, later.noted)):
@@ -70,7 +70,7 @@ class PartReport:
 
 @dataclass
 class CleaningReport:
-    """What cleaning did to a corpus, part by part in the order they were read."""
+    """The results of cleaning a corpus, part by part in the order of reading."""
 
     parts: dict[str, PartReport] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class CleaningReport:
         return sum(part.kept for part in self.parts.values())
 
     def dropped(self, reason: Reason) -> int:
-        """Pairs that were dropped for one reason."""
+        """Number of pairs dropped for a reason."""
         findings = (part.dropped.get(reason) for part in self.parts.values())
         return sum(finding.count for finding in findings if finding is not None)
 
@@ -122,7 +122,7 @@ class CleaningReport:
         )
 
     def table(self) -> str:
-        """The report for a terminal: one line per part, with one line per finding below it."""
+        """The report for a terminal: a line per part, and below it a line per remark."""
         lines: list[str] = []
         for name, part in self.parts.items():
             lines.append(f"{name}: {part.read:,} pairs read, {part.kept:,} kept")

@@ -8,6 +8,6 @@ from dragoman.text.lines import COMPRESSIONS
 
 
 def language_of_file(path: Path) -> str | None:
-    """The suffix of a plain file, such as ``de`` of ``train.de.gz``; None if it has none."""
+    """The language suffix of a plain file, such as ``de`` of ``train.de.gz``, or None."""
     plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
     return plain.suffix[1:] or None

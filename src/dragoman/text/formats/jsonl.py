@@ -14,7 +14,7 @@ from dragoman.text.formats.interface import AddPair, Format, Sides, check_names,
 from dragoman.text.lines import read_lines, write_text
 from dragoman.text.pairs import Pair
 
-_FIRST_RECORDS = 100  # from which the keys are known
+_FIRST_RECORDS = 100  # from which the keys are determined
 _DEEPEST_KEY = 3
 
 
@@ -28,17 +28,17 @@ class Jsonl(Format):
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs from two keys.
 
-        ``a.b`` reads ``b`` inside ``a``.  ``null`` is an empty string; so is a whole blank line.
+        ``a.b`` reads ``b`` inside ``a``.  ``null`` and a blank line are read as empty strings.
 
         Raises:
-            DataError: a line is no JSON object, lacks a key, or holds anything but a string.
+            DataError: a line is not a JSON object, lacks a key, or has a value other than a string.
         """
         (path,) = files
         return _read(path, sides)
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
-        """Objects of two keys, which hold any text; a dot in a key is an ordinary character.
+        """Writes objects of two keys with any text. A dot in a key is an ordinary character.
 
         Raises:
             ConfigError: both keys are the same.
@@ -60,7 +60,7 @@ class Jsonl(Format):
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
-                continue  # reading the pairs reports it with its line
+                continue  # reading the pairs reports the error with its line
             found.update(dict.fromkeys(_strings(record, "", _DEEPEST_KEY)))
         return list(found)
 

@@ -12,11 +12,11 @@ from dragoman.text.pairs import Pair
 from dragoman.text.po_catalogue import Catalogue, CatalogueError, PoEntry, read_catalogue
 
 _LARGEST = 2**28
-"""Bytes; what is larger is no catalogue, and is refused without being held in memory."""
+"""Maximum bytes. A larger file is not a catalogue, and is refused without being held in memory."""
 
 
 class Po(Format):
-    """A gettext catalogue: the messages of a program, in most cases English, and translations."""
+    """A gettext catalogue: the messages of a program, usually English, and translations."""
 
     name = "po"
     suffixes = (".po",)
@@ -25,11 +25,11 @@ class Po(Format):
         """Pairs of messages and translations.
 
         Fuzzy, obsolete and untranslated entries are skipped.  Of plural forms, the first translates
-        the singular and the last the plural; a language with one form has the plural alone.  The
+        the singular and the last the plural. A language with one form has only the plural.  The
         whole catalogue is held in memory.
 
         Raises:
-            DataError: not a catalogue, or nothing in it is translated.
+            DataError: not a catalogue, or without any translation.
         """
         (path,) = files
         return _read(path)

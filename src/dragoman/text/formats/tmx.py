@@ -15,7 +15,7 @@ from dragoman.text.formats.interface import Format, Sides
 from dragoman.text.pairs import Pair
 from dragoman.text.xml_parts import each_part, local, text_within
 
-_FIRST_UNITS = 1000  # of a translation memory, from which its languages are known
+_FIRST_UNITS = 1000  # of a translation memory, from which its languages are determined
 _UNITS = ("tu",)
 
 
@@ -29,8 +29,8 @@ class Tmx(Format):
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of two languages, in constant memory.
 
-        ``en`` also finds ``en-US``. Units that lack one of the languages are skipped.  Codes inside
-        a segment (``bpt``, ``ph`` ...) are not text and are dropped, but no words are glued.
+        ``en`` includes ``en-US``. Units that lack one of the languages are skipped.  Codes inside a
+        segment (``bpt``, ``ph`` ...) are dropped without joining words.
 
         Raises:
             DataError: not well-formed XML, or no unit has both languages.
@@ -77,7 +77,7 @@ def _segments(unit: Element) -> dict[str, str]:
 
 
 def _in_place(element: Element) -> str | None:
-    """Of the elements inside a segment, only highlighted text is text, and some end a line."""
+    """The replacement of an element in a segment. Only highlights are text; some end a line."""
     if local(element) == "hi":
         return None
     content = "".join(element.itertext())

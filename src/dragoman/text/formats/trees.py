@@ -1,4 +1,4 @@
-"""Constituency trees in brackets, as a treebank has them; a parser's source and target."""
+"""Constituency trees in brackets, as in treebanks, and the source and target of a parser."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SENTENCES = ("words", "tags")
 
 
 class Trees(Format):
-    """Trees in brackets, of which a side is one of several views.
+    """Trees in brackets, each side of which is one of several views.
 
-    ``words`` is the sentence, ``tags`` its parts of speech; ``brackets`` and ``tagged`` are the
-    tree as a sequence of symbols without and with tags; ``trees`` is the tree itself.  All are of
-    the tree without empty elements and function tags.
+    ``words`` is the sentence, ``tags`` its parts of speech. ``brackets`` and ``tagged`` are the
+    tree as a sequence of symbols without and with tags, and ``trees`` is the tree itself.  All
+    leave out empty elements and function tags.
     """
 
     name = "trees"
@@ -40,7 +40,7 @@ class Trees(Format):
         """Two views of each tree; a blank line, or a tree of empty elements, is an empty pair.
 
         Raises:
-            DataError: there is no such view; or a tree is none, with line and column.
+            DataError: the view is unknown, or a line is not a tree (with line and column).
         """
         (path,) = files
         source, target = (_view(path, side) for side in sides)
@@ -53,13 +53,13 @@ class Trees(Format):
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
-        """Trees from ``words`` and ``brackets``, or ``words`` and ``tagged``, one in a line.
+        """Writes trees from ``words`` and ``brackets``, or ``words`` and ``tagged``, one in a line.
 
         Brackets in words are escaped.  Without tags, that of each word is ``XX``.
 
         Raises:
             ConfigError: two other views, which do not make a tree.
-            DataError: in the block: a target is no tree over the words of its source.
+            DataError: in the block: a target is not a tree over the words of its source.
         """
         (path,) = files
         if sides[0] != "words" or sides[1] not in _SEQUENCES:
@@ -87,15 +87,15 @@ class Trees(Format):
         return list(_VIEWS)
 
     def scored_side(self, side: str) -> str:
-        """Trees are scored with their tags, which say what is punctuation."""
+        """The view with tags, by which scoring recognises punctuation."""
         return "tagged" if side in _SEQUENCES else side
 
     def aligns(self, sides: Sides) -> bool:
-        """A sequence of symbols follows its sentence."""
+        """Whether a sequence of symbols follows its sentence."""
         return sides[0] in _SENTENCES and sides[1] in _SEQUENCES
 
     def links(self, pair: Pair) -> list[Link]:
-        """Symbols of words and their words, opening brackets and the next, closing and the last."""
+        """Links of words, of opening brackets to the next word, and of closing ones to the last."""
         links, word = [], 0
         for place, symbol in enumerate(pair.target.split()):
             if closed(symbol) is not None:
@@ -107,14 +107,14 @@ class Trees(Format):
 
 
 def tree_lines(lines: Sequence[str], path: Path) -> list[str]:
-    """Trees as they are, each in one line; an empty line for a blank one.
+    """Trees unchanged, each in one line, with an empty line for a blank one.
 
     Args:
         lines: of a file.
         path: its name, for messages.
 
     Raises:
-        DataError: one is no tree; the message names line and column.
+        DataError: a line is not a tree; the message has line and column.
     """
     found = read_trees(lines, str(path))
     return ["" if tree is None else str(tree) for _, tree in found]

@@ -7,7 +7,7 @@ from collections import Counter
 from dragoman.text.language_codes import base_language
 
 _FREQUENT = 100
-"""How many of the most frequent words may be stop words of a language without a list."""
+"""Number of the most frequent words that may be stop words of a language without a list."""
 _SHORT = 3
 """Their maximum length in letters."""
 _ENGLISH = """
@@ -30,12 +30,12 @@ def stop_words(language: str, counts: Counter[str]) -> frozenset[str]:
     """Stop words of a language, in lower case.
 
     English has a list.  In any other language they are the words of at most three letters among the
-    hundred most frequent, which are articles, pronouns and prepositions in most alphabetic scripts;
-    in scripts where a character is a word or a syllable, there are none.
+    hundred most frequent, which are articles, pronouns and prepositions in most alphabetic scripts.
+    Scripts in which a character is a word or a syllable have none.
 
     Args:
         language: such as ``en`` or ``zh-Hans``.
-        counts: how often each word occurs in the text, in lower case.
+        counts: the count of each word in the text, in lower case.
     """
     code = base_language(language)
     if code in _LISTS:

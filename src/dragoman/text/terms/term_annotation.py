@@ -29,12 +29,12 @@ def annotation_tags(method: AnnotationMethod) -> tuple[str, ...]:
 def annotated(source: str, matches: Iterable[Match], method: AnnotationMethod) -> str:
     """A source with its terms annotated, each with the first of its translations.
 
-    A term within a tag, such as ``ui`` in ``<ui>``, is none.
+    Text within a tag, such as ``ui`` in ``<ui>``, is not a term.
 
     Args:
         source: a normalised line.
-        matches: terms in it, in its order; none overlap.
-        method: how they are annotated.
+        matches: terms in it, in its order and without overlaps.
+        method: the method of annotation.
     """
     parts, place = [], 0
     tags = [tag.span() for tag in TAG.finditer(source)] if "<" in source else []
@@ -49,11 +49,11 @@ def annotated(source: str, matches: Iterable[Match], method: AnnotationMethod) -
 
 
 class TermAnnotator:
-    """Annotates the terms of a glossary in lines to translate, for a model that learned so.
+    """Annotates the terms of a glossary in lines to translate, for a model trained on such lines.
 
     Args:
         glossary: the terms.
-        method: how terms were annotated in the model's training.
+        method: the method of annotation in the model's training.
     """
 
     def __init__(self, glossary: Glossary, method: AnnotationMethod) -> None:
@@ -64,7 +64,7 @@ class TermAnnotator:
         return self.counted(line)[0]
 
     def counted(self, line: str) -> tuple[str, int]:
-        """The line with its terms annotated, and how many they are."""
+        """The line with its terms annotated, and their number."""
         text = normalize(line)
         matches = self._glossary.matches(text)
         return annotated(text, matches, self._method), len(matches)

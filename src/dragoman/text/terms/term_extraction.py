@@ -1,10 +1,10 @@
-"""A candidate glossary from parallel text: terms of the source, and how they are translated.
+"""A candidate glossary from parallel text: terms of the source and their translations.
 
 Candidates are sequences of words that occur often enough and neither begin nor end with a stop
 word, ranked by C-value (Frantzi, Ananiadou and Mima 2000, "Automatic Recognition of Multi-Word
-Terms", section 3; with log(length + 1), so that single words count, too: Barrón-Cedeño et al.
-2009).  Their translations are the spans of the target that are linked to them and to nothing else,
-as phrase pairs are extracted (Och and Ney 2004, section 2.1).
+Terms", section 3). It uses log(length + 1), so that single words also count (Barrón-Cedeño et al.
+2009).  Their translations are the spans of the target that are linked only to them, as in the
+extraction of phrase pairs (Och and Ney 2004, section 2.1).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dragoman.text.tokens import Word, words_of
 from dragoman.text.word_alignment import Aligned
 
 _INITIAL = 1e-3
-"""What a spelling at the beginning of a line counts: capitals there say little."""
+"""Weight of a spelling at the beginning of a line, where capitals mean little."""
 _LONGEST_SPAN = 3
 """Maximum words by which a translation may be longer than its term."""
 _LEAST_ALIGNED = 0.25
-"""Share of a term's occurrences whose translation must be found, or else those few are odd ones."""
+"""Minimum share of a term's occurrences with a translation; a smaller share is accidental."""
 _MINOR_FORM = 0.05
-"""Share of a translation's occurrences from which on one of its forms is listed."""
+"""Minimum share of a translation's occurrences for listing one of its forms."""
 _FORMS = 6
 _HANGUL = regex.compile(r"\p{Hangul}$")
 
@@ -37,16 +37,16 @@ Tokens = tuple[str, ...]
 
 @dataclass(frozen=True)
 class TermLimits:
-    """Which candidates are kept."""
+    """Criteria for candidates."""
 
     minimum_count: int = 5
     """Minimum occurrences of a term, and of its translation."""
     maximum_words: int = 4
-    """Maximum words of a term; characters, where a script writes no spaces."""
+    """Maximum words of a term, or characters in scripts without spaces."""
     minimum_share: float = 0.5
     """Share of a term's aligned occurrences that its main translation must have."""
     inconsistent_share: float = 0.2
-    """Share from which on a further translation makes a term inconsistent."""
+    """Minimum share of a further translation that makes a term inconsistent."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CandidateTerm:
     count: int
     """Occurrences."""
     aligned: int
-    """Occurrences whose translation was found."""
+    """Occurrences with a translation."""
     c_value: float
     renderings: tuple[TermRendering, ...]
     """Translations, most frequent first."""
@@ -99,7 +99,7 @@ class TokenizedPair:
 
     @property
     def keys(self) -> tuple[list[str], list[str]]:
-        """The words whatever their case, to be aligned."""
+        """The words in lower case, for alignment."""
         return [word.key for word in self.source], [word.key for word in self.target]
 
 
@@ -112,14 +112,14 @@ def extract_terms(
     limits: TermLimits | None = None,
     stops: frozenset[str] | None = None,
 ) -> list[CandidateTerm]:
-    """Candidate terms, the most telling first.
+    """Candidate terms, the most significant first.
 
     Args:
         pairs: source and target lines.
         tokenized: their words.
         aligned: the links of each pair, between these words.
         language: that of the source, for its stop words.
-        limits: which candidates are kept.
+        limits: criteria for candidates.
         stops: words that a term neither begins nor ends with, in lower case; by default those of
             the language.
     """
@@ -155,7 +155,7 @@ def c_values(counts: dict[Tokens, int]) -> dict[Tokens, float]:
     """The C-value of each candidate: its frequency, less that inside longer candidates, by length.
 
     Args:
-        counts: how often each candidate occurs, inside longer ones included.
+        counts: occurrences of each candidate, including those inside longer ones.
     """
     nested: defaultdict[Tokens, list[int]] = defaultdict(list)
     for tokens, count in counts.items():
@@ -192,7 +192,7 @@ def ngrams(
 def linked_words(
     links: Iterable[tuple[int, int]], words: TokenizedPair
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """The target words of each source word, and the other way round."""
+    """The target words of each source word, and the source words of each target word."""
     of_source: list[list[int]] = [[] for _ in words.source]
     of_target: list[list[int]] = [[] for _ in words.target]
     for i, j in links:
@@ -204,7 +204,7 @@ def linked_words(
 def linked_span(
     linked: Sequence[int], term: tuple[int, int], of_target: list[list[int]], words: Sequence[Word]
 ) -> tuple[int, int] | None:
-    """The first and last target word of a term's translation; None if there is no clear one.
+    """The first and last target word of a term's translation; None if it is unclear.
 
     Args:
         linked: target words that are linked to the term, in order.
@@ -233,11 +233,11 @@ class _Uses:
         self.counts: Counter[str] = Counter()
 
     def add_source(self, line: str, words: Sequence[Word], start: int, end: int) -> None:
-        """Count an occurrence."""
+        """Counts an occurrence."""
         self.sources[line[words[start].start : words[end].end]] += _weight(start)
 
     def add_target(self, line: str, words: Sequence[Word], first: int, last: int) -> None:
-        """Count the translation of an occurrence."""
+        """Counts the translation of an occurrence."""
         text = line[words[first].start : words[last].end]
         self.counts[text.casefold()] += 1
         self.targets[text.casefold()][text] += _weight(first)
@@ -252,7 +252,7 @@ def _weight(place: int) -> float:
 
 
 def _usual(spellings: Mapping[str, float]) -> str:
-    """The most frequent spelling; of equal ones, the first in alphabetic order."""
+    """The most frequent spelling; of equally frequent ones, the first in alphabetic order."""
     return min(spellings, key=lambda text: (-spellings[text], text))
 
 
@@ -280,17 +280,17 @@ def _renderings(uses: _Uses) -> list[TermRendering]:
             for key in group[:_FORMS]
             if uses.counts[key] >= max(2, _MINOR_FORM * total) or key == group[0]
         ]
-        if _HANGUL.search(forms[0]):  # what comes after a word is no part of it
+        if _HANGUL.search(forms[0]):  # particles after a word do not belong to it
             forms = [min(forms, key=len)]
         found.append(TermRendering(forms[0], tuple(dict.fromkeys(forms)), total))
     return sorted(found, key=lambda one: (-one.count, one.text))
 
 
 def grouped_forms(texts: Iterable[str]) -> list[list[str]]:
-    """Texts with those before them that look like forms of them, each in the first such group.
+    """Groups of texts that look like forms of one word, each text in the first such group.
 
-    What has the same Korean word in front, itself among the texts, is in one group.  A frequent
-    word may have thousands of translations, so not all are compared with all.
+    Texts that begin with the same Korean word form a group if this word is itself among the texts.
+    A frequent word may have thousands of translations, so only some are compared.
     """
     ranked = list(texts)
     known = set(ranked)
@@ -313,9 +313,9 @@ def grouped_forms(texts: Iterable[str]) -> list[list[str]]:
 
 
 def _stem(text: str, known: Collection[str]) -> str | None:
-    """The shortest known beginning of a text that ends in Hangul and is a form of it.
+    """The shortest known beginning that ends in Hangul, of which the text is a form.
 
-    A single syllable begins too many words to be one.
+    A single syllable does not count, since it begins too many words.
     """
     ends = range(text.rfind(" ") + 2, len(text))
     beginnings = (text[: end + 1] for end in ends if _HANGUL.match(text[end]))
@@ -323,14 +323,14 @@ def _stem(text: str, known: Collection[str]) -> str | None:
 
 
 def _beginning(text: str) -> str:
-    """What two forms of one have in common at least: see :func:`are_forms`."""
+    """The minimum common beginning of two forms of a word, by :func:`are_forms`."""
     return text[:1] if any(map(_HANGUL.match, text[:3])) else text[:3]
 
 
 def are_forms(one: str, other: str) -> bool:
-    """Whether two translations look like inflected forms of one: they differ at the end only.
+    """Whether two translations look like forms of a word, which differ only at the end.
 
-    In Korean, particles follow the word: there one must begin with the whole other.
+    In Korean, particles follow the word, so the longer form must begin with the whole shorter one.
     """
     shorter, longer = sorted((one, other), key=len)
     if _HANGUL.search(shorter):

@@ -1,4 +1,4 @@
-"""How much of what it owes its source a translation has: terms, placeholders, numbers."""
+"""Share of the terms, placeholders and numbers of a source that its translation keeps."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.terminology import Terminology, missing
 
 Count = Callable[[str, str], tuple[int, int]]
-"""Of a source and its translation: how many items are kept, of how many."""
+"""Counts the kept items and all items of a source and its translation."""
 
 
 def counters(
     glossary: Path | str | None = None, languages: tuple[str, str] | None = None
 ) -> dict[str, Count]:
-    """What counts terms, placeholders (with tags) and numbers, by these names.
+    """Functions that count terms, placeholders (with tags) and numbers, by these names.
 
-    What occurs twice must be there twice.  Any translation of a term will do, and any usual way to
-    write a number.
+    Repeated items must be translated as often.  Any translation of a term suffices, and any usual
+    spelling of a number.
 
     Args:
-        glossary: of the terms; without one, nothing counts these.
+        glossary: of the terms, which are not counted without it.
         languages: source and target language of the glossary, needed for TBX only.
 
     Raises:
@@ -40,7 +40,7 @@ def counters(
 def nothing_to_count(
     sources: Sequence[str], counts: Mapping[str, Count], metrics: Sequence[str]
 ) -> list[str]:
-    """Those of ``metrics`` of which no source has anything, so that a rate of 100 says nothing."""
+    """The ``metrics`` without any items in the sources, whose rate of 100 means nothing."""
     return [
         metric
         for metric in metrics

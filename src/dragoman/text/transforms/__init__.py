@@ -1,11 +1,11 @@
 """Transforms: small changes to the examples of one part of the corpus, in the order listed.
 
-Those that draw no random numbers run once, when the corpus is prepared.  From the first random one
-on, they run when batches are made, differently in each epoch: a pure function of (seed, epoch,
+Those without random draws run once, when the corpus is prepared.  From the first random one on,
+they run when batches are made, differently in each epoch, as a pure function of (seed, epoch,
 line).
 
-A new one is a class in a file here and a line in :mod:`~dragoman.text.transforms.kinds`; another
-package adds one by an entry point.
+A new transform is a class in a file here and a line in :mod:`~dragoman.text.transforms.kinds`.
+Other packages add transforms by entry points.
 """
 
 from __future__ import annotations

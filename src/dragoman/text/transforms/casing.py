@@ -31,7 +31,7 @@ class CaseConfig(SharedTransform):
         return self.sides != "source"
 
     def reversed(self, direction: Direction) -> CaseConfig:
-        """The same case for the text that it always changes."""
+        """The same change of case, for the text that it always changes."""
         if self.is_random:
             return self
         return self.model_copy(update={"sides": _OTHER_SIDES[self.sides]})
@@ -54,4 +54,4 @@ class CaseConfig(SharedTransform):
             change = str.lower if self.to == "lower" else str.upper
             parts = _TAGS.split(text)
             text = "".join(part if at % 2 else change(part) for at, part in enumerate(parts))
-        return normalize(text)  # some letters come apart: "\u0390".upper()
+        return normalize(text)  # some letters decompose: "\u0390".upper()

@@ -1,8 +1,8 @@
 """The transforms that a configuration can name: ours, and those of other installed packages.
 
-A package adds one by an entry point in the group ``dragoman.transforms`` (see
-:mod:`dragoman.core.plugins`); its name is the transform's ``kind``, and it refers to a subclass of
-:class:`~dragoman.text.transforms.interface.TransformConfig`.
+A package adds a transform by an entry point in the group ``dragoman.transforms`` (see
+:mod:`dragoman.core.plugins`). The name of the entry point is the transform's ``kind``, and it
+refers to a subclass of :class:`~dragoman.text.transforms.interface.TransformConfig`.
 """
 
 from __future__ import annotations

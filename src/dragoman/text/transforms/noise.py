@@ -68,7 +68,7 @@ class NoiseConfig(SharedTransform):
         kept = kept or [rng.choice(words)]
         kept = [self.mask_symbol if rng.random() < self.mask else word for word in kept]
         if self.window:
-            # Lample's permutation: sorted by place plus uniform noise below window + 1.
+            # Lample's permutation: sorted by position plus uniform noise below window + 1.
             places = [place + rng.uniform(0, self.window + 1) for place in range(len(kept))]
             kept = [word for _, word in sorted(zip(places, kept, strict=True), key=_place)]
         return example._replace(source=" ".join(kept))

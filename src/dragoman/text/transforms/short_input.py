@@ -1,4 +1,4 @@
-"""Short examples in place of whole sentences: segments of them, and what is copied as it is."""
+"""Short examples in place of whole sentences: segments of them, or strings that are copied."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class SegmentConfig(SharedTransform):
         return [Path(self.segments)]
 
     def text_settings(self) -> dict[str, Any]:
-        """All but the place of the file, whose content is compared."""
+        """All settings except the path of the file, whose content is compared."""
         return self.model_dump(mode="json", exclude={"segments"})
 
     def reversed(self, direction: Direction) -> None:
-        """Nothing: the segments are of the other direction."""
+        """None, since the segments are of the other direction."""
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example, or one of its segments."""
@@ -72,16 +72,16 @@ class PassThroughConfig(SharedTransform):
 
     @property
     def is_random(self) -> bool:
-        """Always: it draws what is copied."""
+        """Always, since it draws the copied string."""
         return True
 
     @property
     def is_for_sets(self) -> bool:
-        """A test set may consist of what is copied: each line then has the same in every run."""
+        """Always: the string in each line of a test set is the same in every run."""
         return True
 
     def __call__(self, example: Example, rng: Random) -> Example:
-        """The example, or something to copy."""
+        """The example, or a string to copy."""
         if not self.draws(rng):
             return example
         made = rng.choice(_MAKERS)(rng)

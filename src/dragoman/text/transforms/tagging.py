@@ -14,7 +14,7 @@ from dragoman.text.transforms.interface import SharedTransform
 
 
 def reversed_tags(tags: tuple[str, ...], direction: Direction) -> tuple[str, ...]:
-    """The tags of a part whose sides are exchanged: that of its target language changes.
+    """The tags of a part whose sides are exchanged, with the tag of its target language changed.
 
     Args:
         tags: such as ``<2de>`` and ``<ui>``.
@@ -58,7 +58,7 @@ class TagConfig(SharedTransform):
         return self.model_copy(update={"share": 1.0})
 
     def reversed(self, direction: Direction) -> TagConfig:
-        """The same tags, of which one that names the target language names the other."""
+        """The same tags, except that the tag of the target language names the source language."""
         return self.model_copy(update={"tags": reversed_tags(self.tags, direction)})
 
     def __call__(self, example: Example, rng: Random) -> Example:

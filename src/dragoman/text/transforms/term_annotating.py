@@ -1,4 +1,4 @@
-"""Terms of a glossary: annotated in sources, and pairs chosen by them."""
+"""Terms of a glossary: annotation in sources, and selection of pairs by them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AnnotateTermsConfig(SharedTransform):
         return [Path(self.glossary)]
 
     def text_settings(self) -> dict[str, Any]:
-        """All but the place of the glossary, whose content is compared."""
+        """All settings except the path of the glossary, whose content is compared."""
         return self.model_dump(mode="json", exclude={"glossary"})
 
     def symbols(self, direction: Direction) -> Iterator[str]:
@@ -63,7 +63,7 @@ class AnnotateTermsConfig(SharedTransform):
         yield from annotation_tags(self.method)
 
     def reversed(self, direction: Direction) -> None:
-        """Nothing: the terms of the glossary are on the other side."""
+        """None, since the terms of the glossary are on the other side."""
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with its terms annotated."""
@@ -97,11 +97,11 @@ class WithTermsConfig(TransformConfig):
         return [Path(self.glossary)]
 
     def text_settings(self) -> dict[str, Any]:
-        """All but the place of the glossary, whose content is compared."""
+        """All settings except the path of the glossary, whose content is compared."""
         return self.model_dump(mode="json", exclude={"glossary"})
 
     def reversed(self, direction: Direction) -> None:
-        """Nothing: the terms of the glossary are on the other side."""
+        """None, since the terms of the glossary are on the other side."""
 
     @property
     def can_drop(self) -> bool:
@@ -117,12 +117,12 @@ class WithTermsConfig(TransformConfig):
 
 
 def term_annotation(transforms: Iterable[TransformConfig]) -> AnnotationMethod | None:
-    """How these transforms annotate terms; None if none of them does."""
+    """The method by which these transforms annotate terms; None if none annotates them."""
     return next((one.method for one in transforms if isinstance(one, AnnotateTermsConfig)), None)
 
 
 def matches_in_both(example: Example, glossary: str) -> list[Match]:
-    """The terms of a source whose translations the target has, each at a place of its own.
+    """The terms of a source with a translation in the target, each occurrence counted once.
 
     Their places are those in the normalised source.
 
@@ -141,7 +141,7 @@ def _read(path: str, example: Example) -> Glossary:
         status = Path(path).stat()
         stamp = status.st_mtime_ns, status.st_size
     except OSError:
-        stamp = None  # reading it says why
+        stamp = None  # reading it reports the error
     return _glossary(path, languages, stamp)
 
 

@@ -1,7 +1,7 @@
 """Vocabularies of other toolkits as ours: their pieces in their order, behind our special ones.
 
-The importers in :mod:`dragoman.exchange` read files; what is in them comes here. A
-:class:`Numbered` says which row of the foreign embeddings each of our pieces has.
+The importers in :mod:`dragoman.exchange` read the files and pass their content to this module. A
+:class:`Numbered` has the row of the foreign embeddings for each of our pieces.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from dragoman.text.vocabularies.vocabulary import UNKNOWN_SURFACE, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
 _NO_TEXT = re.compile("[\ud800-\udfff]")
-_WRITTEN = "#version: 0.2"  # where the end of a word is marked in its last piece
+_WRITTEN = "#version: 0.2"  # in this format, the last piece of a word marks its end
 
 
 class Special(NamedTuple):
-    """How a toolkit calls the four special pieces; None where it has none."""
+    """A toolkit's names of the four special pieces; None for missing ones."""
 
     pad: str | None
     unknown: str
     begin: str | None
-    """What outputs begin with, which may be the piece that ends them."""
+    """The first piece of outputs, which may be the piece that ends them."""
     end: str | None
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A vocabulary, and where the toolkit has its pieces."""
+    """A vocabulary, and the toolkit's ids of its pieces."""
 
     vocabulary: Vocabulary
     rows: tuple[int | None, ...]
-    """Foreign id of each of our pieces; None for a special one that the toolkit does not have."""
+    """Foreign id of each of our pieces; None for a special one that the toolkit lacks."""
 
 
 def sentencepiece_vocabulary(model: bytes, where: str) -> Numbered:
-    """A sentencepiece model whose own ids the toolkit uses, whatever those of special pieces are.
+    """A sentencepiece model whose own ids the toolkit uses, with any ids of special pieces.
 
     Args:
         model: the serialised model, not sealed.
         where: its file, for messages.
 
     Raises:
-        DataError: it is not a sentencepiece model, or has no symbol that ends a sentence.
+        DataError: it is not a sentencepiece model, or lacks a symbol that ends a sentence.
         MissingExtraError: protobuf is not installed.
     """
     pieces = [one.piece for one in _proto(model, where).pieces]
@@ -79,20 +79,20 @@ def dictionary_over_sentencepiece(
 ) -> Numbered:
     """A dictionary of the pieces of a sentencepiece model, such as Marian's ``vocab.json``.
 
-    Where both have the same pieces, and there are no tags, the vocabulary is the model with its ids
-    changed, and like one that was trained here in every way.  Otherwise it is a list: text is split
-    by the model, and pieces that the list lacks are unknown, as the toolkit has it.  Pieces that
-    only the list has, those of the other language, are decoded, and encode a character which the
-    model does not know.
+    If both have the same pieces, and there are no tags, the vocabulary is the model with its ids
+    changed, and works in every way like a vocabulary trained here.  Otherwise it is a list: text is
+    split by the model, and pieces that the list lacks are unknown, as in the toolkit.  Pieces that
+    only the list has belong to the other language. They are decoded, and encode characters that the
+    model lacks.
 
     Args:
         model: the serialised model, not sealed.
-        ids: the dictionary, which may begin anywhere and have gaps.
+        ids: the dictionary, which may begin at any number and have gaps.
         special: the special pieces in the dictionary.
         where: its file, for messages.
         tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
-        limited: whether text is split into pieces of the dictionary alone, and characters.
-        lowercase: whether text is put in lower case first.
+        limited: whether text is split only into pieces of the dictionary, and characters.
+        lowercase: whether text is lower-cased first.
 
     Raises:
         DataError: it is not a sentencepiece model, or the dictionary is not usable.
@@ -136,7 +136,7 @@ def dictionary_over_words(
 
 
 def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:
-    """The merges of a file of subword-nmt, or of fastBPE, which counts them.
+    """The merges of a file of subword-nmt, or of fastBPE, which has counts.
 
     Args:
         lines: of the file.
@@ -144,7 +144,7 @@ def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt
         settings: others of :class:`~dragoman.text.vocabularies.splitting.SubwordNmt`.
 
     Raises:
-        DataError: a line is no merge, or a setting is not usable.
+        DataError: a line is not a merge, or a setting is not usable.
     """
     found = [line.strip("\r\n ") for line in lines]
     while found and not found[-1]:
@@ -157,10 +157,10 @@ def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt
 
 
 def words_splitting(where: str, **settings: Any) -> SubwordNmt:
-    """Settings of tokenisation, checked.
+    """Checked settings of tokenisation.
 
     Raises:
-        DataError: one is not usable.
+        DataError: a setting is not usable.
     """
     try:
         return SubwordNmt(**settings)
@@ -225,20 +225,20 @@ def _proto(model: bytes, where: str) -> Any:
         raise DataError(f"{where}: not a sentencepiece model ({error})") from error
     if not proto.pieces:
         raise DataError(f"{where}: not a sentencepiece model, or one without pieces")
-    if not proto.HasField("normalizer_spec"):  # the last part, as sentencepiece writes it
+    if not proto.HasField("normalizer_spec"):  # the last part of sentencepiece's files
         raise DataError(f"{where}: a sentencepiece model without its end; download it again")
     return proto
 
 
 def _limit(proto: Any, pieces: Container[str]) -> None:
-    """What sentencepiece's ``SetVocabulary`` does: single characters are never left out."""
+    """Does the same as sentencepiece's ``SetVocabulary``, which always keeps single characters."""
     for one in proto.pieces:
         if one.type == _NORMAL and one.piece not in pieces and len(one.piece) > 1:
             one.type = _UNUSED
 
 
 def _renumbered(proto: Any, names: Sequence[str]) -> bytes | None:
-    """The model with our special pieces and then ``names``; None if those are not its others."""
+    """The model with our special pieces, then ``names``; None if its other pieces differ."""
     theirs = {one.piece: one for one in proto.pieces if one.type not in {_UNKNOWN, _CONTROL}}
     if theirs.keys() != set(names):
         return None

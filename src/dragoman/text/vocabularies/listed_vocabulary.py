@@ -33,16 +33,16 @@ SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 
 
 class PieceList(Config):
-    """The content of a file of such a vocabulary, without its digest."""
+    """What a file of such a vocabulary holds, beside its digest."""
 
     format: Literal[1] = 1
-    """Version of the file format."""
+    """Of the file."""
     pieces: tuple[str, ...]
-    """Pieces by id; the first four are pad, unknown, begin and end."""
+    """By id; the first four are pad, unknown, begin and end."""
     tags: tuple[str, ...] = ()
-    """The pieces that are tags."""
+    """Those of the pieces that are tags."""
     splitting: Annotated[SentencePieces | SubwordNmt, Field(discriminator="by")]
-    """The method that splits text into pieces."""
+    """How text becomes pieces."""
 
     @model_validator(mode="after")
     def _check(self) -> PieceList:

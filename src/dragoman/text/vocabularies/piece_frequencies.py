@@ -1,4 +1,4 @@
-"""How frequent each piece of a vocabulary is in each language."""
+"""Frequencies of the pieces of a vocabulary in each language."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class PieceFrequencies:
     """The share of each piece in text of each language.
 
     A model that has seen a language only beside another one falls into that other language, or
-    copies words of it.  It cannot where pieces that belong to another language are not allowed.
-    Artetxe et al. 2018 (arXiv:1710.11041) and Lample et al. 2018 (arXiv:1711.00043) have a
-    vocabulary for each language instead.
+    copies words of it.  Forbidding pieces that belong to another language prevents this. Artetxe et
+    al. 2018 (arXiv:1710.11041) and Lample et al. 2018 (arXiv:1711.00043) have a vocabulary for each
+    language instead.
 
     Args:
         shares: by language, ``(pieces,)``.
@@ -31,10 +31,10 @@ class PieceFrequencies:
         """The pieces that belong to another language, in ascending order.
 
         Args:
-            language: one that there is text of.
+            language: a language with text.
             share: a piece is foreign if it is less than ``share`` times as frequent in this
                 language as in another one.
-            others: the languages that it is compared with; by default all.
+            others: the languages to compare with; by default all.
         """
         here = self.shares[language]
         compared = self.shares.keys() - {language} if others is None else others

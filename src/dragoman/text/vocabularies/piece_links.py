@@ -1,8 +1,8 @@
-"""Which target pieces translate each source piece, counted in aligned pairs.
+"""Counts the target pieces that translate each source piece, in aligned pairs.
 
-The pieces of pairs are aligned as words are (:mod:`dragoman.text.word_alignment`), some ten
-thousand pairs at a time, so that a stream of any length needs little memory; what stays is one
-number for each combination of pieces that is at all likely.
+The pieces of pairs are aligned like words (:mod:`dragoman.text.word_alignment`), about ten thousand
+pairs at a time, so that a stream of any length needs little memory. Only one number remains for
+each likely combination of pieces.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Ids = Sequence[int]
 Ints = npt.NDArray[np.int64]
 
 _CELLS_AT_ONCE = 10_000_000
-"""Source times target pieces of the pairs that are aligned together: half a GiB while they are."""
+"""Source times target pieces of the pairs that are aligned together, which takes half a GiB."""
 _LEAST_COUNT = 0.01
-"""Combinations that are expected less often in all pairs aligned together are left out."""
+"""Minimum expected count of a combination in all pairs aligned together."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class PieceTable:
     """Pieces of the target for each piece of the source, likeliest first."""
 
     starts: Ints
-    """Where the pieces of each source piece begin, and the end of the last: ``(source + 1,)``."""
+    """Index of the first target piece of each source piece, and the end of the last one's:
+    ``(source + 1,)``."""
     pieces: Ints
-    """Target pieces, those of one source piece after those of another."""
+    """Target pieces, grouped by source piece."""
 
     def of(self, piece: int) -> Ints:
         """The target pieces of a source piece."""
@@ -55,7 +56,7 @@ class PieceLinks:
         """Number of pairs counted so far."""
 
     def add(self, pairs: Iterable[tuple[Ids, Ids]]) -> None:
-        """Count the links of further pairs."""
+        """Counts the links of further pairs."""
         for chunk in _chunks(pairs):
             makers, made, counts = expected_links(chunk)
             likely = counts >= _LEAST_COUNT
@@ -65,13 +66,13 @@ class PieceLinks:
             self.pairs += len(chunk)
 
     def _merge(self, keys: Ints, counts: npt.NDArray[np.float64]) -> None:
-        """Add to the counts of combinations."""
+        """Adds to the counts of combinations."""
         counts = np.concatenate([self._counts, counts])
         self._keys, places = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
         self._counts = np.bincount(places, counts, len(self._keys)).astype(np.float64)
 
     def likeliest(self, count: int) -> PieceTable:
-        """The ``count`` target pieces that each source piece is expected to have made most often.
+        """The ``count`` target pieces with the highest expected counts for each source piece.
 
         Of equal counts, the lowest id comes first.
         """
@@ -84,7 +85,7 @@ class PieceLinks:
         return PieceTable(np.concatenate([[0], np.cumsum(sizes)]), made[kept])
 
     def frequent(self, count: int) -> Ints:
-        """The ``count`` most frequent pieces of targets, at last those that do not occur."""
+        """The ``count`` most frequent pieces of targets, followed by those that do not occur."""
         return np.argsort(-self._frequencies, kind="stable")[:count]
 
 

@@ -1,7 +1,6 @@
 """The pieces of a serialised sentencepiece model, which is a protobuf message.
 
-It is read and written here by hand: the package protobuf is in an extra alone, and this is all that
-is needed of it.
+This module reads and writes them without the package protobuf, which is only in an extra.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _NUMBER, _BYTES = 0, 2  # the other wire types
 
 
 def piece_message(piece: str, score: float, kind: int | None = None) -> bytes:
-    """One more piece: what is appended to a message is added to its lists."""
+    """The message of another piece. Appending it to a model adds it to the model's list."""
     body = _named(piece) + b"\x15" + struct.pack("<f", score)
     body += b"" if kind is None else b"\x18" + _varint(kind)
     return _PIECES + _varint(len(body)) + body

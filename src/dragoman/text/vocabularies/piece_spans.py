@@ -1,4 +1,4 @@
-"""Where the pieces of a line are in it."""
+"""Positions of pieces in their line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Span = tuple[int, int]
 
 
 def as_split(vocabulary: Vocabulary, line: str) -> str:
-    """A line as its pieces spell it: after all normalisation, also that of the vocabulary."""
+    """A line as its pieces spell it, after all normalisation, including that of the vocabulary."""
     return vocabulary.normalized(line).replace(SPACE_SIGN, " ").strip()
 
 
 def piece_spans(vocabulary: Vocabulary, tagged: str, line: str) -> list[Span]:
-    """The characters of ``line`` that each piece of ``tagged`` is made of; spaces are nowhere.
+    """The range in ``line`` of each piece of ``tagged``; spaces have no place.
 
     Args:
         vocabulary: splits the text.
@@ -42,7 +42,7 @@ def piece_spans(vocabulary: Vocabulary, tagged: str, line: str) -> list[Span]:
 
 
 def words_at(spans: Sequence[Span], words: Sequence[Span]) -> list[int]:
-    """The word that each piece belongs to: the one with most of its characters; -1 for none."""
+    """The word with most characters of each piece, or -1."""
     found = []
     for start, end in spans:
         shared = [min(end, stop) - max(start, begin) for begin, stop in words]
@@ -52,7 +52,7 @@ def words_at(spans: Sequence[Span], words: Sequence[Span]) -> list[int]:
 
 
 def _characters(piece: str) -> int:
-    """How many characters a piece stands for: a byte is one if it begins a character."""
+    """Number of characters of a piece; a byte counts if it begins a character."""
     if (byte := _BYTE.fullmatch(piece)) is not None:
         return int(int(byte[1], 16) not in _CONTINUES)
     return len(piece)

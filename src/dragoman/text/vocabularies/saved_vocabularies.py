@@ -13,7 +13,7 @@ from dragoman.text.vocabularies.sentencepiece_vocabulary import SentencePieceVoc
 from dragoman.text.vocabularies.vocabulary import Vocabulary
 
 SUFFIXES = (".model", ".pieces")
-"""Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
+"""Suffixes of sentencepiece models, and of lists of pieces from another toolkit."""
 
 
 FILE_NAMES = tuple(
@@ -23,7 +23,7 @@ FILE_NAMES = tuple(
 
 
 def load_vocabulary(path: Path | str) -> Vocabulary:
-    """Read what :meth:`.Vocabulary.save` wrote, of either kind.
+    """Reads a vocabulary of any kind that :meth:`.Vocabulary.save` wrote.
 
     Raises:
         SavedError: the file is missing, truncated, altered or not Dragoman's.
@@ -41,7 +41,7 @@ def load_vocabulary(path: Path | str) -> Vocabulary:
 
 
 class Vocabularies(NamedTuple):
-    """The vocabularies of the two sides; the same one twice where they share it."""
+    """The vocabularies of the two sides, the same one twice if they share it."""
 
     source: Vocabulary
     target: Vocabulary
@@ -55,7 +55,7 @@ class Vocabularies(NamedTuple):
     def same_ids(self) -> bool:
         """Whether every piece has the same id on both sides, so that a matrix can serve both.
 
-        That is so of a joint vocabulary, and of those of OPUS-MT, which split the two sides
+        This holds for a joint vocabulary, and for those of OPUS-MT, which split the two sides
         differently.
         """
         if self.joint:
@@ -74,12 +74,9 @@ class Vocabularies(NamedTuple):
         return hashlib.sha256(" ".join(self.fingerprints).encode()).hexdigest()
 
     def save(self, directory: Path | str) -> None:
-        """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
+        """Writes ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
 
         The name of a list of pieces from another toolkit ends in ``.pieces``.
-
-        Raises:
-            StorageError: the disk refuses.
         """
         sides = (
             {"": self.source} if self.joint else {".source": self.source, ".target": self.target}
@@ -96,7 +93,7 @@ class Vocabularies(NamedTuple):
 
     @classmethod
     def load(cls, directory: Path | str) -> Vocabularies:
-        """Read what :meth:`save` wrote.
+        """Reads the files that :meth:`save` wrote.
 
         Raises:
             SavedError: a file is missing, truncated, altered or of another kind.
@@ -111,6 +108,6 @@ class Vocabularies(NamedTuple):
 
 
 def _file(directory: Path | str, side: str) -> Path:
-    """The file of a side, of whichever kind there is."""
+    """The file of a side, of any kind."""
     first, *others = (Path(directory) / f"vocabulary{side}{suffix}" for suffix in SUFFIXES)
     return next((path for path in (first, *others) if path.exists()), first)

@@ -45,13 +45,13 @@ class Splitting(Protocol):
 
 
 class SentencePieces(Config):
-    """Pieces of a sentencepiece model, whose own ids are ignored."""
+    """Pieces of a sentencepiece model, whose own ids are not read."""
 
     by: Literal["sentencepiece"] = "sentencepiece"
     model: str
     """The serialised model in Base64."""
     lowercase: bool = False
-    """Whether text is lower-cased first."""
+    """Whether text is put in lower case first."""
 
     @classmethod
     def of(cls, model: bytes, *, lowercase: bool = False) -> SentencePieces:
@@ -117,31 +117,31 @@ class SentencePieces(Config):
 class SubwordNmt(Config):
     """Words of the Moses tokeniser or between spaces, split by the merges of subword-nmt.
 
-    Sennrich et al. 2016 (arXiv:1508.07909). A piece that does not end its word ends in ``@@``.
+    Sennrich et al. 2016 (arXiv:1508.07909); a piece that does not end its word ends in ``@@``.
     """
 
     by: Literal["subword-nmt"] = "subword-nmt"
     codes: tuple[str, ...] | None = None
-    """The lines of the file of merges, with its first line of the version. Without it, words
-    stay whole."""
+    """The lines of the file of merges, with its first line of the version; words stay whole
+    without."""
     merges: int = -1
-    """Number of merges to use; -1 uses all."""
+    """How many of the merges are used; all of them with -1."""
     separator: str = "@@"
-    """The end of a piece that does not end its word."""
+    """What a piece ends in that does not end its word."""
     glossaries: tuple[str, ...] = ()
     """Words that are never split."""
     vocabulary: tuple[str, ...] | None = None
-    """Possible pieces. All others are split further."""
+    """Pieces that may come out of splitting; others are split further."""
     tokenizer: Literal["moses", "none"] = "none"
-    """Whether words are those of the Moses tokeniser, or are separated by spaces."""
+    """Whether words are those of the Moses tokeniser, or what is between spaces."""
     language: str = "en"
-    """Language of the Moses tokeniser."""
+    """Of the Moses tokeniser."""
     aggressive: bool = False
     """Whether the Moses tokeniser splits words at hyphens, which become ``@-@``."""
     escape: bool = True
     """Whether the Moses tokeniser writes some characters as ``&apos;`` and the like."""
     lowercase: bool = False
-    """Whether words are lower-cased."""
+    """Whether words are put in lower case."""
 
     @model_validator(mode="after")
     def _check_codes(self) -> SubwordNmt:
