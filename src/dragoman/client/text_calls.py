@@ -133,9 +133,9 @@ class TextCalls(Calls):
         nbest: int = 1,
         **options: Unpack[TranslateOptions],
     ) -> TranslatedText | list[TranslatedText]:
-        """The translation of a text with all details, or those of a list of texts.
+        """The translation of a text with all details, or the translations of a list of texts.
 
-        Arguments and errors are those of :meth:`translate`, besides ``nbest``.
+        It raises the errors of :meth:`translate`.
 
         Args:
             text: a text of any length, or a list of texts.

@@ -22,7 +22,7 @@ from dragoman.translation.service.interface import (
 )
 
 _LONGEST_WAITING = 3
-"""Every how many turns the file that has waited longest gets a turn."""
+"""Interval, in turns, at which the file that has waited longest gets a turn."""
 _SMALL = 2000
 """Characters up to which the first piece of a file needs no turn."""
 

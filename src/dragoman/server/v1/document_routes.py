@@ -18,7 +18,7 @@ from dragoman.server.v1.responses import DocumentAnswer
 from dragoman.server.v1.strict_route import StrictRoute
 from dragoman.translation.service.interface import RefusedError
 
-_LOOK_AGAIN = 2.0  # seconds between checks
+_LOOK_AGAIN = 2.0  # seconds after which clients may repeat a request for an unfinished file
 
 Secret = Annotated[
     str, Header(alias="Document-Secret", description="The `secret` that came with its `id`.")
