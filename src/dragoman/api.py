@@ -1,6 +1,6 @@
 """The functions of ``import dragoman``, which stay stable.
 
-Each imports what it needs when it is called, so that this module itself is light.
+Each imports its modules when it is called, so that this module itself is light.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ def evaluate(
             ``glossary="terms.tsv"``, ``terms``; for trees ``bracketing_f1`` and the others of
             docs/parsing.md.
         sources: the source sentences, for the metrics that read them.
-        languages: source and target language, such as ``("en", "de")``; needed for a TBX glossary.
+        languages: source and target language, such as ``("en", "de")``; for a glossary,
+            which needs them if it is TBX.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:

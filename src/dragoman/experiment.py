@@ -115,7 +115,7 @@ class Experiment:
         Raises:
             ConfigError: another setting would change, or the run has passed a limit.
             SavedError: another process is using the run, or its newest checkpoint is damaged.
-            StorageError: the disk refuses.
+            StorageError: a file cannot be written.
         """
         with claim(self.run):
             config = revised(self.config, settings, self.run)
@@ -149,7 +149,7 @@ class Experiment:
             return prepare_run(self.config, self.run, progress, workers)
 
     def prepared(self) -> Prepared:
-        """Open what another process has prepared for this run.
+        """Open the text that another process has prepared for this run.
 
         Raises:
             SavedError: it is missing or damaged.
@@ -179,7 +179,7 @@ class Experiment:
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
             SavedError: the newest checkpoint is damaged, or another process is using the run.
-            StorageError: the disk refuses, or ``model/`` holds files of another kind.
+            StorageError: a file cannot be written, or ``model/`` holds files of another kind.
             WorkerError: another process failed or was killed.
         """
         with claim(self.run):
@@ -258,7 +258,7 @@ class Experiment:
         world: World,
         tell: Callable[[str], object],
     ) -> None:
-        """Measure what general text depends on, once when training begins."""
+        """Measure the weights that general text depends on, once when training begins."""
         config, training = self.config, self.config.training
         consolidation = training.consolidation
         if consolidation is None or not training.consolidates or not self._begins(world):
@@ -288,7 +288,7 @@ class Experiment:
         return bool(world.broadcast(lambda: not checkpoints(self.run)))
 
     def _decide_start(self, world: World) -> None:
-        """Record what training begins with, of other runs: a repeated start must have the same."""
+        """Record digests of the other runs that training begins with, for a repeated start."""
         if self._begins(world):
             digests = world.broadcast(lambda: digests_at_start(self.config))
             self._keep(with_digests(self.config, digests), world)

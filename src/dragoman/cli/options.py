@@ -257,7 +257,7 @@ def default_run(config: Path) -> Path:
 
 
 def train_command(config: Path, run: Path, settings: Iterable[str]) -> str:
-    """The command that trains what was prepared with these settings of ``--set``."""
+    """The command that trains a run prepared with these settings of ``--set``."""
     given = [word for setting in settings for word in ("--set", setting)]
     return shlex.join(["dragoman", "train", str(config), "--run", str(run), *given])
 
@@ -283,7 +283,7 @@ def is_directory(output: str) -> bool:
 
 
 def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output") -> None:
-    """Refuse to overwrite what a command reads.
+    """Refuse to overwrite a file that a command reads.
 
     Args:
         output: file to be written.
@@ -291,7 +291,7 @@ def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output
         option: names the output.
 
     Raises:
-        ConfigError: it is one of them.
+        ConfigError: the output is an input.
     """
     if any(one.exists() and output.exists() and os.path.samefile(output, one) for one in inputs):
         raise ConfigError(

@@ -53,7 +53,7 @@ search_options = declare.Options(
         sets="search.degenerate",
     ),
 )
-"""Those of translating and of calibrating: what is calibrated must be the same."""
+"""Options of both translating and calibrating: a calibration holds only for the same settings."""
 output_options = declare.Options(
     declare.option(
         "--grammar",
@@ -68,7 +68,7 @@ output_options = declare.Options(
         sets="search.nbest",
     ),
 )
-"""Which outputs there may be, and how many of them."""
+"""Options for the possible outputs, and their number."""
 sampling_options = declare.Options(
     declare.flag("--sample", "Sample translations instead of searching."),
     declare.option(
@@ -186,10 +186,10 @@ def check_read(options: dict[str, Any], system: TranslationSystem, where: str) -
 
 
 def check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
-    """Check that what chooses among samples has some.
+    """Check that options of minimum-Bayes-risk search come with samples to choose from.
 
     Raises:
-        ConfigError: it has none.
+        ConfigError: neither an option nor the model sets samples.
     """
     if not given or "samples" in given or isinstance(system.search["mbr"].get("samples"), int):
         return

@@ -61,7 +61,7 @@ def guarded_streams() -> Iterator[None]:
 
 
 def discard(stream: Any) -> None:
-    """Discard what is left in a stream, so that closing it does not fail again."""
+    """Discard the remaining contents of a stream, so that closing it does not fail again."""
     with suppress(OSError, ValueError):  # a test's stream has no descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -85,7 +85,7 @@ def _ignored(_: OSError) -> None:
 class _Guarded:
     """A stream that passes write errors to ``failed``, and delegates everything else.
 
-    Once it has failed, every write fails: click, for one, ignores what its first test writes raise.
+    Once it has failed, every write fails, because click ignores errors of its first test write.
     """
 
     def __init__(self, stream: Any, failed: Callable[[OSError], None]) -> None:
@@ -103,7 +103,7 @@ class _Guarded:
         self._guard(self._stream.writelines, lines)
 
     def flush(self) -> None:
-        """Flush what is buffered."""
+        """Flush the buffer."""
         self._guard(self._stream.flush)
 
     def _guard(self, function: Callable[..., Any], *arguments: Any) -> Any:

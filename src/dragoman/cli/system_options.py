@@ -312,7 +312,7 @@ def _kinds(given: str | None) -> list[str]:
 
 
 def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any], given: dict[str, Any]) -> None:
-    """Override what leads through a third language.
+    """Override the settings of the pivot, the translation through a third language.
 
     With --then, MODEL translates into that language: its models, weights and tags are the pivot's.
 

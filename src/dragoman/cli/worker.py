@@ -24,8 +24,8 @@ def record_error(error: BaseException, message: str, code: int) -> int:
     """Hand an error to the launcher.
 
     Stopping on a signal is not a failure: all processes do so at the same step.  The launcher kills
-    the others when one has failed, but here it waits for each to finish.  Where processes are
-    started again, the launcher must know that this one has not finished, and decides what happens.
+    the others when one has failed, but on a stop it waits for each to finish.  If processes are
+    restarted, the launcher must learn that this process has not finished, and decides how to go on.
     """
     echo = isinstance(error, WorkerError)
     values = {"message": message, "exit_code": code, "echo": echo, "timestamp": int(time.time())}

@@ -312,7 +312,7 @@ def _unread_alignments(run: RunDescription) -> Iterator[str]:
 
 
 def _terms_in_two_ways(run: RunDescription) -> Iterator[str]:
-    """Terms annotated in two ways: nothing would say how to annotate them in use."""
+    """Terms annotated in two ways, which leaves their annotation in use undefined."""
     found = {
         method: name
         for name, part in run.parts()

@@ -210,7 +210,7 @@ class RunDescription(Config):
 
     @property
     def cleaning(self) -> CleaningConfig:
-        """Which pairs are dropped: a text and its label are not compared in length."""
+        """Criteria for dropping pairs; a text and its label are not compared in length."""
         if not self.model.writes_labels:
             return self.data.cleaning
         return self.data.cleaning.model_copy(

@@ -1,4 +1,4 @@
-"""Reading the description of a run from a YAML file, with what it inherits."""
+"""Reading the description of a run from a YAML file, with its bases."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def with_train_parts(
 
     Args:
         config: of the run.
-        parts: what it learns from instead.
+        parts: the other training text.
         what: the new description, for errors.
 
     Raises:

@@ -12,7 +12,7 @@ _SEVERAL_PASSES = {
     "training.sharding: gradients": "state",
     "training.sharding: parameters": "state",
 }
-"""Settings that need one backward pass for each batch, and what to set instead."""
+"""Settings that need one backward pass for each batch, and their alternatives."""
 
 
 def sending_problems(run: RunDescription) -> Iterator[str]:

@@ -109,10 +109,10 @@ def _check_adapted(config: ExperimentConfig) -> None:
 
 
 def digests_at_start(config: ExperimentConfig) -> dict[str, str]:
-    """Digests of the weights that training begins with, by what names them in ``training``.
+    """Digests of the weights that training begins with, by their names in ``training``.
 
-    And of the vocabularies of another run, as ``vocabulary``: those of the run itself may differ,
-    as a classifier's do, which have its labels.
+    Vocabularies of another run are included, as ``vocabulary``.  The run's vocabularies may differ,
+    such as a classifier's, which have its labels.
 
     Raises:
         DataError: a file of embeddings is missing.
@@ -128,7 +128,7 @@ def digests_at_start(config: ExperimentConfig) -> dict[str, str]:
 
 
 def with_digests(config: ExperimentConfig, digests: Mapping[str, str]) -> ExperimentConfig:
-    """The configuration with what training begins with recorded: a repeated start has the same.
+    """The configuration with digests of the initial weights, so that a repeated start has the same.
 
     Args:
         config: of the run.

@@ -112,7 +112,7 @@ def prepare_run(
 
 
 def open_prepared_run(config: ExperimentConfig, run: Path) -> Prepared:
-    """Open what another process has prepared for a run.
+    """Open the text that another process has prepared for a run.
 
     Raises:
         SavedError: it is missing or damaged.

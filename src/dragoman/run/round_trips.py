@@ -66,7 +66,7 @@ class RoundTripValidation(Validation):
             raise DataError(f"{self._name}: {reason}")
 
     def _sources(self, translator: Translator, numbers: Sequence[int]) -> list[str]:
-        """The model's translations of the text, behind the tags that ask for the way back."""
+        """The model's translations of the text, behind the tags that request the way back."""
         assert self.sources is not None, "its sources are made, and have nothing but tags so far"
         heads = [self.sources[number] for number in numbers]
         asked = [tagged(self._back, self.references[number]) for number in numbers]

@@ -45,7 +45,7 @@ def run_tasks(
         store: all pairs of the run, part by part.
         alignments: of the same rows, if the objective reads them.
         world: the processes that train together, each of which reads its share.
-        device_tokens: in place of ``training.device_tokens``, for whoever lowers it later.
+        device_tokens: in place of ``training.device_tokens``, so that it can be lowered later.
     """
     device_tokens = device_tokens or DeviceTokens(config.training.device_tokens)
     found = []

@@ -27,7 +27,7 @@ def training_facts(
     reports: Mapping[str, Report],
     world: World,
 ) -> TrainingFacts:
-    """Gather what a model card tells.
+    """Gather the facts for a model card.
 
     Args:
         config: of the run.

@@ -1,8 +1,8 @@
-"""Weights between those that a run began with and its newest, where the newest lose too much.
+"""Weights between a run's first and its newest, for runs whose newest weights lose too much.
 
-Bounds end a training that may still gain on the sets that are not bounded.  On the straight line
-between the weights before and after, much of what was gained is often there, and less of what was
-lost (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903, section 3).
+Bounds end a training that may still gain on the unbounded sets.  The straight line between the
+weights before and after often has points with much of the gain and less of the loss (Wortsman et
+al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903, section 3).
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def best_between(
 def interpolated(
     before: Mapping[str, Tensor], after: Mapping[str, Tensor], share: float
 ) -> dict[str, Tensor]:
-    """``(1 - share) before + share after``, computed in float64, for the matrices of adapters too.
+    """``(1 - share) before + share after``, computed in float64, also for the matrices of adapters.
 
-    The product of an adapter's factors is what is added to a matrix, and one of them begins as
-    zero: only that one is interpolated.
+    The product of an adapter's factors is added to a matrix, and one factor begins as zero: only
+    that factor is interpolated.
     """
     return {
         name: new

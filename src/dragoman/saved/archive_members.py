@@ -83,7 +83,7 @@ def checked(members: Iterable[Member | str], archive: Path) -> list[Member]:
 
 
 def check_room(archive: Path, folder: Path, needed: int) -> None:
-    """Refuse early what does not fit on the disk."""
+    """Refuse early an archive that does not fit on the disk."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         with storage_errors(folder):

@@ -122,7 +122,7 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
     """Write a calibration, whole or not at all.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     write_json(path, calibration.model_dump(mode="json"))
 

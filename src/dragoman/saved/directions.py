@@ -1,4 +1,4 @@
-"""Which tags a model expects in front of a source to translate in one of its directions."""
+"""Tags that a model expects in front of a source to translate in one of its directions."""
 
 from __future__ import annotations
 
@@ -216,9 +216,9 @@ def target_languages(config: SavedConfig) -> list[str]:
 
 
 def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str, ...]]:
-    """For each of several target languages, the tags that ask for it.
+    """The tags that request each language, for several target languages.
 
-    None at all if there is one language, or if one of them needs no tag.
+    Empty if the model has one language, or if a language needs no tag.
     """
     languages = target_languages(config) if config.model.reads_source else []
     if len(languages) < 2:
@@ -235,7 +235,7 @@ def usage(model: str | Path, config: SavedConfig) -> str:
 
     Args:
         model: its path, as the command names it.
-        config: what is saved with it.
+        config: saved with the model.
     """
     if not config.translates:
         return start_from(model)

@@ -21,7 +21,8 @@ from dragoman.core.wording import listed
 
 Known = Mapping[str, Collection[object] | None]
 """The settings that a program reads, by their keys in ``config.yaml``, such as
-``model.activation``: the values that it knows, or None if it can express any."""
+``model.activation``: the values that it supports, or None if it can express any.
+"""
 
 TRAINING_ONLY = frozenset({"dropout", "attention_dropout", "feed_forward_dropout"})
 """Settings of layers that a trained model does not read."""

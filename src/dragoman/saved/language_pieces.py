@@ -1,4 +1,4 @@
-"""Which pieces belong to which language, by the training text of a model.
+"""The pieces of each language, by the training text of a model.
 
 A finished run writes ``pieces.safetensors`` beside the weights.  Like a shortlist, the file belongs
 to the vocabularies.
@@ -23,14 +23,14 @@ def write_pieces(path: Path, frequencies: PieceFrequencies, vocabulary: Vocabula
     """Write how frequent each piece of a target vocabulary is in each language.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     tensors = {name: torch.from_numpy(shares) for name, shares in frequencies.shares.items()}
     write_tensors(path, tensors, {_KEY: vocabulary.fingerprint})
 
 
 def read_pieces(path: Path, vocabulary: Vocabulary) -> PieceFrequencies:
-    """Read what :func:`write_pieces` wrote.
+    """Read a file of :func:`write_pieces`.
 
     Args:
         path: the file.

@@ -171,7 +171,7 @@ def _use(config: SavedConfig) -> str:
 
 
 def _text(parts: Iterable[TrainingText], earlier: Sequence[str]) -> str:
-    """Which text, and under which licences."""
+    """The training text, and its licences."""
     parts = list(dict.fromkeys(parts))
     if not parts and earlier:
         return "Those of what it was made from, below."

@@ -54,7 +54,7 @@ class Shortlist:
     def allowed(
         self, sources: Sequence[Sequence[int]], pieces: int, more: Sequence[Sequence[int]] = ()
     ) -> npt.NDArray[np.bool_]:
-        """Which pieces the output of each sentence may have, ``(sentences, pieces)``.
+        """Whether the output of each sentence may have each piece, ``(sentences, pieces)``.
 
         Args:
             sources: ids of each sentence.
@@ -75,7 +75,7 @@ def write_shortlist(path: Path, shortlist: Shortlist) -> None:
     """Write a shortlist, whole or not at all.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     tensors = {
         "starts": torch.from_numpy(shortlist.table.starts),

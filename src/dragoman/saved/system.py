@@ -1,8 +1,8 @@
-"""One description of a translation system: models, how they are combined, and the search engine.
+"""One description of a translation system: models, their combination, and the search engine.
 
 The description is plain values.  This process, its workers and a server build the same system from
-it (:mod:`dragoman.translation.building`), and a YAML file can hold all that a command line can
-say::
+it (:mod:`dragoman.translation.building`), and a YAML file can hold everything that a command line
+can express::
 
     models: [models/a, models/b]
     weights: [0.7, 0.3]

@@ -1,4 +1,4 @@
-"""Tensors in a file: safetensors, with a digest of what they hold."""
+"""Tensors in a file: safetensors, with a digest of the contents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_tensors(
     """Write tensors as safetensors with a digest of their content, and further ``metadata``.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
@@ -51,7 +51,7 @@ def _split(content: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read what :func:`write_tensors` wrote.
+    """Read a file of :func:`write_tensors`.
 
     Raises:
         SavedError: the file is missing, truncated or altered, or may not be read.

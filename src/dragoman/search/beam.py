@@ -59,10 +59,10 @@ def beam_search(
         scorer: gives log-probabilities.
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
-        rules: what may be generated.
+        rules: constraints on the output.
         beam: maximum unfinished hypotheses per sentence.
         nbest: hypotheses wanted, at most ``beam``; fewer are returned where fewer are possible.
-        penalties: of length and coverage, which hypotheses are ranked by.
+        penalties: of length and coverage, for ranking hypotheses.
         early_end: when search for a sentence may end before the length limit; ``quick`` with a
             beam of one is greedy search.
     """
@@ -182,7 +182,7 @@ class Finished:
         self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
 
     def found(self, sentences: Tensor) -> Tensor:
-        """Which sentences have a finished hypothesis, ``(sentences,)``."""
+        """Whether sentences have a finished hypothesis, ``(sentences,)``."""
         return self._counts[sentences] > 0
 
     def add(self, sentences: Tensor, memory: Any, beams: Beams, candidates: Candidates) -> None:

@@ -55,14 +55,14 @@ def constrained_search(
 ) -> list[list[Hypothesis]]:
     """The ``nbest`` best hypotheses of each sentence that contain its phrases.
 
-    Phrases may contain what ``rules`` forbid, but requirements, such as a prefix, come first, and
-    so do whole characters.
+    Phrases override the prohibitions of ``rules``, but not its requirements, such as a prefix, or
+    whole characters.
 
     Args:
         scorer: gives log-probabilities.
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
-        rules: what may be generated besides.
+        rules: other constraints on the output.
         phrases: of each sentence.
         edges: of the target vocabulary.
         restart: id behind the last of which the phrases must be; None: anywhere.
@@ -103,9 +103,9 @@ class _Step:
 
     Args:
         table: the phrases.
-        rules: what else may be generated.
+        rules: other constraints on the output.
         beams: the hypotheses so far.
-        scores: log-probabilities of what may follow, ``(sentences * beam, vocabulary)``.
+        scores: log-probabilities of the next piece, ``(sentences * beam, vocabulary)``.
         progress: of the hypotheses with their phrases.
     """
 

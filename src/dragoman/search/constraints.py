@@ -47,7 +47,7 @@ class Constraint(Protocol):
     """
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Set the scores ``(rows, vocabulary)`` of what may not come next to -inf, in place."""
+        """Set the scores ``(rows, vocabulary)`` of forbidden next pieces to -inf, in place."""
 
 
 class Unbroken(Constraint, Protocol):

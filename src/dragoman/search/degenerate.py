@@ -81,7 +81,7 @@ class NoLoop:
 
 
 Again = Callable[[list[int], "list[Bounds]"], list[list[Hypothesis]]]
-"""From places of sentences, and their bounds, to what another search finds within these."""
+"""A second search: maps places of sentences, and their bounds, to hypotheses within the bounds."""
 
 
 def without_faults(

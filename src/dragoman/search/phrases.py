@@ -1,8 +1,8 @@
-"""Phrases that outputs must contain, and how far each hypothesis has got with them.
+"""Phrases that outputs must contain, and the progress of each hypothesis through them.
 
 The spellings of a sentence's phrases form one trie (Hu et al. 2019, "Improved Lexically Constrained
 Decoding for Translation and Monolingual Rewriting", section 3.2), with the failure links of Aho and
-Corasick (1975): when a phrase breaks off, what was generated may already be the beginning of
+Corasick (1975): when a phrase breaks off, the pieces so far may already be the beginning of
 another.  All tries of a batch are rows of the same tables, so that one lookup moves every
 hypothesis.
 
@@ -40,7 +40,7 @@ Phrase = Sequence[Spelling]
 
 
 class WordEdges(NamedTuple):
-    """Which pieces of a vocabulary join to their neighbours, each ``(vocabulary,)``, on the CPU."""
+    """Pieces of a vocabulary that join to their neighbours, each ``(vocabulary,)``, on the CPU."""
 
     ends_in_word: Tensor
     """True if the last character belongs to a word, so that a piece without a space joins to it."""
@@ -150,7 +150,7 @@ class PhraseTable:
 
         Args:
             progress: of the rows.
-            pieces: what each row adds, ``(rows,)``.
+            pieces: the next piece of each row, ``(rows,)``.
         """
         known = self._labels[progress.nodes] == pieces.unsqueeze(1)  # (rows, edges)
         edge, found = known.to(torch.uint8).argmax(1, keepdim=True), known.any(1)
@@ -252,7 +252,7 @@ class _Trie:
         ends[number] = ends.get(number, True) and not spelling.within_word
 
     def _link(self, ends_in_word: Tensor) -> None:
-        """Add to each node what its failure offers: the longest beginning that it ends in."""
+        """Add to each node the edges of its failure: the longest beginning that it ends in."""
         root, in_word = self._nodes[:2]
         root.edges = dict(root.children)
         in_word.edges = {

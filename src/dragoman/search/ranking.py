@@ -16,7 +16,7 @@ def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The ``count`` highest scores of each row, best first, ties broken by lowest id.
 
     Args:
-        scores: ``(rows, vocabulary)``, float32 or float64; -inf marks what is forbidden.
+        scores: ``(rows, vocabulary)``, float32 or float64; -inf marks forbidden pieces.
         count: at most ``vocabulary``.
 
     Returns:
@@ -53,8 +53,8 @@ def _within_best_blocks(scores: Tensor, blocks: int, count: int) -> Tensor:
 def _keys(scores: Tensor, ids: Tensor) -> Tensor:
     """Integers in the order of ``scores``; among equal scores the lowest id ranks highest.
 
-    Read as an integer, the bits of a positive float32 rise with its value; those of a negative one
-    fall.
+    Read as an integer, the bits of a positive float32 rise with its value; those of a negative
+    float32 fall.
     """
     infinity = float("inf")  # NaN counts as this, whatever its sign
     scores = scores.nan_to_num(nan=infinity, posinf=infinity, neginf=-infinity)

@@ -1,4 +1,4 @@
-"""Sampling: pieces drawn by their probability, from the whole vocabulary or from what filters keep.
+"""Sampling: pieces drawn by their probability, from the whole vocabulary or a filtered part of it.
 
 A filter is a class and a field of :class:`SamplingConfig` whose annotation names it.
 """
@@ -148,12 +148,12 @@ def sample(
         scorer: gives log-probabilities; hypotheses keep these, before temperature.
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
-        rules: what may be generated.
+        rules: constraints on the output.
         config: temperature and filters.
         count: samples per sentence.
         penalties: of length and coverage, in the score.
-        numbers: of each sentence in the whole input.  They and the seed alone decide which random
-            numbers a sentence gets.
+        numbers: of each sentence in the whole input.  They and the seed alone determine the random
+            numbers of a sentence.
     """
     draws = _draws(config.seed, numbers, count, int(rules.limits.max()) + 1).to(source.device)
 

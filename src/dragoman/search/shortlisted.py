@@ -48,7 +48,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class ShortlistedMemory:
-    """A model's memory of the source, and what each sentence may say."""
+    """A model's memory of the source, and the pieces that each sentence may use."""
 
     of_model: Any
     bias: Tensor  # (sentences, choices)
@@ -58,7 +58,7 @@ class ShortlistedScorer:
     """One translation model, restricted to some pieces.
 
     Args:
-        model: what scores.
+        model: the translation model.
         choices: the pieces, for the sentences that will be encoded.
 
     Raises:

@@ -172,7 +172,7 @@ class TagStructure:
         return counts.scatter_add_(1, slots, torch.ones_like(slots))[:, :-1]
 
     def _allowed(self, left: Tensor, partial: PartialOutputs) -> Tensor:
-        """Which symbols may come next, ``(rows, slots)``."""
+        """Whether each symbol may come next, ``(rows, slots)``."""
         plan, pairs = self._plan, self._plan.symbols.pairs
         rows = partial.sentences
         open_pairs = (left[:, pairs : 2 * pairs] > 0) & (left[:, :pairs] == 0)

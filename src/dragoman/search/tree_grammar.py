@@ -1,10 +1,10 @@
 """Outputs that are trees: brackets balance, over exactly the words of the source.
 
-A tree is a sequence of symbols (:mod:`dragoman.core.linear_trees`).  What may come next follows
-from what a hypothesis has so far: the label of the innermost open bracket, how many are open, and
-how many words are left.  At least one symbol is always possible, and the end symbol is when the
-tree is complete: so every hypothesis that search finishes is a tree, and the best of all trees is
-what a search without a limit to its beam would find.
+A tree is a sequence of symbols (:mod:`dragoman.core.linear_trees`).  The output so far determines
+the symbols that may come next: by the label of the innermost open bracket, and the numbers of open
+brackets and of remaining words.  At least one symbol is always possible, and the end symbol once
+the tree is complete.  So every finished hypothesis is a tree, and search with an unlimited beam
+finds the best of all trees.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SentenceTrees(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSymbols:
-    """Which pieces of the vocabularies make a tree."""
+    """The pieces of the vocabularies that make a tree."""
 
     openings: Tensor  # (labels,): ids
     leaves: Tensor  # (tags,): ids

@@ -169,15 +169,15 @@ class TakesRoom(Protocol):
 
 
 class WholeCharacters:
-    """Every character that is spelt in bytes is finished, and one of text: a constraint.
+    """A constraint: every character spelt in bytes is finished, and part of text.
 
-    It always leaves a byte that goes on where a character has begun, and lets none begin for which
-    the maximum length has no room.
+    A byte that continues a begun character always stays possible.  No character begins that does
+    not fit within the maximum length.
 
     Args:
         symbols: the bytes of the vocabulary.
         limits: maximum output length of each sentence in pieces, ``(sentences,)``.
-        others: what else needs room at the end.
+        others: other requirements that need room at the end.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class WholeCharacters:
         return states
 
     def _allowed(self, states: Tensor, values: Tensor, partial: PartialOutputs) -> Tensor:
-        """Which bytes, or other pieces, may come next, ``(rows, values)``."""
+        """Whether bytes, or other pieces, may come next, ``(rows, values)``."""
         room = self._limits[partial.sentences] - partial.length
         if self._others is not None:
             room = room - self._others.missing(partial)

@@ -138,7 +138,7 @@ def _facts(chosen: Sequence[Path]) -> TrainingFacts:
 
 
 _READ = {"context", "term_annotation", "inline_tags", "translates"}
-"""Settings of a saved model, besides its sizes, that say what its sources and targets are."""
+"""Settings of a saved model, besides its sizes, that define its sources and targets."""
 
 
 def _check_alike(first: SavedModel, other: SavedModel) -> None:

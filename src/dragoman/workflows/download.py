@@ -119,7 +119,7 @@ def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
 
 
 def _complete(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) -> None:
-    """Append what is missing, over as many connections as necessary."""
+    """Append the missing bytes, over as many connections as necessary."""
     failures = 0
     while True:
         before = stream.tell()
@@ -145,11 +145,11 @@ def _empty(stream: IO[bytes], advance: Advance) -> None:
 
 
 def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) -> None:
-    """Append what one connection delivers.
+    """Append the bytes that one connection delivers.
 
     Raises:
-        _CutError: there is more to come.
-        _OtherFileError: what there is so far is of another file.
+        _CutError: the file continues.
+        _OtherFileError: the bytes so far are of another file.
     """
     part = Path(stream.name)
     with _opened(origin, stream.tell(), _version_of(part)) as response:
@@ -180,7 +180,7 @@ def _version_of(part: Path) -> Path:
 
 
 def _note_version(part: Path, headers: http.client.HTTPMessage) -> None:
-    """Note what a server can tell by whether its file has changed (RFC 9110, section 13.1.5)."""
+    """Note the validators by which a server detects a changed file (RFC 9110, section 13.1.5)."""
     tag = headers.get("ETag", "")
     version = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
     # A broken note fits no file, which is then sent from its start.

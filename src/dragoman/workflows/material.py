@@ -220,10 +220,10 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
 
 
 def _refuse_documents(files: Sequence[Path]) -> None:
-    """Refuse two files whose suffixes say that their lines are no sentences.
+    """Refuse two files whose suffixes show that their lines are not sentences.
 
     Raises:
-        ConfigError: one is a spreadsheet or a document.
+        ConfigError: a file is a spreadsheet or a document.
     """
     from dragoman.documents.filetypes import document_formats
 

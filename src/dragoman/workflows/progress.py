@@ -58,7 +58,7 @@ def write_line(line: str) -> None:
 
 
 def tell(line: str) -> None:
-    """Report what is being done, unless ``--quiet`` is given."""
+    """Report the present work, unless ``--quiet`` is given."""
     if not is_quiet():
         write_line(f"dragoman: {line}")
 
@@ -161,16 +161,16 @@ def _display(bar: Callable[[], Display], lines: Callable[[], Display]) -> Displa
 
 @contextmanager
 def counting(what: str, unit: str, total: int | None = None, start: int = 0) -> Iterator[ShowCount]:
-    """Show how much of some work is done while the block lasts.
+    """Show the progress of some work while the block lasts.
 
     Args:
         what: the work, such as ``translating``.
         unit: of the count, in the plural.
-        total: how many there will be, if known.
-        start: how many were done before.
+        total: number of units, if known.
+        start: number done before.
 
     Yields:
-        A function to call with the number done so far, and with further figures if there are.
+        A function to call with the number done so far, and with further figures if available.
     """
     shown = _display(
         lambda: _Bar(

@@ -1,4 +1,4 @@
-"""Results for scripts: what ``--json`` prints, the only text on standard output."""
+"""Results for scripts: the output of ``--json``, the only text on standard output."""
 
 from __future__ import annotations
 

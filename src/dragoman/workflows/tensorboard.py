@@ -44,6 +44,6 @@ class TensorBoard:
         self._writer = self._writer_from(step)
 
     def close(self) -> None:
-        """Write out what is left."""
+        """Write out the remaining events."""
         with storage_errors(self._directory):
             self._writer.close()

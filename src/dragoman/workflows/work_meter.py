@@ -32,7 +32,7 @@ class WorkMeter:
     def stage(
         self, what: str, unit: str, total: int | None = None, start: int = 0
     ) -> Iterator[Callable[[int], object]]:
-        """Show how much of a stage is done, and what it costs, within the block."""
+        """Show the progress and cost of a stage, within the block."""
         self.update()
         begun = self.machine_seconds
         with counting(what, unit, total, start) as show:

@@ -200,7 +200,7 @@ def _domain(
 
 
 def _general(parent: ParentModel, domain: CorpusPart, given: dict[str, Any]) -> GeneralChoice:
-    """The choice of general text, which is mixed with the text of the domain."""
+    """The choice of general text, to be mixed with text of the domain."""
     from dragoman.core.errors import DataError
     from dragoman.techniques.adaptation.general import GeneralChoice
     from dragoman.workflows.material import Choice, find_part
@@ -232,10 +232,10 @@ def _general(parent: ParentModel, domain: CorpusPart, given: dict[str, Any]) -> 
 def _general_sides(
     files: tuple[Path, ...], form: str | None, parent: ParentModel, domain: CorpusPart
 ) -> tuple[str | None, str | None]:
-    """Which sides of general text are meant: those that it has by the names of known ones.
+    """The sides of general text, recognised by names that FILES or the model have.
 
-    Columns are called like those of FILES, or after languages of the model; two plain files whose
-    suffixes say nothing are in the languages of FILES.
+    Columns are called like those of FILES, or after languages of the model.  Two plain files whose
+    suffixes name no languages are in the languages of FILES.
     """
     from dragoman.text.corpora.sides import language_of_file
     from dragoman.text.language_codes import is_language_tag

@@ -299,7 +299,7 @@ def _text(
 def _conclude(
     options: BulkOptions, meter: WorkMeter, report: CleaningReport, values: Mapping[str, Any]
 ) -> None:
-    """Print what cleaning left out, what the work has cost, and the results."""
+    """Print the pairs left out by cleaning, the cost of the work, and the results."""
     if options.as_json:
         print_json({**values, "parts": report.to_json(), **meter.values()})
         return

@@ -1,4 +1,4 @@
-"""The command ``dragoman corrections``: what clients of a server have proposed."""
+"""The command ``dragoman corrections``: corrections proposed by clients of a server."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ class _Results(NamedTuple):
 
 
 def _refuse_beside_evalb(names: set[str]) -> None:
-    """Refuse what EVALB's table would ignore.
+    """Refuse options that EVALB's table would ignore.
 
     Args:
         names: parameters of the command that it does not read.
@@ -355,10 +355,10 @@ def _compare(
 
 
 def _check_by_length(options: dict[str, Any]) -> None:
-    """Refuse what the report for --by-length could not do, before anything is read or scored.
+    """Refuse invalid options of the report for --by-length, before anything is read or scored.
 
     Raises:
-        UsageError: it is not wanted, or its picture is no SVG.
+        UsageError: the report is not requested, or its picture is not SVG.
         MissingExtraError: matplotlib is not installed.
     """
     if options["sources"] is None:

@@ -1,4 +1,4 @@
-"""Commands that show what a model does inside, and how it learned: show attention, training."""
+"""Commands that show the inside of a model, and how it learned: show attention, training."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _check_suffix(output: Path, *suffixes: str) -> None:
 
 
 def _check_drawing(output: Path | None, options: Mapping[str, Any]) -> None:
-    """Refuse what cannot be drawn, before a model is opened."""
+    """Refuse invalid options of drawing, before a model is opened."""
     view = options["view"]
     if options["of"] == "encoder" and options["target"] is not None:
         raise click.UsageError("--of encoder reads no --target; leave one of them out")

@@ -142,7 +142,7 @@ def models_and_text(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Pa
 
 
 def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
-    """Refuse now what could not be written at the end, or would replace anything else."""
+    """Refuse now an output that could not be written at the end, or would replace anything else."""
     if output is None:
         return
     if output.is_dir():

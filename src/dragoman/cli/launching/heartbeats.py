@@ -1,7 +1,7 @@
-"""Noticing that a machine is gone: each tells the others at short intervals that it is there.
+"""Detection of lost machines: each signals to the others at short intervals that it is alive.
 
 A process that dies closes its connections, which the others notice at once.  A machine that loses
-its power or its cable does not, and whoever waits for it in a collective would wait for very long.
+its power or its cable does not, and a collective operation would wait for it for very long.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Heartbeats:
         self._done = False
         self._to_tell: str | None = None
         self.ended: str | None = None
-        """Why nobody shall go on, once a machine of the round has said so."""
+        """The reason why the training ends for all, once a machine of the round has given it."""
 
     def start(self) -> None:
-        """Begin to ask the store whether it is there."""
+        """Begin to poll the store."""
         Thread(target=self._run, daemon=True).start()
 
     def begin(self, new: MachineRound) -> None:
@@ -78,7 +78,7 @@ class Heartbeats:
         self._wake.set()
 
     def stop(self) -> None:
-        """Beat no more, once the others know what they are to be told or are lost."""
+        """Stop beating, once the others have read the reason for the end or are lost."""
         deadline = time.monotonic() + self._lost_after
         while self._to_tell is not None and not self.cut_off and time.monotonic() < deadline:
             time.sleep(_PAUSE_SECONDS)

@@ -153,7 +153,7 @@ class Rendezvous(RendezvousHandler):
             raise
 
     def num_nodes_waiting(self) -> int:
-        """Number of machines that wait to take part, or 1 if a machine was lost."""
+        """Number of machines that wait to take part, or 1 to force a new round after a loss."""
         heartbeats = self._heartbeats
         if heartbeats is not None:
             if not self._lost and (lost := heartbeats.lost()):
@@ -340,7 +340,7 @@ class Rendezvous(RendezvousHandler):
         )
 
     def _open_round(self, info: RendezvousInfo) -> RendezvousInfo:
-        """Agree on a store for this round and on what it begins with, and let it begin."""
+        """Agree on a store for this round and on its initial values, and let it begin."""
         if self._abandoned:
             raise RendezvousOverError
         assert self._store is not None and info.bootstrap_store_info is not None

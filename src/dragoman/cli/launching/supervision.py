@@ -22,12 +22,12 @@ _POLL_SECONDS = 0.1
 
 
 class RecordingAgent(LocalElasticAgent):
-    """PyTorch's supervisor of this machine's processes, which also notes how they ended.
+    """PyTorch's supervisor of this machine's processes, which also records how they ended.
 
     Args:
         spec: which processes.
-        folder: directory for what they say when they fail.
-        history: where it is noted.
+        folder: directory for the errors of processes.
+        history: the record.
     """
 
     def __init__(self, spec: WorkerSpec, folder: Path, history: History) -> None:
@@ -45,7 +45,7 @@ class RecordingAgent(LocalElasticAgent):
         return True
 
     def kill(self) -> None:
-        """End all processes at once, even those that wait for what never comes."""
+        """End all processes at once, even those that wait in vain."""
         self.send(signal.SIGKILL)
 
     def _monitor_workers(self, worker_group: WorkerGroup) -> RunResult:

@@ -62,6 +62,6 @@ def read_errors(folder: Path) -> list[dict[str, Any]]:
 
 
 def forget_errors(folder: Path) -> None:
-    """Remove them: what the next processes say is another matter."""
+    """Remove the errors, so that they are not mixed with those of the next processes."""
     for file in folder.rglob("error.json"):
         file.unlink(missing_ok=True)

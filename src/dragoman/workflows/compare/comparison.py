@@ -69,7 +69,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows, and what they have in common."""
+    """All rows, and their common properties."""
 
     budget: str
     test: str

@@ -35,7 +35,7 @@ def write_comparison(found: Comparison, output: Path) -> list[Path]:
 
 
 def table(found: Comparison) -> str:
-    """Markdown: what all rows have in common, how they were measured, and the rows."""
+    """Markdown: the common properties of the rows, the method of measurement, and the rows."""
     metrics = [score.name for score in found.rows[0].scores]
     first, *others = metrics
     head = [

@@ -1,4 +1,4 @@
 """Public corpora: downloaded, verified, and laid out as the recipes expect.
 
-``dragoman.text.corpora.corpus_manifest`` records where each comes from and what its text must be.
+``dragoman.text.corpora.corpus_manifest`` records the origin and the expected text of each.
 """

@@ -15,7 +15,7 @@ from dragoman.text.corpora.corpus_manifest import Corpus, CorpusFile
 from dragoman.text.lines import open_bytes
 
 RECORD = "found.json"
-"""Written beside files whose digests were not known beforehand, to record what their text was."""
+"""Written beside files whose digests were not known beforehand, to record those of their text."""
 
 _CHUNK_BYTES = 2**20
 

@@ -1,4 +1,4 @@
-"""Checks of configuration, text and machine before training, to find what will go wrong."""
+"""Checks of configuration, text and machine before training, to detect problems early."""
 
 from dragoman.workflows.doctor.examination import examine
 from dragoman.workflows.doctor.findings import Finding, Level

@@ -21,7 +21,7 @@ _BY_SPACES = {"13a", "intl"}
 
 
 def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check that scores have what they need, and that BLEU finds words in the target."""
+    """Check that metrics have the inputs they need, and that BLEU finds words in the target."""
     try:
         for evaluation in config.evaluations():
             check_installed(evaluation)

@@ -54,7 +54,7 @@ class Pieces:
 
     @property
     def limit(self) -> int:
-        """A length limit in pieces that drops at most one pair in a thousand, if there is one."""
+        """A length limit in pieces that drops at most 0.1% of the pairs, where possible."""
         longest = float(np.quantile(np.maximum(self.source, self.target), 0.999))
         return next((limit for limit in _LIMITS if limit >= longest), _LIMITS[-1])
 
@@ -74,9 +74,9 @@ class Plan:
     seconds: float
     """Seconds from ``dragoman train`` to its last score."""
     max_minutes: float
-    """Limit at which slower training than expected is cut off."""
+    """Time limit, which stops training that is slower than expected."""
     is_cut_by_epochs: bool
-    """Whether the amount of text limits the training, not the time."""
+    """Whether the amount of text, rather than the time, limits the training."""
 
     @property
     def minutes(self) -> str:
@@ -103,8 +103,8 @@ def worth_measuring(
 ) -> Size | None:
     """The next size to measure, or None if the choice can be made.
 
-    A larger model is never faster, so sizes that would not fit even at the speed of a smaller one
-    are not tried.
+    A larger model is never faster, so sizes that would not fit even at the speed of a smaller model
+    are skipped.
     """
     for number, size in enumerate(SIZES):
         if size.name in speeds:

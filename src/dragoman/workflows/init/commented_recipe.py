@@ -52,7 +52,7 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
     """The configuration as plain values.
 
     Args:
-        chosen: what it says.
+        chosen: its contents.
         folder: of the file; paths of text below it are made relative to it.
     """
     plan, vocabulary = chosen.plan, chosen.vocabulary
@@ -113,7 +113,7 @@ def _part(part: CorpusPart, folder: Path) -> dict[str, Any]:
 
 
 def _from(path: str, folder: Path) -> str:
-    """A path below ``folder`` relative to it; any other as it is."""
+    """A path relative to ``folder`` if below it; any other unchanged."""
     relative = os.path.relpath(path, os.path.realpath(folder))
     inside = not relative.startswith(os.pardir) and not relative.startswith("~")
     return relative if inside else path

@@ -85,7 +85,7 @@ def plan_vocabulary(facts: Facts, *, is_lacking: bool = False) -> VocabularyConf
 
 
 def smaller_vocabularies(config: VocabularyConfig) -> list[VocabularyConfig]:
-    """``config``, and what to try if the text is too small for it."""
+    """``config``, and alternatives for a text that is too small for it."""
     sizes = [step for step in reversed(_SIZE_STEPS) if step <= config.size]
     # Few pieces may not cover all characters: the rare ones are then spelt in bytes.
     in_bytes = {"byte_fallback": True, "character_coverage": 0.98}

@@ -26,8 +26,8 @@ def attention_picture(source: Sequence[str], rows: Rows, title: str) -> Figure:
 
     Args:
         source: its pieces.
-        rows: a target piece, and its weight on each source piece.
-        title: what is shown.
+        rows: target pieces, each with its weight on every source piece.
+        title: title of the picture.
     """
     cell = min(0.34, 40 / max(len(source), len(rows)))  # inches
     size = max(5.0, 1.4 + cell * len(source)), 1.3 + cell * len(rows)
@@ -42,9 +42,9 @@ def heads_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title
     """Many heads side by side, as shades.
 
     Args:
-        source: the pieces that are looked at.
+        source: the attended pieces.
         maps: the name of each head and its weights.
-        title: what is shown.
+        title: title of the picture.
     """
     columns = min(_COLUMNS, len(maps))
     lines = -(-len(maps) // columns)

@@ -28,7 +28,7 @@ class HeatMap:
 
     source: list[str]
     rows: list[tuple[str, list[float]]]
-    """A target piece, and a weight for each source piece; they sum to one."""
+    """Target pieces, each with a weight for each source piece; the weights sum to one."""
     means: str
     """Layers and heads shown, in words; empty if the model has only one of each."""
 

@@ -66,7 +66,7 @@ class LengthReport:
 
         Raises:
             MissingExtraError: matplotlib is not installed.
-            StorageError: the disk refuses.
+            StorageError: a file cannot be written.
         """
         from dragoman.workflows.reports.figures import to_svg
         from dragoman.workflows.reports.plots import length_picture

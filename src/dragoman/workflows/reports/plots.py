@@ -94,7 +94,7 @@ def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
 
     Args:
         curves: of the runs.
-        axis: what they are drawn over.
+        axis: the horizontal axis.
     """
     metrics = [one for one in dev_figures() if any(one in run.metrics for run in curves)]
     panels = [("training", "nll", "Training loss (nats per token)"), ("validation", "loss", "Dev")]

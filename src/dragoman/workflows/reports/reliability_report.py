@@ -1,4 +1,4 @@
-"""How far the confidences of a system can be believed, as a table and a diagram."""
+"""The reliability of a system's confidences, as a table and a diagram."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def draw(found: Reliability, right: str, path: Path) -> None:
     """Write the reliability diagram (SVG).
 
     Args:
-        found: confidences and what was right.
-        right: when a translation is right.
+        found: confidences, and whether each line was right.
+        right: criterion for a right translation.
         path: the file.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     from dragoman.workflows.reports.figures import to_svg
     from dragoman.workflows.reports.plots import reliability_diagram

@@ -1,4 +1,4 @@
-"""What a run records while it trains."""
+"""The records that a run writes while it trains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Records = Sequence[dict[str, Any]]
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
-    """The records of ``metrics.jsonl``, without a line cut by a crash; none if missing."""
+    """The records of ``metrics.jsonl``, without a line cut by a crash; empty if it is missing."""
     records = []
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -41,7 +41,7 @@ from dragoman.workflows.reports.run_records import read_records
 
 REPORT_FILE = "report.html"
 _READ, _RANDOM, _WORST = 400, 20, 10
-"""Sentences translated for the report; of these, shown at random, and shown for low chrF."""
+"""Numbers of sentences: translated for the report, shown at random, and shown for low chrF."""
 Item = TypeVar("Item")
 _HEAT_MAP_PIECES = (3, 24)  # pieces of a sentence whose picture is readable
 
@@ -58,7 +58,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """What the report shows of a set: random translations, and the worst."""
+    """Translations of a set that the report shows: random ones, and the worst."""
 
     name: str
     """Name of the set."""
@@ -70,7 +70,7 @@ class Samples:
     random: list[Sample]
     """Drawn at random, in the order of the set."""
     worst: list[Sample]
-    """Those with the lowest chrF, the worst first; none that equals its reference."""
+    """Translations with the lowest chrF, the worst first, except any that equal their reference."""
 
 
 def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> Path:
@@ -85,7 +85,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
 
     Raises:
         SavedError: the run has no model or scores.
-        StorageError: the disk refuses.
+        StorageError: a file cannot be written.
     """
     run, config = experiment.run, experiment.config
     translator = _opened(run, config)
@@ -119,7 +119,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
 
 
 def _opened(run: Path, config: ExperimentConfig) -> Translator | None:
-    """The model of a run; None if it writes nothing.  Labels are shown as translations are."""
+    """The model of a run; None if it writes nothing.  Labels are shown like translations."""
     if not config.training.objective.translates:
         return None
     if not config.model.writes_labels:
@@ -131,7 +131,7 @@ def _opened(run: Path, config: ExperimentConfig) -> Translator | None:
 def draw_samples(
     translator: Translator, pairs: list[Pair], name: str, config: ExperimentConfig
 ) -> Samples:
-    """Translate some of ``pairs``, drawn with the seed of the run, and choose what to show.
+    """Translate some of ``pairs``, drawn with the seed of the run, and choose examples to show.
 
     Args:
         translator: of the run.
@@ -167,7 +167,7 @@ def translate_samples(
 
 
 def sample_heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
-    """Attention of the first sample of a readable length; None if there is none."""
+    """Attention of the first sample of a readable length; None without such a sample."""
     fewest, most = _HEAT_MAP_PIECES
     for sample in samples:
         try:
@@ -208,7 +208,7 @@ def _facts(models: Sequence[TranslationModel], progress: Progress) -> dict[str, 
 
 
 def _cleaning(run: Path) -> dict[str, PartReport]:
-    """What was dropped from each part of the text; empty if the run's data was removed."""
+    """Pairs dropped from each part of the text; empty if the run's data was removed."""
     path = run / DATA_DIRECTORY / REPORT
     try:
         return CleaningReport.from_json(read_json(path)).parts

@@ -1,4 +1,4 @@
-"""How several runs learned: a table, and their curves in one picture."""
+"""Learning curves of several runs: a table, and one picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.experiment import METRICS_FILE
 from dragoman.workflows.reports.run_records import Records, dev_figures, figure_label, read_records
 
 Axis = Literal["step", "tokens", "minutes"]
-"""What curves are drawn over: steps, millions of target tokens, or minutes of training."""
+"""Horizontal axis of curves: steps, millions of target tokens, or minutes of training."""
 
 Point = tuple[float, float]
 
@@ -30,10 +30,10 @@ class RunCurves:
 
     @classmethod
     def read(cls, run: Path, name: str) -> RunCurves:
-        """Read a run, even one that is training.
+        """Read a run, even while it trains.
 
         Raises:
-            SavedError: it is no run, or has not recorded anything yet.
+            SavedError: the directory is not a run, or has no records yet.
         """
         records = [one for one in read_records(run / METRICS_FILE) if _is_record(one)]
         if not any(one.get("kind") == "training" for one in records):
@@ -68,7 +68,7 @@ class RunCurves:
         return [one for one in dev_figures() if self.points("validation", one)]
 
     def best(self, figure: str) -> Point | None:
-        """The step of the best value on the dev set, and that; None if there is none."""
+        """The step and value of the best figure on the dev set; None without any."""
         points = [one for one in self.points("validation", figure) if not isnan(one[1])]
         choose = max if higher_is_better(figure) else min
         return choose(points, key=lambda one: one[1], default=None)
@@ -90,7 +90,7 @@ class RunCurves:
 
 
 def _is_record(one: Any) -> bool:
-    """Whether a line of the file is what a run writes."""
+    """Whether a line of the file has the form of a run's record."""
     if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
         return False
     others = [value for name, value in one.items() if name not in ("kind", "message")]

@@ -1,6 +1,6 @@
-"""Trees as pictures: SVG, by a layout of our own.
+"""Trees as pictures: SVG, laid out without a library.
 
-Words are in one row at the bottom, each below its tag; a constituent is centred over its children
+Words are in one row at the bottom, each below its tag.  A constituent is centred over its children
 and lies above all of them.
 """
 
@@ -26,7 +26,7 @@ class _Canvas:
     height: int
     """Rows of constituents above the words."""
     right: float = 0.0
-    """Where the next word begins."""
+    """Position of the next word."""
     edges: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class _Canvas:
 
 
 def tree_picture(trees: Sequence[Tree]) -> str:
-    """The trees as an ``<svg>`` element, one below another; the same for the same trees."""
+    """The trees as an ``<svg>`` element, one below another; identical for identical trees."""
     parts, width, top = [], 0.0, float(_MARGIN)
     for tree in trees:
         canvas = _Canvas(_height(tree))
@@ -85,12 +85,12 @@ def _room(node: Tree | Leaf) -> float:
 
 
 def _tag(leaf: Leaf) -> str:
-    """The tag to draw; none if the parser writes none."""
+    """The tag to draw; empty if the parser writes no tags."""
     return "" if leaf.tag == WORD else leaf.tag
 
 
 def _draw(node: Tree | Leaf, canvas: _Canvas, depth: int) -> tuple[float, float]:
-    """Draw what is below ``node`` and itself; return where it is."""
+    """Draw ``node`` and everything below it; return its position."""
     if isinstance(node, Leaf):
         return _draw_word(node, canvas)
     y = depth * _ROW + _FONT
@@ -107,7 +107,7 @@ def _draw(node: Tree | Leaf, canvas: _Canvas, depth: int) -> tuple[float, float]
 
 
 def _draw_word(leaf: Leaf, canvas: _Canvas) -> tuple[float, float]:
-    """Draw a word with its tag above; return the place of the upper one."""
+    """Draw a word with its tag above; return the position of the upper one."""
     tag, width = _tag(leaf), _room(leaf)
     x, y = canvas.right + width / 2, canvas.height * _ROW + _FONT
     canvas.right += width

@@ -31,7 +31,7 @@ class DevText:
     sources: Sequence[str]
     references: Sequence[str]
     scored: Sequence[str]
-    """The references as metrics read them: trees have their tags, which say what is punctuation."""
+    """The references as metrics read them: trees have their tags, which mark punctuation."""
     own_sources: Sequence[str]
     """The sources without tags and context."""
     languages: tuple[str, str]

@@ -1,4 +1,4 @@
-"""Which settings are tried: some values of each key, in every combination."""
+"""The settings to try: some values of each key, in every combination."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def verdict(tuned: Tuned) -> str:
 
 
 def edges(tuned: Tuned) -> Iterator[str]:
-    """Which of the best settings is the largest or smallest of three or more that were tried."""
+    """The best settings that are the largest or smallest of three or more values tried."""
     for key, value in tuned.best.values.items():
         tried = {trial.values[key] for trial in tuned.trials}
         if len(tried) < 3 or any(type(one) not in {int, float} for one in tried):

@@ -226,8 +226,8 @@ class Tuning:
     def _translator(self, weight: float) -> Translator:
         """A translator with this weight of the language model, to be closed.
 
-        Models are loaded once, unless the system has more than a translator here is made of, such
-        as worker processes or another engine.
+        Models are loaded once, unless the system has settings that this method ignores, such as
+        worker processes or another engine.
         """
         system = self._system
         scorer = None if system.plain().keys() - _SHARED else self._scorer(weight)
