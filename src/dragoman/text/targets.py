@@ -45,7 +45,7 @@ def wanted_tags(one: CorpusPart, train: Sequence[CorpusPart]) -> list[str]:
 
 
 def _of_the_same_source(one: CorpusPart, train: Sequence[CorpusPart]) -> list[CorpusPart]:
-    """Parts with the same source language; else those with another source than ``_target(one)``."""
+    """Parts with the same source language; without any, those not from the target language."""
     language = one.direction.source_language
     same = [part for part in train if part.direction.source_language == language]
     return same or [part for part in train if part.direction.source_language != _target(one)]

@@ -39,7 +39,7 @@ class Word(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The word in lower case."""
+        """The word with its case folded."""
         return self.text.casefold()
 
 

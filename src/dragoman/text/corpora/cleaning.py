@@ -273,7 +273,7 @@ def _written_in(text: str, script: regex.Pattern[str]) -> bool:
 
 
 def _side_keys(source: str, target: str) -> list[int]:
-    """A key for each side that is not empty; equal texts on different sides differ."""
+    """A key for each non-empty side. Equal texts on different sides have different keys."""
     sides = (("source", source), ("target", target))
     return [_hash(f"{side}\n{text.casefold()}") for side, text in sides if text]
 

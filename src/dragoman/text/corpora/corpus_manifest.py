@@ -82,7 +82,7 @@ class CorpusFile(Config):
 
     @property
     def aligned_with(self) -> str:
-        """Equal in files that are aligned line by line: the path without its language."""
+        """The path without its language, which is equal in files that are aligned line by line."""
         if self.monolingual:
             return self.path
         return self.path.removesuffix(".gz").rpartition(".")[0]
@@ -113,7 +113,7 @@ class Corpus(Config):
     """The resulting files."""
 
     def conflicts(self) -> Iterator[str]:
-        """Files that come from nowhere."""
+        """Files without an origin."""
         archives = {archive.name for archive in self.archives}
         for file in self.files:
             if self.made_from is not None and (file.url is not None or file.sha256 is None):
@@ -149,7 +149,7 @@ def corpus(name: str) -> Corpus:
     """The corpus of this name.
 
     Raises:
-        ConfigError: there is none; the message suggests a name.
+        ConfigError: the name is unknown; the message suggests another.
     """
     known = corpora()
     if name in known:

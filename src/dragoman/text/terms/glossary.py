@@ -31,7 +31,7 @@ class Glossary:
     Args:
         terms: in any order.
         name: of their file or other origin, for messages.
-        unit: the sort of number that :attr:`Term.line` is.
+        unit: the unit of :attr:`Term.line`, such as a line or an entry.
 
     Raises:
         DataError: a side is empty, or two terms contradict each other.

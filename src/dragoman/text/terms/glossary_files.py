@@ -47,7 +47,7 @@ _FEWEST_COLUMNS, _MOST_COLUMNS = 2, 3
 
 
 def read_terms(path: Path, languages: tuple[str, str] | None) -> tuple[list[Term], str]:
-    """The terms of a file, and the sort of number that :attr:`Term.line` is there.
+    """The terms of a file, and the unit of :attr:`Term.line` (a line or an entry).
 
     Args:
         path: TBX if its suffix is ``.tbx``, otherwise a table.

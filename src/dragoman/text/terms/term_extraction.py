@@ -99,7 +99,7 @@ class TokenizedPair:
 
     @property
     def keys(self) -> tuple[list[str], list[str]]:
-        """The words in lower case, for alignment."""
+        """The words with their case folded, for alignment."""
         return [word.key for word in self.source], [word.key for word in self.target]
 
 

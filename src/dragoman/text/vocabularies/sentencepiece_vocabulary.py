@@ -197,7 +197,7 @@ class SentencePieceVocabulary(Vocabulary):
         return str(self._processor.normalize(prepare_line(text)))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""
+        """The text of ``ids``. Pad, begin and end are dropped, and an unknown piece becomes "⁇"."""
         said = [int(i) for i in ids if i not in (PAD, BOS, EOS)]
         if len(said) > 1 and said[0] in self._alone:
             tags = list(takewhile(self._alone.__contains__, said))
