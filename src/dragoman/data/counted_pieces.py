@@ -1,4 +1,4 @@
-"""How frequent each piece is in each language of a run, counted in its training text."""
+"""Frequencies of each piece in each language of a run, counted in its training text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 def counted_pieces(store: Store, vocabularies: Vocabularies) -> PieceFrequencies:
     """The share of each target piece in all text of each language.
 
-    Of a language that something is translated into, that is its targets; the sources of the others
-    count where they have the same pieces.
+    For a language that is translated into, the text is its targets.  For other languages it is
+    their sources, counted only if both vocabularies have the same ids.
 
     Args:
         store: all pairs of a run, part by part.

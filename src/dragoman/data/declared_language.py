@@ -1,7 +1,8 @@
-"""Whether text without translations is in the language that a configuration declares.
+"""Checks that text without translations is in the language that a configuration declares.
 
-A model learns to write what it is given.  Beside a large part in the right language, a small one in
-another is not noticed, neither by a loss nor by a share of all text; so each is judged by itself.
+A model learns to write the text it is given.  A small part in the wrong language beside a large
+part in the right one shows neither in the loss nor as a share of all text, so each part is judged
+separately.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 
 log = logging.getLogger(__name__)
 
-_READ = 1_000_000  # lines, in a few seconds; the lines judged are from all over these
+_READ = 1_000_000  # lines, in a few seconds; the judged lines are spread over all of them
 
 
 @dataclass(frozen=True)
 class DeclaredText:
-    """A part without sources of its own, and how much of it is in another language."""
+    """A part without separate sources, and the share of its lines in another language."""
 
     key: str
-    """Of the configuration."""
+    """Key in the configuration."""
     name: str
-    """Of the file."""
+    """Name of the file."""
     language: str
     share: float | None
-    """Of its lines, 0 to 1; None if it cannot be told."""
+    """Share of its lines in another language, 0 to 1; None if it cannot be determined."""
     examples: str = ""
     """Some of the lines in another language, with their numbers."""
 
     @property
     def is_foreign(self) -> bool:
-        """Whether more lines are in another language than are ever taken for foreign."""
+        """Whether the share exceeds the rate at which correct lines are ever taken for foreign."""
         return self.share is not None and self.share > MUCH_FOREIGN
 
     def __str__(self) -> str:
@@ -48,13 +49,10 @@ class DeclaredText:
 
 
 def declared_texts(parts: Mapping[str, CorpusPart]) -> Iterator[DeclaredText]:
-    """Judge the parts that have no source of their own, each by itself.
+    """Judge the parts without separate sources, one by one.
 
     Args:
         parts: training text with its languages, by configuration key.
-
-    Raises:
-        DataError: a part cannot be read.
     """
     for key, part in parts.items():
         if not part.has_source:

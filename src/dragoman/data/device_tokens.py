@@ -1,4 +1,4 @@
-"""How many tokens fit on a device at once, which may turn out to be fewer than was asked for."""
+"""The number of tokens that fit on a device at once, which may prove smaller than requested."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 class DeviceTokens:
     """Maximum padded tokens per batch and side, shared by all streams of a training process.
 
-    Whoever lowers it opens the streams again, as batches may have been prepared ahead.
+    After lowering it, the caller must reopen the streams, because batches may have been prepared
+    ahead.
     """
 
     limit: int | None = None
-    """The maximum; None for none."""
+    """The maximum; None: unlimited."""
 
     def lower(self, limit: int) -> None:
-        """Let it be ``limit`` at most from now on."""
+        """Lower the maximum to ``limit`` if it is higher."""
         self.limit = limit if self.limit is None else min(self.limit, limit)

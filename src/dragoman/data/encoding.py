@@ -16,7 +16,7 @@ from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 Ids = npt.NDArray[np.int32]
 
-# Chunks in flight for each process: one being encoded, one waiting.
+# Maximum chunks in progress per process: one being encoded, one waiting.
 _CHUNKS_AHEAD = 2
 
 
@@ -26,13 +26,13 @@ class Chunk:
 
     part: int
     sources: list[str]
-    """Normalised by cleaning, with their tags; empty strings if the part has no source."""
+    """Source sentences normalised by cleaning, with their tags; empty strings without a source."""
     targets: list[str]
     lines: list[int]
     pairs_read: int
     """Pairs read so far from the whole corpus, including dropped ones."""
     context: ContextConfig | None = None
-    """The context that the sources have, if any."""
+    """The context of the sources, if any."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class EncodedChunk:
     target: Ids
     target_lengths: IntArray
     too_long: list[int]
-    """Lines of the pairs dropped for having more than ``max_pieces`` on a side."""
+    """Lines of the pairs dropped because a side has more than ``max_pieces``."""
     empty: list[int]
-    """Lines of the pairs dropped for having no piece on a side."""
+    """Lines of the pairs dropped because a side has no piece."""
     pairs_read: int
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Encodes chunks with two vocabularies; may be sent to another process."""
+    """Encodes chunks with two vocabularies; can be sent to another process."""
 
     vocabularies: Vocabularies
     max_pieces: int
@@ -98,7 +98,8 @@ def encode_chunks(
     Args:
         chunks: consumed as results are taken, a few chunks ahead.
         encoder: encodes one chunk, in each process.
-        processes: number of encoding processes in addition to this one; with 1, this one encodes.
+        processes: number of encoding processes in addition to this process; with 1, this process
+            encodes alone.
 
     Raises:
         WorkerError: a process was killed.

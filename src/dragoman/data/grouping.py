@@ -1,9 +1,10 @@
-"""Which sentences form a batch, and how a batch is divided among devices and passes.
+"""Grouping of sentences into batches, and division of batches among devices and passes.
 
 Source and target lengths span a plane; a batch should be a small patch of it, so that little is
-padded on either side.  The plane is cut in two recursively, each time where the bounding boxes of
-the two parts waste least, until a patch fits the token budget.  Of Multi30k's batches of 4,096
-(8,000) tokens, padding is 2.8% (4.6%); sorted by target, then source length, 6.7% (10.6%).
+padded on either side.  The plane is cut in two recursively, each time at the cut after which the
+bounding boxes of the two parts waste least, until a patch fits the token budget.  In Multi30k's
+batches of 4,096 (8,000) tokens, padding is 2.8% (4.6%); sorting by target, then source length gives
+6.7% (10.6%).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import numpy as np
 
 from dragoman.core.ranges import IntArray
 
-# Batches are planned a little below the budget, since their own padding is not known yet; without
-# this a patch that barely overflows falls into two half-empty batches.
+# Batches are planned a little below the budget, because their padding is not known yet.  Without
+# this margin, a patch that barely overflows falls into two half-empty batches.
 _PADDING_FORESEEN = 1.08
 # The smaller part of a cut has at least this share, so that the depth stays logarithmic.
 _SMALLEST_PART = 1 / 8
@@ -93,12 +94,14 @@ def divide(
     Args:
         source: tokens of each source sentence of the batch, ``(sentences,)``.
         target: tokens of each target sentence, ``(sentences,)``.
-        rank: whose share to return.
+        rank: rank whose share is returned.
         world_size: number of ranks.
         device_tokens: maximum of sentences times the longest length in a part, for either side.
 
     Returns:
-        Positions of each part's sentences.  A sentence longer than that forms a part by itself.
+        Positions of each part's sentences.  A sentence longer than ``device_tokens`` forms a part
+            by
+        itself.
     """
     share = np.arange(len(source))
     if world_size > 1:

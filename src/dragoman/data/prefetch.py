@@ -15,23 +15,23 @@ Item = TypeVar("Item")
 def prefetch(items: Iterable[Item], depth: int = 4) -> Prefetch[Item]:
     """Iterate over ``items`` with up to ``depth`` of them computed ahead.
 
-    An exception in ``items`` is raised at the place in the order where it happened.  Leaving a
-    ``with`` block, :meth:`Prefetch.close`, or forgetting the iterator stops the thread.
+    An exception in ``items`` is raised at its place in the order.  Leaving a ``with`` block,
+    :meth:`Prefetch.close`, or dropping the iterator stops the thread.
 
     Args:
         items: consumed in the background thread only.
-        depth: how many finished items may wait.
+        depth: maximum number of finished items that wait.
     """
     return Prefetch(items, depth)
 
 
 class Prefetch(Iterator[Item]):
-    """The iterator that :func:`prefetch` gives."""
+    """The iterator returned by :func:`prefetch`."""
 
     def __init__(self, items: Iterable[Item], depth: int) -> None:
         assert depth > 0, "depth counts the items that may wait"
         self._buffer: _Buffer[Item] = _Buffer(depth)
-        # The thread must not hold ``self``: else an abandoned iterator would never be collected.
+        # The thread must not hold ``self``, or an abandoned iterator would never be collected.
         self._thread = threading.Thread(
             target=_fill, args=(items, self._buffer), name="prefetch", daemon=True
         )
@@ -60,7 +60,7 @@ class Prefetch(Iterator[Item]):
 
 
 class _Buffer(Generic[Item]):
-    """What producer and consumer share: a bounded queue that either side can end."""
+    """Shared by producer and consumer: a bounded queue that either side can end."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
@@ -81,7 +81,7 @@ class _Buffer(Generic[Item]):
             return True
 
     def end(self, error: BaseException | None) -> None:
-        """Signal that no more items come; ``error`` says why, if anything went wrong."""
+        """Signal that no more items come; ``error`` is the failure, if any."""
         with self._changed:
             self._ended = True
             self._error = error

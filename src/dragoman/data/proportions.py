@@ -1,8 +1,8 @@
-"""How often each pair of a weighted corpus part is seen in an epoch.
+"""Number of times each pair of a weighted corpus part is seen in an epoch.
 
 A part of weight ``w`` shows each of its pairs ``w`` times per epoch on average: always ``floor(w)``
-or ``floor(w) + 1`` times, and exactly ``w * k`` times in ``k`` epochs where that is a whole number.
-With ``w = 0.5`` a pair is seen every other epoch, not "about every other".
+or ``floor(w) + 1`` times, and exactly ``w * k`` times in ``k`` epochs if that is a whole number.
+With ``w = 0.5`` a pair is seen exactly every other epoch.
 
 Parts of several languages may be mixed by a temperature instead of by their sizes alone.
 """
@@ -22,13 +22,13 @@ from dragoman.text.balance import tempered
 
 
 def rows_in_epoch(start: int, stop: int, weight: float, *, seed: int, epoch: int) -> IntArray:
-    """The rows ``start`` to ``stop`` of a part, each as often as ``epoch`` (from 0) shows it."""
+    """Rows ``start`` to ``stop`` of a part, each repeated as ``epoch`` (from 0) shows it."""
     rows = np.arange(start, stop, dtype=np.int64)
     whole = math.floor(weight)
     fraction = weight - whole
     if fraction == 0:
         return np.repeat(rows, whole)
-    # Every row has its turn with the period 1 / fraction, each at its own phase.
+    # Every row is shown with the period 1 / fraction, each at its own phase.
     phase = _phase(rows, seed)
     turns = np.floor((epoch + 1) * fraction + phase) - np.floor(epoch * fraction + phase)
     return np.repeat(rows, whole + turns.astype(np.int64))
@@ -53,16 +53,16 @@ def mixed_weights(
 ) -> list[float]:
     """The weight of each part, tempered by the size of its direction.
 
-    A direction of ``n`` pairs, counted by weight, is shown in proportion to ``n ** (1 / T)``; the
-    largest is shown as often as its weights say, and the others more often (Arivazhagan et al.
-    2019, arXiv:1907.05019, section 4.2).
+    A direction of ``n`` pairs, counted by weight, is shown in proportion to ``n ** (1 / T)``.  The
+    largest keeps its weights, and the others are shown more often (Arivazhagan et al. 2019,
+    arXiv:1907.05019, section 4.2).
 
-    Directions within one language, such as copies, are tempered among themselves: otherwise a few
-    copied lines would be shown nearly as often as all the pairs of a large translation direction.
+    Directions within one language, such as copies, are tempered separately.  Otherwise a few copied
+    lines would be shown nearly as often as all the pairs of a large translation direction.
 
     Args:
         parts: parts of the store.
-        temperature: T; None leaves the weights as they are.
+        temperature: T; None leaves the weights unchanged.
         chosen: numbers of the parts that are shown; the others get weight 0.  None shows all.
     """
     shown = range(len(parts)) if chosen is None else chosen

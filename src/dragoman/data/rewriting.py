@@ -1,7 +1,7 @@
 """Text that changes from epoch to epoch by the random transforms of its part.
 
-The store holds ids; they are joined to text, transformed, and split again.  The result is a pure
-function of (seed, epoch, row, how often the epoch showed the row before).
+The store holds ids, which are joined to text, transformed, and split again.  The result is a pure
+function of seed, epoch, row and the number of times that the epoch showed the row before.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class _Part:
 
     stored: StoredPart
     direction: Direction
-    """That of the stored rows."""
+    """Direction of the stored rows."""
     transforms: Sequence[TransformConfig]
     uses_target: bool
-    """Whether a transform reads or changes the target; otherwise its text is not needed."""
+    """Whether a transform reads or changes the target; if not, its text is not needed."""
     prefix: int
-    """Ids of the tags that its stored sources begin with."""
+    """Number of tag ids at the start of its stored sources."""
 
     def without_draws(self, example: Example) -> Example:
-        """The example after those of its transforms that draw nothing."""
+        """The example after the transforms that draw no random numbers."""
         steady = (transform for transform in self.transforms if not transform.is_random)
         return _changed(example, steady, Random(0))
 
@@ -55,16 +55,16 @@ class _Row:
     """Position among the requested rows."""
     part: _Part
     source_ids: list[int]
-    """Stored, without tags."""
+    """Stored ids, without tags."""
     target_ids: list[int]
     before: Example
     after: Example
 
     @property
     def is_torn(self) -> bool:
-        """Whether both sides change but one cannot, its text being lost in an unknown piece.
+        """Whether both sides change but one cannot, because its text is lost in an unknown piece.
 
-        The other would no longer be its translation, such as a phrase beside a whole sentence.
+        The changed side alone would not match the other, such as a phrase beside a whole sentence.
         """
         change = self.before.source != self.after.source and self.before.target != self.after.target
         return change and bool(self.source_ids) and UNK in (*self.source_ids, *self.target_ids)
@@ -113,15 +113,15 @@ class Rewriter:
     def __call__(self, rows: IntArray, shown: IntArray, epoch: int) -> tuple[Sentences, Sentences]:
         """Sources and targets of ``rows`` in ``epoch``.
 
-        A side that holds an unknown piece, whose text is lost, keeps its words, and so does the
-        other if both would change.  A pair that would have more pieces on a side than the
-        maximum, or none, or its first unknown piece, is changed only by the transforms that draw
-        nothing; if that does not fit either, its words stay as stored, behind the tags of these
-        transforms, and the end of the source is cut off.
+        A side with an unknown piece, whose text is lost, keeps its words, and so does the other
+        side if both would change.  A pair that would have too many pieces on a side, or none, or
+        its first unknown piece, is changed only by the transforms that draw nothing.  If that does
+        not fit either, its words stay as stored, behind the tags of these transforms, and the end
+        of the source is cut off.
 
         Args:
             rows: ``(rows,)``.
-            shown: how often the epoch showed each of them before, ``(rows,)``.
+            shown: number of times that the epoch showed each row before, ``(rows,)``.
             epoch: number from 0.
         """
         sources = _lists(self._store.gather("source", rows))
@@ -144,13 +144,13 @@ class Rewriter:
     def _fits(self, row: _Row, source: list[int], target: list[int]) -> bool:
         """Whether a changed pair may be trained on."""
         is_full = bool(target and (source or not row.after.source))
-        # The vocabulary was trained on the stored text: changed text may have other characters.
+        # The vocabulary was trained on the stored text, so changed text may have other characters.
         changes = (row.source_ids, source), (row.target_ids, target)
         is_known = all(UNK in stored or UNK not in ids for stored, ids in changes)
         return is_full and is_known and max(len(source), len(target)) <= self._longest
 
     def _cut(self, row: _Row, source: list[int]) -> list[int]:
-        """The stored words behind new tags, without what is too much at the end."""
+        """The stored words behind new tags, without the excess at the end."""
         head = self._head(row.after.tags)
         body = row.source_ids or source[len(head) :]
         return [*head, *body][: self._longest]
@@ -163,7 +163,7 @@ class Rewriter:
         sources: list[list[int]],
         targets: list[list[int]],
     ) -> Iterator[_Row]:
-        """The rows that differ from what is stored."""
+        """The rows that differ from the store."""
         numbers = self._store.part_numbers(rows).tolist()
         for place, (number, row, times) in enumerate(
             zip(numbers, rows.tolist(), shown.tolist(), strict=True)
@@ -210,7 +210,7 @@ def _split_again(
 ) -> list[list[int]]:
     """Ids of sentences, given as their stored ids and their text before and after.
 
-    Stored ids are kept where the text is the same, or was lost in an unknown piece.
+    Stored ids are kept if the text is the same, or was lost in an unknown piece.
     """
     ids = [stored for stored, _, _ in sentences]
     places = [

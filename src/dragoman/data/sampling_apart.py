@@ -1,8 +1,8 @@
-"""Subword sampling and random transforms in a process of their own, ahead of training.
+"""Subword sampling and random transforms in a separate process, ahead of training.
 
-Beside a GPU, the thread that trains does little but tell it what to do next, in hundreds of short
-calls a step.  At each of them a thread of the same interpreter that draws pieces may take Python's
-lock, and keep it for 5 ms.
+Beside a GPU, the training thread mainly launches work in hundreds of short calls per step.  At each
+of them, a thread of the same interpreter that draws pieces may take Python's lock and keep it for
+5 ms.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dragoman.core.processes import WorkerPool
 from dragoman.data.resampling import Pool, SampledBatch, Sampler
 
 _sampler: Sampler | None = None
-"""In the worker."""
+"""The sampler of the worker process."""
 
 
 class SamplerApart:
     """A :class:`~dragoman.data.resampling.Resampling` that is one pool ahead.
 
     Args:
-        sampler: what is done in the other process.
+        sampler: sampler that runs in the other process.
     """
 
     def __init__(self, sampler: Sampler) -> None:
@@ -52,7 +52,7 @@ class SamplerApart:
             raise self._pool.killed("was killed") from error
 
     def _taken(self, pool: Pool) -> Future[list[SampledBatch]]:
-        """The batches of a pool, which may have been begun."""
+        """The batches of a pool, whether begun already or not."""
         if self._ahead is not None and self._ahead[0] is pool:
             return self._ahead[1]
         return self._pool.submit(_sample, pool)

@@ -1,4 +1,4 @@
-"""Tensors to scores: the families of translation models, under one interface."""
+"""The families of translation models, under one interface: tensors to scores."""
 
 from dragoman.models.classifier import ClassifierConfig
 from dragoman.models.deep_fusion import DeepFusionConfig

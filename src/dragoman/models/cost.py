@@ -1,11 +1,11 @@
-"""What a model costs: parameters by part, floating-point operations per token.
+"""The cost of a model: parameters by part, floating-point operations per token.
 
 Operations are counted by running the model without data (PyTorch's "meta" device) under PyTorch's
-own counter, so every family is counted the same way; a multiplication and an addition are two.  It
-counts matrix products; sums, softmax, normalisation and table look-ups count nothing, nor do
-depthwise convolutions, channel by channel, and the noise of a mixture's gates, which exists only in
-training.  A recurrent layer's products are visible only on this device: a CPU's fused LSTM hides
-them.
+own counter, so every family is counted the same way.  A multiplication and an addition are two
+operations.  Only matrix products count: not sums, softmax, normalisation and table look-ups, nor
+depthwise convolutions, channel by channel, nor the noise of a mixture's gates, which exists only in
+training.  A recurrent layer's products are visible only on this device, because a CPU's fused LSTM
+hides them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Cost:
     """Size and work of a model."""
 
     parameters: dict[str, int]
-    """Number by part; a matrix that several parts share is counted once."""
+    """Number of parameters by part; a matrix shared by several parts is counted once."""
     forward_flops_per_target_token: float
-    """One pass over source and target, per target token."""
+    """Operations of one pass over source and target, per target token."""
     flops_per_target_token: float
     """The same including the backward pass: the cost of training."""
     frozen_parameters: int = 0
@@ -110,8 +110,8 @@ def _forget_normalisation(model: nn.Module) -> None:
 def flop_counter() -> Iterator[FlopCounterMode]:
     """PyTorch's counter of operations, corrected for grouped convolutions.
 
-    Its own formula (as of PyTorch 2.13) counts the weight gradient of a grouped convolution as if
-    it were not grouped, which is ``groups`` times too much.
+    Its own formula (as of PyTorch 2.13) ignores the groups in the weight gradient of a grouped
+    convolution, and so counts ``groups`` times too much.
     """
     mended = {torch.ops.aten.convolution_backward: _convolution_backward}
     counter = FlopCounterMode(display=False, custom_mapping=mended)
@@ -129,10 +129,10 @@ _ELEMENTWISE = {
 
 
 class _ShapesAlone(TorchDispatchMode):
-    """Answers what counts nothing and has the shape of its arguments, if these have no data.
+    """Returns empty results of uncounted operations that preserve the shape of their arguments.
 
-    PyTorch takes such operations apart in Python on the "meta" device, and half of the time of
-    counting a recurrent model goes there.
+    PyTorch decomposes such operations in Python on the "meta" device, which takes half of the time
+    of counting a recurrent model.
     """
 
     def __torch_dispatch__(
@@ -165,6 +165,6 @@ def _convolution_backward(
     wanted: Sequence[bool],
     **_: object,
 ) -> int:
-    """As many operations as the forward pass, for each of input and weight gradient."""
+    """The operations of the forward pass, once for each of input and weight gradient."""
     windows = prod(x if transposed else gradient)  # weight is (_, channels of a group, *kernel)
     return 2 * windows * prod(weight[1:]) * sum(wanted[:2])

@@ -1,7 +1,7 @@
-"""What a forward pass keeps in memory, counted byte by byte from its tensors.
+"""Memory kept by a forward pass, counted byte by byte from its tensors.
 
-Whole blocks of memory ("storages") are counted, each once, however many tensors are views of it.
-Memory that an operation allocates and frees before it returns is not seen.
+Whole blocks of memory ("storages") are counted, each once for any number of views.  Memory that an
+operation allocates and frees before it returns is not seen.
 """
 
 from __future__ import annotations

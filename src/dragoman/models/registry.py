@@ -1,6 +1,6 @@
-"""The families of models: those of this package and those that other packages add.
+"""The families of models: those of this package and those added by other packages.
 
-Another package adds a family by an entry point of the group ``dragoman.families`` (see
+Another package adds a family through an entry point of the group ``dragoman.families`` (see
 :mod:`dragoman.core.plugins`), which has the family's name and refers to a subclass of
 :class:`~dragoman.models.interface.TranslationModel`.
 """
@@ -46,8 +46,7 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
         """The model class of a family, imported on demand; this package's names take precedence.
 
         Raises:
-            KeyError: there is no such family.
-            ConfigError: another package adds it, but it cannot be imported or is not a family.
+            KeyError: no family has this name.
         """
         if name in _BUILT_IN:
             built_in: type[TranslationModel] = EntryPoint(name, _BUILT_IN[name], GROUP).load()
@@ -79,10 +78,10 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
 
 
 def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]:
-    """The model class that another package adds, once checked.
+    """Check the model class added by another package, and return it.
 
     Raises:
-        ConfigError: it has no configuration of that name.
+        ConfigError: the class has no configuration of that name.
     """
     config = getattr(model, "Config", None)
     if not (isinstance(config, type) and issubclass(config, FamilyConfig)):
@@ -101,7 +100,7 @@ def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]
 FAMILIES = Families()
 
 ModelConfig = Annotated[FamilyConfig, FAMILIES]
-"""The configuration of any family, chosen by its key ``family``; a Transformer's without it."""
+"""The configuration of any family, chosen by its key ``family``; a Transformer's by default."""
 
 
 class NamedModelConfig(FamilyConfig):
@@ -117,17 +116,17 @@ class NamedModelConfig(FamilyConfig):
 
     @property
     def attention_layers(self) -> int:
-        """More than any model has."""
+        """An upper bound for any model."""
         return MAX_LAYERS + 1
 
     @property
     def encoder_width(self) -> int:
-        """Some width: whether there is an encoder is yet to be read."""
+        """An arbitrary width, because it is not known yet whether the model has an encoder."""
         return self.d_model
 
 
 class Components(Families):
-    """Every family by name, or the path of a model: what a model may be composed of."""
+    """Every family by name, or the path of a model: the possible components of a composed model."""
 
     told = "the path of a model or run, or a section like `model`"
 
@@ -136,7 +135,7 @@ class Components(Families):
         return NamedModelConfig if name == "named" else super().find(name)
 
     def at_hand(self) -> Sequence[type[FamilyConfig]]:
-        """See :meth:`OneOf.at_hand`; without those that are composed themselves: no circle."""
+        """See :meth:`OneOf.at_hand`; composed families are left out, so that nesting ends."""
         return [kind for kind in super().at_hand() if not kind.components]
 
     def validate(self, values: Any) -> BaseModel:
@@ -149,19 +148,19 @@ class Components(Families):
 COMPONENTS = Components()
 
 ComponentConfig = Annotated[FamilyConfig, MODEL_PATH, COMPONENTS]
-"""The configuration of any family, or of the model that a path names."""
+"""The configuration of any family, or of the model at a path."""
 
 
 def width_as_of(values: Any, component: str, width: Callable[[FamilyConfig], int]) -> Any:
-    """Plain values of a composed model with the width that one of its components gives it.
+    """Values of a composed model's section, with the width set to that of one of its components.
 
-    They are returned unchanged if they have a width, or if the component is wrong: it reports its
-    own problems.
+    They are returned unchanged if they have a width, or if the component is invalid, because the
+    component reports its own problems.
 
     Args:
-        values: what was read, of any type.
+        values: the input, of any type.
         component: field of the component.
-        width: from its configuration to the width.
+        width: gives the width for the component's configuration.
     """
     if not isinstance(values, dict) or "d_model" in values:
         return values

@@ -1,4 +1,4 @@
-"""Where the positions of a sentence look at one another, in each head of an encoder or decoder."""
+"""Self-attention weights between the positions of a sentence, per head of an encoder or decoder."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Coder = Literal["encoder", "decoder"]
 
 @dataclass
 class SelfAttentionRecorder:
-    """Keeps the weights of self-attention while a model reads."""
+    """Records the weights of self-attention while a model reads."""
 
     coder: Coder = "encoder"
-    """Which of the two is listened to."""
+    """Side whose attention is recorded."""
     layers: list[Tensor] = field(default_factory=list)
-    """``(rows, heads, query, key)`` each, of what was read last, or of all of it."""
+    """``(rows, heads, query, key)`` each, of the last positions read, or of all of them."""
 
     @contextmanager
     def listening(self, model: TranslationModel) -> Iterator[None]:
-        """Keep the weights of every layer while the block lasts.
+        """Record the weights of every layer inside the block.
 
         Raises:
-            ConfigError: it has no heads, or does not see the whole sentence.
+            ConfigError: the model has no heads, or does not see the whole sentence.
         """
         kind = EncoderSelfAttention if self.coder == "encoder" else DecoderSelfAttention
         attentions: list[Any] = [one for one in _without_fused(model) if isinstance(one, kind)]
@@ -67,7 +67,7 @@ class SelfAttentionRecorder:
 
 
 def _without_fused(model: TranslationModel) -> Iterator[nn.Module]:
-    """The modules of a model, except those of a language model that it is fused with."""
+    """The modules of a model, without those of a language model that it is fused with."""
     for part in model.children():
         if not (isinstance(part, TranslationModel) and not part.reads_source):
             yield from part.modules()
@@ -80,7 +80,7 @@ def self_attention(model: TranslationModel, source: Tensor, target: Tensor | Non
     Args:
         model: in which the encoder reads ``source``, or the decoder ``target``.
         source: ids ``(1, source)``.
-        target: ids ``(1, target)`` as the decoder reads them; None: the encoder is meant.
+        target: ids ``(1, target)`` as the decoder reads them; None selects the encoder.
 
     Returns:
         ``(layers, heads, position, position)``, rows sum to 1.

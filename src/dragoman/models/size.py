@@ -1,4 +1,4 @@
-"""The size of a model, computed without its weights: before allocating memory for them."""
+"""The size of a model, computed before memory for its weights is allocated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.models.interface import TranslationModel
 
 _WEIGHT_BYTES = 4
 _MATRICES = 10
-"""Square matrices of a layer at most: those of a decoder's two attentions, and its network's."""
+"""Maximum number of square matrices per layer: a decoder's two attentions and its network."""
 
 
 def meta_model(
@@ -33,12 +33,12 @@ def meta_model(
 
 
 def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-    """Refuse a model whose weights alone are larger than the memory of this machine.
+    """Refuse a model whose weights alone exceed the memory of this machine.
 
     Raises:
-        ConfigError: they are; the message gives the number of parameters.
+        ConfigError: they exceed it; the message gives the number of parameters.
     """
-    # PyTorch's "meta" device takes seconds to start; sizes that fit by a rough count skip it.
+    # PyTorch's "meta" device takes seconds to start, so sizes that fit by a rough count skip it.
     most = _most_parameters(config.model_dump(), max(source_vocabulary, target_vocabulary))
     if _WEIGHT_BYTES * most <= machine_memory():
         return
@@ -53,7 +53,7 @@ def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: i
 
 
 def _most_parameters(values: dict[str, Any], vocabulary: int) -> float:
-    """A bound on the parameters of a model: as if all matrices were as large as the largest."""
+    """An upper bound of the parameters, as if all matrices were as large as the largest."""
     numbers = list(_whole_numbers(values))
     layers = sum(number for name, number in numbers if name.endswith("layers"))
     experts = max((number for name, number in numbers if name == "experts"), default=1)
@@ -63,7 +63,7 @@ def _most_parameters(values: dict[str, Any], vocabulary: int) -> float:
 
 
 def _whole_numbers(values: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """All numbers by name, and the width of all heads together where that of each is given."""
+    """All whole numbers by name, and the width of all heads together if heads have a width."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from _whole_numbers(value)

@@ -23,7 +23,7 @@ from dragoman.text.corpora.corpus_part import CorpusPart
 from dragoman.text.examples import Example
 
 BULK_DIRECTORY = "bulk"
-"""Of a run, while it is prepared by many workers."""
+"""Name of the directory in a run while many workers prepare it."""
 
 _DTYPES = ("<i4", "<i8", "<i4", "<i8")
 _SHORT_DIGEST = 12
@@ -31,7 +31,7 @@ _SHORT_DIGEST = 12
 
 @dataclass(frozen=True)
 class BulkWorkers:
-    """Who prepares a run, and in which portions."""
+    """Workers that prepare a run, and the size of their portions."""
 
     runner: Runner
     shard_lines: int = SHARD_LINES
@@ -39,15 +39,15 @@ class BulkWorkers:
 
 
 class BulkPreparation:
-    """What workers make of the text of a run; nothing is done before it is asked for.
+    """Text of a run as workers prepare it; no work is done before a method needs it.
 
     Args:
-        folder: where the shards are meanwhile.
+        folder: temporary directory of the shards.
         parts: the corpus, with absolute paths.
-        cleaning: which pairs are dropped.
+        cleaning: rules for dropping pairs.
         held_out: keys of pairs that are not trained on.
         inputs: the files of the corpus.
-        workers: who works.
+        workers: runner and portions.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class BulkPreparation:
             )
 
     def remove(self) -> None:
-        """Remove the shards, once the run has what was made of them."""
+        """Remove the shards, once the run holds their results."""
         if self._folder.exists():
             remove_directory(self._folder)
 
@@ -135,7 +135,7 @@ class BulkPreparation:
 
 
 def _encoded_files(plan: TextPlan, encoder: Encoder) -> ShardFiles:
-    """The shards that this encoder makes; others may lie beside."""
+    """The shards made by this encoder; shards of others may lie beside them."""
     name = digest([*encoder.vocabularies.fingerprints, encoder.max_pieces])[:_SHORT_DIGEST]
     return ShardFiles(plan.folder / f"encoded-{name}", ARRAYS_SUFFIX)
 
@@ -148,7 +148,7 @@ class EncodeShard:
     encoder: Encoder
 
     def __call__(self, place: int) -> None:
-        """Write them, and the lines that have too many pieces or none."""
+        """Write the ids, and the lines that have too many pieces or none."""
         plan, part = self.plan, self.plan.shards[place].part
         context = plan.parts[part].context
         chunks = [

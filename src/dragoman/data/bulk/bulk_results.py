@@ -1,4 +1,4 @@
-"""What is made of cleaned text without a run: a directory with the text itself, or with counts."""
+"""Results of cleaning without a run: a directory with the text itself, or with counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USE = "this directory; wait until it ends, or choose another one"
 
 
 def cleaned_names(parts: int) -> list[str]:
-    """The files of :func:`write_cleaned`."""
+    """Names of the files of :func:`write_cleaned`."""
     return [f"part-{number}.jsonl.zst" for number in range(1, parts + 1)]
 
 
@@ -46,15 +46,15 @@ def write_cleaned(text: BulkText) -> dict[str, Any]:
 def make_of_cleaned(
     text: BulkText, origin: Mapping[str, Any], write: Callable[[], Mapping[str, Any]]
 ) -> tuple[dict[str, Any], CleaningReport]:
-    """Clean a text and write what is made of it; what is finished is left as it is.
+    """Clean a text and write results derived from it; finished work is not repeated.
 
     Args:
         text: the text, in the directory of the results.
         origin: plain values that the results depend on, besides the text.
-        write: writes the results but for ``report.json``, and says what it wrote in plain values.
+        write: writes the results except ``report.json``, and describes them in plain values.
 
     Returns:
-        What ``write`` said, and the report of cleaning.
+        The description from ``write``, and the report of cleaning.
 
     Raises:
         ConfigError: the directory was begun with other text or settings, or holds other files.

@@ -22,18 +22,18 @@ FORMAT = 1
 
 
 class ShowStage(Protocol):
-    """Shows how much of a stage is done."""
+    """Shows the progress of a stage."""
 
     def __call__(
         self, what: str, unit: str, total: int | None = None, start: int = 0
     ) -> AbstractContextManager[Callable[[int], object]]:
-        """A context manager, in which the function that it gives is called with the count."""
+        """A context manager that yields a function, to be called with the count."""
 
 
 def show_nothing(
     what: str, unit: str, total: int | None = None, start: int = 0
 ) -> AbstractContextManager[Callable[[int], object]]:
-    """Show nothing of a stage."""
+    """A :class:`ShowStage` that shows nothing."""
     return nullcontext(lambda count: None)
 
 
@@ -41,15 +41,15 @@ class BulkText:
     """The cleaned examples of a corpus, which workers make in stages.
 
     Args:
-        directory: where the shards are; all workers must see it.
+        directory: place of the shards, which all workers must see.
         parts: the corpus, with absolute paths.
-        cleaning: which pairs are dropped.
+        cleaning: rules for dropping pairs.
         held_out: keys of evaluation pairs.
         inputs: the files of the corpus.
-        runner: who works.
-        shard_lines: pairs of a shard.
+        runner: runs the workers.
+        shard_lines: number of pairs in a shard.
         across_parts: whether a pair that occurred in an earlier part is a duplicate.
-        show: shows how far a stage has come.
+        show: shows the progress of a stage.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class BulkText:
         self._inputs, self._runner, self._show = inputs, runner, show
 
     def origin(self, **more: Any) -> dict[str, Any]:
-        """What the shards depend on, and ``more``, as plain values."""
+        """Everything that the shards depend on, and ``more``, as plain values."""
         plan = self.plan
         text = clean_text_settings(plan.parts, plan.cleaning, plan.held_out)
         return {
@@ -92,13 +92,13 @@ class BulkText:
         }
 
     def clean(self) -> TextPlan:
-        """Clean the whole text, except for what has been done already.
+        """Clean the whole text, except parts already done.
 
         Raises:
             DataError: the text cannot be read.
             SavedError: a shard was damaged meanwhile.
             StorageError: a disk refuses.
-            WorkerError: a worker was killed more often than is endured.
+            WorkerError: a worker was killed more often than is allowed.
         """
         self._cut()
         plan = self.plan
@@ -116,7 +116,7 @@ class BulkText:
         return plan
 
     def report(self) -> CleaningReport:
-        """What cleaning did, part by part, once it is done."""
+        """The effects of cleaning, part by part, once it is done."""
         report = CleaningReport()
         for label in self.plan.labels:
             report.part(label)
@@ -127,7 +127,7 @@ class BulkText:
         return report
 
     def examples(self) -> Iterator[Example]:
-        """The examples of all parts, in order, once they are cleaned; holds one shard of them."""
+        """The examples of all parts, in order, once they are cleaned; holds one shard at a time."""
         for place in range(len(self.plan.shards)):
             yield from self.plan.examples(place)
 
@@ -139,7 +139,7 @@ class BulkText:
         sizes: Sequence[int],
         unit: str = "pairs",
     ) -> None:
-        """Have workers make the shards of a stage that are not finished.
+        """Have workers make the unfinished shards of a stage.
 
         Args:
             what: the stage, for progress.

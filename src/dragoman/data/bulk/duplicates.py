@@ -1,8 +1,8 @@
 """Finding the duplicates of a whole corpus by its keys, one partition of them at a time.
 
-Every shard is cleaned twice.  The first time, all pairs that nothing else drops leave their key.
-Equal keys are in one partition, which fits into memory, and the first in the order of the text is
-no duplicate.  The second time, each shard knows which of its pairs are.
+Every shard is cleaned twice.  The first pass records the key of every pair that no other rule
+drops.  Equal keys are in one partition, which fits into memory, and the first in the order of the
+text is no duplicate.  The second pass drops the duplicates of each shard.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _PLACE = np.dtype("<i4")
 
 
 class RecordedKeys:
-    """Takes every pair for a new one, and notes its key."""
+    """Treats every pair as new, and records its key."""
 
     def __init__(self) -> None:
         self.keys: list[int] = []
 
     def before(self, source: str, target: str) -> bool:
-        """Never, as far as is known."""
+        """False: duplicates are not known yet."""
         self.keys.append(pair_key(source, target))
         return False
 
     def close(self) -> None:
-        """The keys are kept."""
+        """Do nothing; the keys are kept."""
 
 
 class KnownDuplicates:
-    """Knows which of the pairs that it is asked about are duplicates, by their place."""
+    """Marks known duplicates among pairs, by their place in the order of the calls."""
 
     def __init__(self, places: frozenset[int]) -> None:
         self._places, self._counter = places, count()
@@ -58,7 +58,7 @@ class KeyShard:
     plan: TextPlan
 
     def __call__(self, place: int) -> None:
-        """Write them, by partition."""
+        """Write the keys, by partition."""
         plan, seen = self.plan, RecordedKeys()
         part = plan.shards[place].part
         cleaned = clean_part(
@@ -81,12 +81,12 @@ class KeyShard:
 
 @dataclass(frozen=True)
 class FindDuplicates:
-    """Writes which pairs of a partition occurred before."""
+    """Finds the pairs of a partition that occurred before."""
 
     plan: TextPlan
 
     def __call__(self, partition: int) -> None:
-        """Write their places, by shard."""
+        """Write the places of duplicates, by shard."""
         plan = self.plan
         found: list[npt.NDArray[np.int32]] = [np.zeros(0, dtype=_PLACE)] * len(plan.shards)
         for group in filter(None, plan.groups()):
@@ -101,7 +101,7 @@ class FindDuplicates:
 
 
 def _occurred_before(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which keys have an equal one in front of them."""
+    """True for keys that have an equal key before them."""
     order = np.argsort(keys, kind="stable")
     again = np.zeros(len(keys), dtype=bool)
     again[order[1:]] = keys[order[1:]] == keys[order[:-1]]
@@ -115,7 +115,7 @@ class CleanShard:
     plan: TextPlan
 
     def __call__(self, place: int) -> None:
-        """Write them."""
+        """Write the examples and the report."""
         plan, report = self.plan, CleaningReport()
         part = plan.shards[place].part
         examples = clean_part(

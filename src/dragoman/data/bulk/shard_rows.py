@@ -1,4 +1,4 @@
-"""The content of shards: rows of plain values, and arrays of which a part can be read."""
+"""The content of shards: rows of plain values, and arrays that can be read separately."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Array = npt.NDArray[Any]
 ROWS_SUFFIX = ".json.zst"
 ARRAYS_SUFFIX = ".bin"
 
-_LEVEL = 1  # of compression: text shrinks to a third, and nothing waits for it
-# Where an array ends in the content behind the heading, and its CRC-32.
+_LEVEL = 1  # compression level: text shrinks to a third, and nothing waits for it
+# End of an array in the content behind the heading, and its CRC-32.
 _HEADING = np.dtype([("stop", "<i8"), ("crc32", "<i8")])
 
 
 def pack_rows(rows: Sequence[Any]) -> bytes:
-    """Compress rows of strings, numbers and lists; any string survives, half a surrogate too."""
+    """Compress rows of strings, numbers and lists; all strings survive, even lone surrogates."""
     text = json.dumps(rows, separators=(",", ":"))
     return zstandard.ZstdCompressor(level=_LEVEL).compress(text.encode("ascii"))
 
 
 def unpack_rows(content: bytes) -> list[Any]:
-    """The rows again."""
+    """The rows given to :func:`pack_rows`."""
     found: list[Any] = json.loads(zstandard.ZstdDecompressor().decompress(content))
     return found
 
 
 def pack_arrays(arrays: Iterable[Array]) -> bytes:
-    """Put arrays one after another, behind a heading by which each is found and checked."""
+    """Put arrays one after another, behind a heading with the end and checksum of each."""
     contents = [array.tobytes() for array in arrays]
     heading = np.zeros(len(contents), dtype=_HEADING)
     heading["stop"] = np.cumsum([len(content) for content in contents])

@@ -1,4 +1,4 @@
-"""Which text is worked on, cut into which shards, and where the shards of each stage are."""
+"""The plan of a corpus: its text, the cut into shards, and the files of each stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARTITION_PAIRS = 1 << 20
 _SHARD_CHARACTERS = 1 << 24
 
 SHARD_LINES = 50_000
-"""Pairs of a shard, if not given: some seconds of work, and tens of megabytes of memory."""
+"""Default number of pairs in a shard: some seconds of work, and tens of megabytes of memory."""
 
 
 class TextShard(NamedTuple):
@@ -28,30 +28,30 @@ class TextShard(NamedTuple):
 
     part: int
     number: int
-    """Of the shard in its part, from 0."""
+    """Number of the shard in its part, from 0."""
     pairs: int
 
 
 @dataclass(frozen=True)
 class TextPlan:
-    """The text of a corpus, and how it is cleaned; sent to every worker."""
+    """The text of a corpus, and the rules of its cleaning; sent to every worker."""
 
     folder: Path
-    """Of all shards."""
+    """Directory of all shards."""
     parts: tuple[CorpusPart, ...]
     labels: tuple[str, ...]
-    """What reports call the parts."""
+    """Names of the parts in reports."""
     cleaning: CleaningConfig
     held_out: frozenset[int]
     shard_lines: int
     across_parts: bool
     """Whether a pair that occurred in an earlier part is a duplicate."""
     shards: tuple[TextShard, ...] = ()
-    """In the order of the text; none before it is cut."""
+    """Shards in the order of the text; empty before it is cut."""
 
     @property
     def partitions(self) -> int:
-        """Into how many partitions keys are divided, so that each fits into memory."""
+        """Number of partitions of the keys, such that each fits into memory."""
         return max(1, -(-sum(shard.pairs for shard in self.shards) // _PARTITION_PAIRS))
 
     @property
@@ -60,7 +60,7 @@ class TextPlan:
         return [shard.pairs for shard in self.shards]
 
     def groups(self) -> list[list[int]]:
-        """The shards among which duplicates are looked for, in order."""
+        """Groups of shards within which duplicates are sought, in order."""
         if self.across_parts:
             return [list(range(len(self.shards)))]
         groups: list[list[int]] = [[] for _ in self.parts]
@@ -69,7 +69,7 @@ class TextPlan:
         return groups
 
     def pairs(self, part: int) -> ShardFiles:
-        """The pairs of a part as they are in its files."""
+        """The pairs of a part as read from its files."""
         return ShardFiles(self.folder / "pairs" / f"{part:03}", ROWS_SUFFIX)
 
     @property
@@ -79,7 +79,7 @@ class TextPlan:
 
     @property
     def duplicates(self) -> ShardFiles:
-        """For each partition, which of them are duplicates, by shard."""
+        """For each partition, the duplicates among its keys, by shard."""
         return ShardFiles(self.folder / "duplicates", ARRAYS_SUFFIX)
 
     @property
@@ -118,12 +118,12 @@ class TextPlan:
 
 @dataclass(frozen=True)
 class PartCut:
-    """Cuts the files of a part into shards: read once, from the beginning to the end."""
+    """Cuts the files of a part into shards, reading them once from beginning to end."""
 
     plan: TextPlan
 
     def __call__(self, part: int) -> None:
-        """Write the shards that are not there yet.
+        """Write the missing shards.
 
         Raises:
             DataError: the text cannot be read.

@@ -1,7 +1,7 @@
-"""How often each word, or each piece of a vocabulary, occurs in a cleaned corpus.
+"""Counts of each word, or each piece of a vocabulary, in a cleaned corpus.
 
-Each shard is counted by itself.  Its counts are divided into partitions by the word, so that what
-is known of one word comes together in one place, and no process holds all words.
+Each shard is counted separately.  Its counts are divided into partitions by the word, so that all
+counts of a word meet in one partition, and no process holds all words.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ from dragoman.text.vocabularies.vocabulary import Vocabulary
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
 COUNT_FILES = {side: f"{side}.tsv" for side in SIDES}
-"""What :func:`count_words` writes: a word, a tab and its count in each line, as sentencepiece reads
-them with ``input_format=tsv``; the most frequent first, equally frequent ones by code points."""
+"""Files written by :func:`count_words`.  Each line has a word, a tab and its count, as
+sentencepiece reads them with ``input_format=tsv``, the most frequent first, then by code points.
+"""
 
 _BATCH_LINES = 4096
 _WORDS_AT_ONCE = 1 << 16
-"""Of a partition, when its sums are written and read again."""
+"""Number of words of a partition written and read at a time."""
 
 
 def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
@@ -50,7 +51,7 @@ def count_words(text: BulkText, vocabulary: Path | None) -> dict[str, int]:
     Args:
         text: the corpus, which has been cleaned.
         vocabulary: a model, run or directory of vocabularies, whose pieces are counted; without
-            it, whatever stands between white space is.
+            it, words separated by white space are counted.
 
     Returns:
         The number of different words on each side.
@@ -85,7 +86,7 @@ class CountShard:
     vocabulary: Path | None
 
     def __call__(self, place: int) -> None:
-        """Write them."""
+        """Write the counts."""
         counts = {side: Counter[str]() for side in SIDES}
         batch: list[Example] = []
         for example in self.plan.examples(place):
@@ -125,7 +126,7 @@ class SumCounts:
 
     @property
     def files(self) -> ShardFiles:
-        """The sums: those of the partitions of the source, then those of the target."""
+        """The sums of the source's partitions, then those of the target's."""
         return ShardFiles(self.plan.folder / "sums", ARRAYS_SUFFIX)
 
     def __call__(self, place: int) -> None:
@@ -160,5 +161,5 @@ def _as_array(rows: Sequence[Any]) -> npt.NDArray[np.uint8]:
 
 @lru_cache(maxsize=1)
 def _vocabularies(path: Path) -> Vocabularies:
-    """Those of a model, opened once in each process."""
+    """The vocabularies of a model, opened once in each process."""
     return Vocabularies.load(path)

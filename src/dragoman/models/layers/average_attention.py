@@ -14,7 +14,7 @@ from dragoman.models.layers.mixing import DecoderMixing
 class AverageAttention(DecoderMixing):
     """``h_t = i_t * x_t + f_t * g_t``: a position and the mean of those up to it, both gated.
 
-    ``g_t = FFN(1 / t (x_1 + ... + x_t))`` and ``[i_t; f_t] = sigmoid(W [x_t; g_t] + b)``; the
+    ``g_t = FFN(1 / t (x_1 + ... + x_t))`` and ``[i_t; f_t] = sigmoid(W [x_t; g_t] + b)``.  The
     residual sum and its normalisation belong to the layer.  The cost of a step does not depend on
     the target's length: only one sum is kept, in float32 or better.
 

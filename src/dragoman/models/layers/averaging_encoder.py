@@ -7,7 +7,7 @@ et al. (2015) and Ranzato et al. (arXiv:1511.06732), in the notation of Gehring 
     z_j = 1 / q * sum of e_(j + t) over t from -(q - 1) / 2 to (q - 1) / 2
     a_ij = softmax over j of (d_i . z_j),    c_i = sum over j of a_ij e_j
 
-So keys are smoothed and values are not.  Any decoder with attention can use it.
+Keys are thus smoothed and values are not.  Any decoder with attention can use it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class AveragingEncoder(nn.Module):
         """
         values = embedded * source_mask.unsqueeze(2)
         # On a GPU, PyTorch's gradient of a pool that pads columns side by side in memory was wrong
-        # (github.com/pytorch/pytorch/issues/188344), so the zeros are there before.
+        # (github.com/pytorch/pytorch/issues/188344), so the zeros are added before the pool.
         padded = functional.pad(values, (0, 0, self.window // 2, self.window // 2))
         keys = functional.avg_pool1d(padded.transpose(1, 2), self.window, stride=1)
         return keys.transpose(1, 2), values

@@ -1,4 +1,4 @@
-"""What the convolutional families share: convolutions over (rows, length, channels).
+"""Convolutions over (rows, length, channels), shared by the convolutional families.
 
 A causal convolution reads any number of positions at a time and keeps only its left context, so
 the cost of a search step does not depend on the target's length.
@@ -23,7 +23,7 @@ def _odd(width: int) -> int:
 
 
 OddWidth = Annotated[int, AfterValidator(_odd)]
-"""A configured number of positions seen at once, as many on either side."""
+"""A configured number of positions seen at once, with equal numbers on either side."""
 
 
 class Windowed(nn.Module, ABC):
@@ -39,7 +39,7 @@ class Windowed(nn.Module, ABC):
         return (self.kernel_width - 1) * self.dilation
 
     def shifted(self, x: Tensor) -> list[Tensor]:
-        """What each place of the windows reads from ``(rows, reach + length, channels)``.
+        """The input of each place of the windows, from ``(rows, reach + length, channels)``.
 
         Returns:
             ``kernel_width`` views ``(rows, length, channels)``.
@@ -73,7 +73,7 @@ class Convolution(Windowed):
 
 
 class DepthwiseConvolution(Windowed):
-    """``y_t = sum_j w_j * x_(t + j * dilation)``, each channel by itself (Chollet 2017).
+    """``y_t = sum_j w_j * x_(t + j * dilation)``, for each channel separately (Chollet 2017).
 
     It sums shifted inputs, which on a CPU takes a fraction of the time of PyTorch's grouped
     convolution in float32, and about the same in bfloat16.
@@ -108,7 +108,7 @@ class Causal(Windowed):
             context: ``(rows, reach, channels)``: the positions before, or :meth:`start`.
 
         Returns:
-            The convolution of ``length`` positions, and the context of the positions that follow.
+            The convolution of ``length`` positions, and the context of later positions.
         """
         x = torch.cat([context, x], dim=1)
         return self(x), x[:, x.shape[1] - self.reach :]
@@ -119,11 +119,11 @@ class CausalConvolution(Causal, Convolution):
 
 
 class CausalDepthwise(Causal, DepthwiseConvolution):
-    """A causal convolution of each channel by itself."""
+    """A causal convolution of each channel separately."""
 
 
 class CentredConvolution(Convolution):
-    """A convolution that sees as far to the left as to the right and keeps the length.
+    """A convolution that sees equally far to the left and right and keeps the length.
 
     Args:
         channels: of the input.
@@ -133,15 +133,15 @@ class CentredConvolution(Convolution):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(rows, length, channels)``, zero where padding is, to ``(rows, length, output)``."""
+        """``(rows, length, channels)``, zero at padding, to ``(rows, length, output)``."""
         return super().forward(_padded(x, self.reach))
 
 
 class CentredDepthwise(DepthwiseConvolution):
-    """A centred convolution of each channel by itself; ``kernel_width`` is odd."""
+    """A centred convolution of each channel separately; ``kernel_width`` is odd."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(rows, length, channels)``, zero where padding is, to the same shape."""
+        """``(rows, length, channels)``, zero at padding, to the same shape."""
         return super().forward(_padded(x, self.reach))
 
 
@@ -156,7 +156,7 @@ Layer = TypeVar("Layer", bound=nn.Module)
 def weight_normalised(layer: Layer, variance: float = 1.0) -> Layer:
     """Reinitialise a layer with ``W = g v / ||v||`` for each output (Salimans & Kingma 2016).
 
-    Weights are drawn from ``N(0, sqrt(variance / n))``, where ``n`` inputs reach an output; biases
+    Weights are drawn from ``N(0, sqrt(variance / n))``, where ``n`` inputs reach an output.  Biases
     are zero (Gehring et al. 2017, section 3.5).
 
     Args:

@@ -1,8 +1,8 @@
 """Dropout (Srivastava et al. 2014) with masks that are cheap on a CPU.
 
-PyTorch's CPU generator draws one number after another on one core, which takes a fifth of a
-training step.  Here each element gets 16 random bits from NumPy's SFC64 and is dropped if they are
-below ``rate * 65536``, so the rate is exact to 1/131072.  Other devices use PyTorch's own kernel.
+PyTorch's CPU generator draws numbers one by one on one core, which takes a fifth of a training
+step.  Here each element gets 16 random bits from NumPy's SFC64 and is dropped if they are below
+``rate * 65536``, so the rate is exact to 1/131072.  Other devices use PyTorch's own kernel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def seed_dropout(*entropy: int) -> None:
 
 @contextmanager
 def dropout_from(state: DropoutState) -> Iterator[None]:
-    """Draw the CPU masks of a block from a state on; afterwards, from where it began."""
+    """Draw the CPU masks of the block from a given state, then restore the previous state."""
     kept = dropout_state()
     _generator.state = state
     try:
@@ -45,7 +45,7 @@ def dropout_from(state: DropoutState) -> Iterator[None]:
 
 
 def dropout_state() -> DropoutState:
-    """From where on the CPU masks are drawn."""
+    """Present state of the generator of CPU masks."""
     return _generator.state
 
 
@@ -57,7 +57,7 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
-        """Any shape to the same shape; added to ``onto``, of that shape too, if it is given.
+        """Any shape to the same shape, added to ``onto``, of that shape, if given.
 
         On a CPU the product and the sum are one pass over memory.
         """

@@ -1,4 +1,4 @@
-"""Vectors of pieces, and which of their matrices are shared.
+"""Vectors of pieces, and the sharing of their matrices.
 
 Press and Wolf 2017; Vaswani et al. 2017, sections 3.4 and 3.5.
 """
@@ -30,7 +30,7 @@ class EmbeddingConfig(Config):
     """Whether the score of each target piece has a bias; not in the paper."""
 
     def scale(self, d_model: int) -> float:
-        """What embeddings are multiplied by."""
+        """The factor of embeddings."""
         return d_model**0.5 if self.scale_embeddings else 1.0
 
 
@@ -38,9 +38,9 @@ _PAPERS = EmbeddingConfig()
 
 
 def output_layer(d_model: int, pieces: int, config: EmbeddingConfig, sharing: Sharing) -> nn.Linear:
-    """From hidden vectors to scores of all pieces; its matrix begins as an embedding does."""
+    """Linear layer from hidden vectors to scores of all pieces, initialised like an embedding."""
     layer = nn.Linear(d_model, pieces, config.output_bias)
-    if sharing == "separate":  # or else it is replaced, see tie
+    if sharing == "separate":  # otherwise it is replaced, see tie
         nn.init.normal_(layer.weight, std=d_model**-0.5)
     if config.output_bias:
         nn.init.zeros_(layer.bias)
@@ -62,15 +62,15 @@ def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: n
 class Embedding(nn.Module):
     """``E[id] * sqrt(d_model) + position``, then dropout (sections 3.4, 3.5 and 5.4).
 
-    Learned positions are multiplied by ``sqrt(d_model)``, too; or neither is, see
+    Learned positions are multiplied by ``sqrt(d_model)`` if embeddings are, see
     :class:`EmbeddingConfig`.
 
     Args:
         pieces: number of rows of E, one per piece of the vocabulary.
         d_model: width.
-        positions: which vectors are added, if any.
+        positions: kind of the added vectors, if any.
         dropout: on the sum.
-        config: whether they are scaled.
+        config: whether embeddings are scaled.
         begins_empty: whether position 0 has zeros in place of an embedding.
     """
 

@@ -2,7 +2,7 @@
 
 An LSTM computes its gates from the input and its last output by one affine map
 ``T: R^2n -> R^4n`` (section 1, equation 2).  :class:`FactorisedLSTM` makes it a product of two
-smaller matrices, :class:`GroupedLSTM` of several independent blocks.  Both are called like
+smaller matrices, :class:`GroupedLSTM` several independent blocks.  Both are called like
 :class:`torch.nn.LSTM` with ``batch_first=True`` and one layer, over tensors or packed sequences.
 """
 
@@ -24,8 +24,9 @@ Positions = TypeVar("Positions", Tensor, PackedSequence)
 class FactorisedLSTM(nn.Module):
     """F-LSTM: the map to the gates has a low rank, ``T = W_2 W_1`` (section 2.1, equation 3).
 
-    ``W_1``, ``(rank, width + d_model)``, reads input and last output; ``W_2``, ``(4 d_model,
-    rank)``, makes gates of it.  With a rank far below d_model these are few weights and operations.
+    ``W_1``, ``(rank, width + d_model)``, reads input and last output, and ``W_2``, ``(4 d_model,
+    rank)``, computes the gates.  With a rank far below d_model, both have few weights and
+    operations.
 
     Args:
         width: of the input.
@@ -46,7 +47,7 @@ class FactorisedLSTM(nn.Module):
 
         Args:
             x: ``(rows, length, width)``, or such sentences without padding.
-            state: ``(directions, rows, d_model)`` each; zeros if not given.
+            state: ``(directions, rows, d_model)`` each; zeros by default.
         """
         steps = (
             list(x.data.split(x.batch_sizes.tolist()))
@@ -74,7 +75,7 @@ class FactorisedLSTM(nn.Module):
 class FactorisedCell(nn.Module):
     """One direction of a :class:`FactorisedLSTM`.
 
-    ``W_1`` is in two parts, so that the one for the input reads all positions at once.
+    ``W_1`` is in two parts, so that the input's part reads all positions at once.
     """
 
     def __init__(self, width: int, d_model: int, rank: int) -> None:
@@ -86,7 +87,7 @@ class FactorisedCell(nn.Module):
     def read(
         self, steps: Sequence[Tensor], state: CellState, *, backward: bool
     ) -> tuple[list[Tensor], CellState]:
-        """Read positions, of which later ones may have fewer sentences, the first of them.
+        """Read positions; fewer sentences may reach later positions, always the first ones.
 
         Args:
             steps: ``(sentences that go on, width)`` of each position.
@@ -106,7 +107,7 @@ class FactorisedCell(nn.Module):
             if len(x) < len(h):
                 ended.append((h[len(x) :], c[len(x) :]))
                 h, c = h[: len(x)], c[: len(x)]
-            elif len(x) > len(h):  # sentences whose last position this is
+            elif len(x) > len(h):  # some sentences have their last position here
                 h, c = (
                     torch.cat([now, first[len(now) : len(x)]])
                     for now, first in zip((h, c), state, strict=True)
@@ -124,9 +125,10 @@ class GroupedLSTM(nn.Module):
     """G-LSTM: independent groups of inputs and units (section 2.2, equation 4).
 
     Group ``j`` of ``k`` has every k-th element of the input, of the outputs and of the state, from
-    the j-th on.  So a group of the layer above reads the units of the same group, as in the paper,
-    and every group gets its share of each part of a concatenated input, such as an embedding and
-    what input feeding adds, where the paper's contiguous slices would give a part to few groups.
+    the j-th on.  A group of the layer above therefore reads the units of the same group, as in the
+    paper.  Every group also gets its share of each part of a concatenated input, such as an
+    embedding and the vector of input feeding; the paper's contiguous slices would give a part to
+    few groups.
 
     Args:
         width: of the input, a multiple of ``groups``.
@@ -150,7 +152,7 @@ class GroupedLSTM(nn.Module):
 
         Args:
             x: ``(rows, length, width)``, or such sentences without padding.
-            state: ``(directions, rows, d_model)`` each; zeros if not given.
+            state: ``(directions, rows, d_model)`` each; zeros by default.
         """
         k = len(self.groups)
         outputs, ends = [], []

@@ -1,8 +1,8 @@
 """Global tokens in a window (Longformer, Beltagy et al. 2020, arXiv:2004.05150, section 3.1).
 
-Some positions of a source see all others and are seen by all others, next to the window of
-:class:`~dragoman.models.layers.neighbourhood.Window`: two layers then connect any two positions.
-Longformer gives global attention projections of its own; here, as in BigBird (Zaheer et al. 2020),
+Some positions of a source see, and are seen by, all others, beside the window of
+:class:`~dragoman.models.layers.neighbourhood.Window`.  Two layers then connect any two positions.
+Longformer gives global attention separate projections.  Here, as in BigBird (Zaheer et al. 2020),
 it shares those of the window, so that a position that is not global can attend to both by one
 softmax.
 """
@@ -25,11 +25,11 @@ from dragoman.models.layers.source_tags import ReadsTags, SourceTags
 
 
 class GlobalTokens(ReadsTags):
-    """Which tokens of a source are global: the first ones, and certain pieces wherever they are.
+    """Marks the global tokens of a source: its first positions, and certain pieces at any position.
 
     Args:
         positions: number of positions from the first on.
-        tags: pieces, whose ids :meth:`know` looks up; until then none is found.
+        tags: pieces, whose ids :meth:`know` looks up; before that, none is marked.
     """
 
     def __init__(self, positions: int, tags: Sequence[str]) -> None:
@@ -39,7 +39,7 @@ class GlobalTokens(ReadsTags):
         self.register_buffer("ids", torch.full((len(self.tags),), -1), persistent=False)
 
     def know(self, tags: SourceTags) -> None:
-        """Look up the ids of the global ones; see :class:`ReadsTags`."""
+        """Look up the ids of the global pieces; see :class:`ReadsTags`."""
         self.ids.copy_(torch.tensor([tags.id_of(tag) for tag in self.tags], dtype=torch.int64))
 
     def forward(self, source: Tensor, mask: Tensor) -> Tensor:
@@ -56,13 +56,12 @@ class GlobalTokens(ReadsTags):
 
 @dataclass(frozen=True)
 class GlobalBias:
-    """What a pass needs of the global tokens of its sentences, beside the bias."""
+    """Bias and positions of the global tokens of a pass."""
 
     blocks: Tensor
     """Bias of window and global keys, ``(batch * blocks, 1, block, window + global)``."""
     places: Tensor
-    """Positions of global tokens, ``(batch, 1, global, 1)``; beyond the last where there are
-    fewer."""
+    """Positions of global tokens, ``(batch, 1, global, 1)``; the source length for missing ones."""
     all: Tensor
     """Bias of all keys, for global queries: ``(batch, 1, 1, source)``."""
 
@@ -72,7 +71,7 @@ class GlobalWindow(Window):
 
     Args:
         size: see :class:`Window`.
-        typical: number of global tokens that costs are counted with, where there is no text.
+        typical: number of global tokens assumed when costs are counted without text.
     """
 
     def __init__(self, size: int, typical: int) -> None:
@@ -89,9 +88,9 @@ class GlobalWindow(Window):
         length = mask.shape[1]
         most = min(length, self.typical) if mask.is_meta else int(marked.sum(1).max())
         positions = torch.arange(length, device=mask.device).expand_as(mask)
-        # (batch, global): in their order, then, where a sentence has fewer, the length
+        # (batch, global): in their order, followed by the length in sentences with fewer
         places = positions.masked_fill(~marked, length).sort(dim=1).values[:, :most]
-        # A global token that is near as well is seen once: not in the window.
+        # A near global token is seen once, outside the window.
         near = self.centred.bias(mask & ~marked, length, like)
         there = mask_bias(places < length, like.dtype)[:, None, None, :]
         blocks = len(near) // len(mask)
@@ -130,13 +129,13 @@ class Globals(Attending):
         joined = self.band.joined(seen, rows, length, length)  # (rows, heads, length, d_v)
         # (rows, heads, global, d_v)
         of_all = self.scoring(_at(query, bias.places), memory, bias.all, dropout, 0)
-        # Where a sentence has fewer, one more position takes what is not wanted.
+        # Missing global tokens are written to one extra position, which is dropped.
         places = bias.places.expand(-1, joined.shape[1], -1, joined.shape[3])
         longer = functional.pad(joined, (0, 0, 0, 1))
         return longer.scatter(2, places, of_all)[:, :, :length]
 
     def _with_globals(self, x: Tensor, places: Tensor) -> Tensor:
-        """Each block of keys or values, and the sentence's global ones after it."""
+        """Each block of keys or values, followed by the sentence's global keys or values."""
         near = self.band.key_blocks(x, x.shape[2])
         blocks = len(near) // len(x)
         return torch.cat([near, _at(x, places).repeat_interleave(blocks, 0)], dim=2)

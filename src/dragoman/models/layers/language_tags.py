@@ -1,10 +1,10 @@
-"""Who is told the target language: the encoder, or the decoder by its begin symbol.
+"""The place of the target language's tag: the encoder's input, or the decoder's begin symbol.
 
 A tag such as ``<2de>`` is in front of the source either way (Johnson et al. 2017,
 arXiv:1611.04558).  With ``language_tags: decoder`` it replaces the begin symbol of the target, and
-the begin symbol takes its place in the source: the decoder's first input names the language (Lample
-et al. 2018, arXiv:1711.00043, section 2.1), and what the encoder reads is the same whatever
-language is asked for.
+the begin symbol takes its place in the source.  The decoder's first input then names the language
+(Lample et al. 2018, arXiv:1711.00043, section 2.1), and the encoder's input is the same for every
+target language.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LanguageTagsConfig(Config):
 class LanguageTags(ReadsTags):
     """Moves the tag of the target language from the source to the begin of the target.
 
-    It moves nothing before :meth:`know` has told it the tags.
+    Before :meth:`know` is called it moves nothing.
 
     Args:
         pieces: size of the joint vocabulary.
@@ -51,17 +51,17 @@ class LanguageTags(ReadsTags):
         self._begin = tags.begin
 
     def split(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """What the encoder reads, and what the decoder begins with.
+        """The encoder's input, and the decoder's first input.
 
         Args:
             source: ids ``(batch, source)``.
 
         Returns:
             The source with the begin symbol in place of tags, ``(batch, source)``, and the first
-            tag of each sentence, or the begin symbol if there is none, ``(batch,)``.
+            tag of each sentence, or the begin symbol without a tag, ``(batch,)``.
         """
         found = self.is_tag[source]  # (batch, source)
-        first = found.int().argmax(1, keepdim=True)  # (batch, 1): 0 if there is none
+        first = found.int().argmax(1, keepdim=True)  # (batch, 1): 0 without a tag
         begin = torch.where(found.gather(1, first), source.gather(1, first), self._begin).squeeze(1)
         return source.masked_fill(found, self._begin), begin
 
@@ -77,9 +77,9 @@ class LanguageTags(ReadsTags):
 
 
 def split_tags(tags: LanguageTags | None, source: Tensor) -> tuple[Tensor, Tensor | None]:
-    """What the encoder reads of ids ``(batch, source)``, and what the decoder begins with.
+    """The encoder's input for ids ``(batch, source)``, and the decoder's first input.
 
-    Without ``tags`` these are the source as it is and None, the begin symbol; see
+    Without ``tags`` these are the unchanged source and None, which stands for the begin symbol; see
     :meth:`LanguageTags.split`.
     """
     return (source, None) if tags is None else tags.split(source)

@@ -11,8 +11,8 @@ over all positions ``j``, or over those up to ``i`` in a decoder.  Features are 
 and a feature's sums are kept relative to its largest key, so nothing overflows, no denominator
 comes near zero and no constant has to be added.
 
-Choromanski et al. redraw the ``w_f`` in the course of training; here they are drawn once, with the
-weights, and saved with them, so that a resumed run and a loaded model keep their features.
+Choromanski et al. redraw the ``w_f`` during training.  Here they are drawn once, with the weights,
+and saved with them, so that a resumed run and a loaded model keep their features.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from dragoman.models.layers.attention import Heads
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 
 _CHUNK = 64
-"""Target positions that are compared pair by pair; sums cover those further back."""
+"""Number of target positions compared pair by pair; sums cover earlier ones."""
 
 
 def orthogonal_directions(heads: int, features: int, d_k: int) -> Tensor:
     """Normal vectors ``(heads, features, d_k)``, orthogonal in groups of d_k (section 2.4).
 
-    A vector's direction is uniform, and its length is that of an independent normal vector.  They
-    are rounded to bfloat16, so that a model has the same vectors in every precision.
+    The direction of a vector is uniform, and its length is that of an independent normal vector.
+    Vectors are rounded to bfloat16, so that a model has the same vectors in every precision.
     """
     blocks = -(-features // d_k)
     q, r = torch.linalg.qr(torch.randn(heads, blocks, d_k, d_k))
@@ -91,7 +91,7 @@ class KeySums:
         )
 
     def seen(self, queries: Tensor) -> Seen:
-        """What queries see of the keys; from log features ``(rows, heads, length, features)``."""
+        """Attention of queries, given as log features ``(rows, heads, length, features)``."""
         exponents = queries + self.peaks.unsqueeze(2)  # (rows, heads, length, features)
         peaks = exponents.detach().amax(3, keepdim=True)  # (rows, heads, length, 1)
         weights = (exponents - peaks).exp()
@@ -122,10 +122,10 @@ class Seen:
 
 
 def seen_pair_by_pair(queries: Tensor, keys: Tensor, values: Tensor) -> Seen:
-    """What each query sees of the keys up to its own, without sums shared by all queries.
+    """Numerators and denominators of each query over the keys up to its own, pair by pair.
 
-    Shared sums are relative to the largest key, which may be one that a query must not see: what
-    it does see would then underflow.  Here each pair is relative to its own query and key.
+    Sums shared by all queries are relative to the largest key.  If a query must not see that key,
+    the keys that it does see may underflow.  Here each pair is relative to its own query and key.
 
     Args:
         queries: log features ``(rows, heads, length, features)``.
@@ -136,7 +136,7 @@ def seen_pair_by_pair(queries: Tensor, keys: Tensor, values: Tensor) -> Seen:
     high_key = keys.detach().amax(3, keepdim=True)
     # (rows, heads, query, features) @ (rows, heads, features, key)
     pairs = (queries - high_query).exp() @ (keys - high_key).exp().transpose(2, 3)
-    # A query and a key that share no feature at all may underflow to 0, which has no log.
+    # A query and a key that share no feature may underflow to 0, which has no logarithm.
     floor = torch.finfo(pairs.dtype).tiny * 1e8
     logs = pairs.clamp_min(floor).log() + high_query + high_key.transpose(2, 3)
     later = torch.ones(logs.shape[2:], dtype=torch.bool, device=logs.device).triu(1)
@@ -177,8 +177,9 @@ class LinearAttention(Heads):
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
         features: random features per head (m in the paper).
-        scale: of dot products, ``1 / sqrt(d_k)`` if not given; its root multiplies either side.
-        bias: whether each projection has one.
+        scale: factor of dot products, ``1 / sqrt(d_k)`` by default; queries and keys are each
+            multiplied by its root.
+        bias: whether each projection has a bias.
     """
 
     def __init__(
@@ -215,7 +216,7 @@ class EncoderLinearAttention(LinearAttention, EncoderMixing):
 
 
 class DecoderLinearAttention(LinearAttention, DecoderMixing):
-    """Every position sees itself and those before it, of which only the sums are kept."""
+    """Every position sees itself and earlier positions, of which only the sums are kept."""
 
     def past(self, rows: int, like: Tensor) -> KeySums:
         """Sums of no positions."""

@@ -1,7 +1,7 @@
 """Low-rank adapters of linear layers (Hu et al. 2021, "LoRA", arXiv:2106.09685, section 4.1).
 
-A layer computes ``W x + (scale / rank) B A x``: ``W`` stays as it is, and only the low-rank factors
-``A`` (rank, inputs) and ``B`` (outputs, rank) learn.  ``B`` begins as zero, so that an adapted
+A layer computes ``W x + (scale / rank) B A x``.  ``W`` stays fixed, and only the low-rank factors
+``A`` (rank, inputs) and ``B`` (outputs, rank) learn.  ``B`` is zero at first, so that an adapted
 model begins as the model itself.  ``W + (scale / rank) B A`` is one matrix again, so that using an
 adapter costs nothing.
 """
@@ -44,11 +44,11 @@ class AdapterConfig(Config):
 
 
 class LowRank(nn.Module):
-    """What is added to a linear layer: ``(scale / rank) B A x``.
+    """The low-rank term of a linear layer: ``(scale / rank) B A x``.
 
     Args:
-        inputs: of the layer.
-        outputs: of the layer.
+        inputs: width of the layer's input.
+        outputs: width of the layer's output.
         config: rank and scale.
     """
 
@@ -58,9 +58,9 @@ class LowRank(nn.Module):
         super().__init__()
         self.down = nn.Parameter(torch.empty(config.rank, inputs))
         self.up = nn.Parameter(torch.zeros(outputs, config.rank))
-        # Saved, so that files of weights say by themselves what is added.
+        # Saved, so that the factor can be read from a file of weights alone.
         self.register_buffer("factor", torch.tensor(config.scale / config.rank))
-        self._factor = config.scale / config.rank  # never rounded to the precision of the model
+        self._factor = config.scale / config.rank  # never rounded to the model's precision
 
     def forward(self, x: Tensor) -> Tensor:
         """``(..., inputs)`` to ``(..., outputs)``."""
@@ -70,7 +70,7 @@ class LowRank(nn.Module):
 def add_adapters(model: TranslationModel, config: AdapterConfig, seed: int) -> None:
     """Fix all weights of ``model``, and add low-rank factors, which learn, to its linear layers.
 
-    Names of weights stay as they are; factors are called ``LAYER.low_rank.down`` and ``up``.
+    Names of weights stay the same; factors are called ``LAYER.low_rank.down`` and ``up``.
 
     Args:
         model: whose output does not change by this.
@@ -102,8 +102,8 @@ def add_adapters(model: TranslationModel, config: AdapterConfig, seed: int) -> N
 def _adapted(model: TranslationModel, layers: AdaptedLayers) -> Iterator[nn.Linear]:
     """The linear layers that get an adapter.
 
-    Not those with normalised weights, whose matrix is no parameter, nor those of frozen modules,
-    nor the output projection, whose weights are often those of the embeddings.
+    Excluded are layers with normalised weights, whose matrix is no parameter, layers of frozen
+    modules, and the output projection, whose weights are often those of the embeddings.
     """
     frozen = {
         id(one)
@@ -130,7 +130,7 @@ def _within(name: str, kind: str) -> bool:
 
 
 def _add(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
-    """A forward hook; so whatever holds the layer keeps holding it, under the same name."""
+    """Forward hook that adds the term; a hook leaves the layer itself, and its name, in place."""
     added: Tensor = layer.get_submodule(_NAME)(inputs[0])
     return output + added
 
@@ -141,7 +141,7 @@ def is_factor(name: str) -> bool:
 
 
 def is_down(name: str) -> bool:
-    """Whether a saved tensor is a factor ``A``, which does not begin as zero."""
+    """Whether a saved tensor is a factor ``A``, which is not zero at first."""
     return name.endswith(f"{_MARK}down")
 
 

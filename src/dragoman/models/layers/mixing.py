@@ -1,7 +1,7 @@
 """Mixing the positions of a sentence: the first sublayer of every layer.
 
-The paper uses self-attention (Vaswani et al. 2017, section 3.2.3), which is one of several choices;
-a layer knows only the two classes of this file, not the choices.
+The paper uses self-attention (Vaswani et al. 2017, section 3.2.3), which is one of several choices.
+A layer depends only on the two classes of this file, not on the choice.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from typing import Any
 from torch import Tensor, nn
 
 Past = Any
-"""What a layer keeps of the target positions read so far: a tensor or a dataclass of tensors
-whose axis 0 is rows, see :class:`dragoman.models.interface.State`."""
+"""A layer's record of the target positions read so far: a tensor or a dataclass of tensors whose
+axis 0 is rows, see :class:`dragoman.models.interface.State`.
+"""
 
 Shared = Any
-"""What all layers of a stack share in a pass, such as the bias of scores: a tensor or a dataclass
-of tensors."""
+"""Input shared by all layers of a stack in a pass, such as the bias of scores: a tensor or a
+dataclass of tensors.
+"""
 
 
 class EncoderMixing(nn.Module, ABC):
@@ -29,8 +31,8 @@ class EncoderMixing(nn.Module, ABC):
         Args:
             mask: ``(batch, source)``, True is a real token.
             like: gives type and device.
-            marked: ``(batch, source)``, True is a token that all others see and that sees all,
-                wherever attention is restricted.
+            marked: ``(batch, source)``, True is a token that sees, and is seen by, all others in
+                spite of restricted attention.
         """
         return mask
 
@@ -39,13 +41,13 @@ class EncoderMixing(nn.Module, ABC):
         """``(batch, source, d_model)`` to the same shape.
 
         Args:
-            x: one vector per position; those at padding have no effect elsewhere.
+            x: one vector per position; vectors at padding have no effect elsewhere.
             shared: from :meth:`shared` of any layer of the stack.
         """
 
 
 class DecoderMixing(nn.Module, ABC):
-    """Mixes every target position with those before it."""
+    """Mixes every target position with earlier positions."""
 
     def shared(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
         """The input that all layers of a stack share in a pass; None unless overridden.
@@ -60,7 +62,7 @@ class DecoderMixing(nn.Module, ABC):
 
     @abstractmethod
     def past(self, rows: int, like: Tensor) -> Past:
-        """What is kept before the first position.
+        """The past before the first position.
 
         Args:
             rows: sentences times beam.
@@ -69,7 +71,7 @@ class DecoderMixing(nn.Module, ABC):
 
     @abstractmethod
     def read(self, x: Tensor, past: Past, start: int, shared: Shared | None) -> tuple[Tensor, Past]:
-        """Read further positions, any number of them.
+        """Read any number of further positions.
 
         Args:
             x: ``(rows, length, d_model)``.
@@ -78,5 +80,5 @@ class DecoderMixing(nn.Module, ABC):
             shared: from :meth:`shared` of any layer of the stack.
 
         Returns:
-            ``(rows, length, d_model)``, and what is kept for the positions that follow.
+            ``(rows, length, d_model)``, and the past for later positions.
         """

@@ -1,7 +1,7 @@
-"""What self-attention keeps of the target positions read so far, while search chooses among rows.
+"""Past target positions in self-attention, while search chooses among rows.
 
-A step of beam search first chooses rows, since hypotheses are continued, dropped and moved, and
-then adds a position to each.  Done one after the other, both copy all keys and values.
+A step of beam search first chooses rows, because hypotheses are continued, dropped and moved, and
+then adds a position to each.  Two separate operations would both copy all keys and values.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dragoman.models.layers.attention import KeysValues
 class PastPositions:
     """Keys and values of earlier positions, of rows that are chosen but not copied yet.
 
-    Nothing that it refers to is ever overwritten: two hypotheses, or two searches, may go on from
-    the same past.
+    Its tensors are never overwritten, so two hypotheses, or two searches, may continue from the
+    same past.
     """
 
     known: KeysValues  # (rows known, heads, length, d_k or d_v)
-    rows: Tensor | None = None  # (rows,): those of `known` that are meant; None: all, in order
+    rows: Tensor | None = None  # (rows,): the chosen rows of `known`; None: all, in order
 
     @classmethod
     def none(cls, rows: int, heads: int, d_k: int, d_v: int, like: Tensor) -> PastPositions:
@@ -46,7 +46,7 @@ class PastPositions:
     def _grown(self, known: Tensor, later: Tensor) -> Tensor:
         if self.rows is None:
             return torch.cat([known, later], dim=2)
-        if torch.is_grad_enabled():  # which nothing written in place would have
+        if torch.is_grad_enabled():  # writing in place would lose the gradient
             return torch.cat([known.index_select(0, self.rows), later], dim=2)
         rows, heads, added, width = later.shape
         length = known.shape[2]

@@ -1,7 +1,7 @@
 """Attention of a recurrent decoder over the source (Bahdanau et al. 2015; Luong et al. 2015).
 
-It has one head; the variants differ in how a decoder's output ``h`` and an encoder's output ``m``
-are scored.  Luong et al. call it global attention (section 3.1).
+It has one head.  The variants differ in the score of a decoder's output ``h`` and an encoder's
+output ``m``.  Luong et al. call it global attention (section 3.1).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dragoman.models.layers.scoring import additive_hidden
 
 @dataclass(frozen=True)
 class AttendedMemory(Memory):
-    """What queries see (``hidden``), and the keys that they are compared with."""
+    """Vectors that queries see (``hidden``), and the keys that queries are compared with."""
 
     keys: Tensor  # (batch, source, d_model)
     bias: Tensor  # (batch, 1, source), minus infinity at padding
@@ -40,7 +40,7 @@ class SourceAttention(nn.Module, ABC):
         """
 
     def weights(self, query: Tensor, memory: AttendedMemory) -> Tensor:
-        """Where each query looks: ``(sentences, beam * length, source)``.
+        """Attention weights of each query: ``(sentences, beam * length, source)``.
 
         Args:
             query: ``(rows, length, d_model)``.
@@ -50,7 +50,7 @@ class SourceAttention(nn.Module, ABC):
         return normalized(self.scores(query, memory.keys), memory.bias)
 
     def forward(self, query: Tensor, memory: AttendedMemory) -> tuple[Tensor, Tensor]:
-        """What each query sees, ``(rows, length, width)``, and its weights; see :meth:`weights`."""
+        """Contexts, ``(rows, length, width)``, and weights of queries; see :meth:`weights`."""
         weights = self.weights(query, memory)
         context = weights @ memory.hidden  # (sentences, beam * length, width)
         return context.view(query.shape[0], query.shape[1], -1), weights
@@ -64,7 +64,7 @@ class DotAttention(SourceAttention):
         assert width == d_model, "ensured by the configuration"
 
     def keys(self, hidden: Tensor) -> Tensor:
-        """The encoder's outputs themselves."""
+        """The encoder's outputs, unchanged."""
         return hidden
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -91,7 +91,8 @@ class GeneralAttention(SourceAttention):
 class AdditiveAttention(SourceAttention):
     """``v_a . tanh(W_a h + U_a m)`` (Bahdanau et al. 2015, appendix A.1.2).
 
-    Unlike the other two it takes ``d_model`` numbers per pair of target and source positions.
+    Unlike the other two scores, it takes ``d_model`` numbers per pair of target and source
+    positions.
     """
 
     def __init__(self, d_model: int, width: int) -> None:

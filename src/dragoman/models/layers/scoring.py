@@ -25,7 +25,7 @@ from dragoman.models.layers.positions import Rotation
 
 
 class Attending(nn.Module, ABC):
-    """How the heads of an attention see values, from queries, keys and a bias."""
+    """The attention of all heads to values, given queries, keys and a bias."""
 
     @abstractmethod
     def forward(
@@ -36,14 +36,14 @@ class Attending(nn.Module, ABC):
         Args:
             query: ``(rows, heads, query, d_k)``.
             memory: keys and values of the same rows and heads.
-            bias: what the neighbourhood has made for these queries and keys, or None.
+            bias: the neighbourhood's bias for these queries and keys, or None.
             dropout: on the weights.
             first: in self-attention, the index of the key at the position of the first query.
         """
 
 
 class Scoring(Attending):
-    """How queries are compared with keys, in all heads of an attention."""
+    """Comparison of queries with keys, in all heads of an attention."""
 
     @abstractmethod
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
@@ -64,10 +64,10 @@ class Scoring(Attending):
 
 
 class DotProduct(Scoring):
-    """``softmax(s Q K^T + bias)``, with ``s = 1 / sqrt(d_k)`` (equation 1) if none is given.
+    """``softmax(s Q K^T + bias)``, with ``s = 1 / sqrt(d_k)`` (equation 1) by default.
 
     ``s = 1`` is the dot-product attention of section 3.2.1, whose softmax the paper suspects of
-    small gradients where d_k is large.
+    small gradients if d_k is large.
     """
 
     def __init__(self, scale: float | None = None) -> None:
@@ -101,8 +101,8 @@ def additive_hidden(query: Tensor, keys: Tensor) -> Tensor:
 class Additive(Scoring):
     """``softmax(v^T tanh(W x + U y) + bias)`` for each head (Bahdanau et al. 2015, appendix A.1.2).
 
-    W and U are the head's own projections of queries and keys, so only v is new.  Every pair of a
-    query and a key takes a hidden layer of width d_k: ``query * key * d_k`` numbers, where dot
+    W and U are the head's projections of queries and keys, so only v is new.  Every pair of a
+    query and a key takes a hidden layer of width d_k: ``query * key * d_k`` numbers, whereas dot
     products take ``query * key`` (Vaswani et al. 2017, section 3.2.1).
     """
 
@@ -121,16 +121,16 @@ class RelativePositions(Scoring):
     """Learned vectors of the distance added to keys and values (Shaw et al. 2018, section 3.2).
 
     ``e_ij = q_i (k_j + a^K_ij) s`` and ``z_i = sum_j w_ij (v_j + a^V_ij)``, where ``a_ij`` is the
-    vector of the clipped distance ``j - i``; heads share the vectors, layers do not.  The scores of
-    distances are computed once per query and then spread over keys, so that there is no vector per
+    vector of the clipped distance ``j - i``.  Heads share the vectors, layers do not.  The scores
+    of distances are computed once per query and then spread over keys, which avoids a vector per
     pair of positions (section 3.3).
 
     Args:
         d_k: width of queries and keys.
         d_v: width of values.
         before: distance to the left at which distances are clipped (k in the paper).
-        after: the same to the right; 0 where only earlier positions are seen.
-        scale: ``s``; ``1 / sqrt(d_k)`` if not given.
+        after: the same to the right; 0 if only earlier positions are seen.
+        scale: ``s``; ``1 / sqrt(d_k)`` by default.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class ScoredAttention(MultiHeadAttention):
 
     Args:
         sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        scoring: how queries are compared with keys.
+        scoring: compares queries with keys.
         rotation: rotates queries and keys by their positions.
         options: of the next class in the method resolution order.
     """

@@ -23,7 +23,7 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
 
     Args:
         sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        neighbourhood: which positions are seen, and how distance lowers scores.
+        neighbourhood: the visible positions, and the effect of distance on scores.
         options: of :class:`MultiHeadAttention`.
     """
 
@@ -42,7 +42,7 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
 
 
 class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
-    """Every position sees itself and those before it, whose keys and values are kept.
+    """Every position sees itself and earlier positions, whose keys and values are kept.
 
     Arguments are those of :class:`EncoderSelfAttention`.
     """
@@ -77,9 +77,9 @@ class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
 
 
 class DecoderScoredSelfAttention(ScoredAttention, DecoderSelfAttention):
-    """Every position sees itself and those before it in its neighbourhood.
+    """Every position sees itself and earlier positions in its neighbourhood.
 
-    Keys and values of the positions that later ones can see are kept.
+    Keys and values are kept while later positions can see them.
     """
 
     def read(

@@ -13,7 +13,7 @@ from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 
 
 def _pointwise(d_model: int) -> nn.Linear:
-    """``W_p``, the only place where channels are mixed."""
+    """``W_p``, the only layer that mixes channels."""
     linear = nn.Linear(d_model, d_model, bias=False)
     nn.init.xavier_uniform_(linear.weight)
     return linear

@@ -1,10 +1,10 @@
 """Softmax over few keys, for which PyTorch's own kernel is slow on a CPU.
 
-That kernel works on whole vector registers, 32 numbers of bfloat16 or 16 of float32 with AVX-512,
-and turns to single numbers where a row has fewer: 8 and 17 nanoseconds each, forward, where a full
-register takes about one.  Attention over a sentence of 15 pieces has only such rows.  Below they
-are taken together: exponentials of all numbers, and the sums of all rows as a product with a matrix
-of ones, which leaves them where they are needed.
+PyTorch's kernel works on whole vector registers, 32 numbers of bfloat16 or 16 of float32 with
+AVX-512.  A shorter row is processed number by number, at 8 and 17 nanoseconds each, forward,
+whereas a full register takes about one.  Attention over a sentence of 15 pieces has only such rows.
+This file processes all rows together: exponentials of all numbers, and the sums of all rows as a
+product with a matrix of ones, which leaves each sum where it is needed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _REGISTER_BYTES = {"AVX512": 64, "AVX2": 32}
 _FEW = 1 << 12
 """Below this many scores, calling several kernels takes longer than PyTorch's single one."""
 _LARGEST_SCORE = 80.0
-"""Exponentials up to this one, and sums of some dozens of them, are finite."""
+"""Exponentials up to this score, and sums of some dozens of them, are finite."""
 _SMALLEST_SUM = exp(-40)
-"""A row with a larger sum loses nothing above e^-40 of it, the smallest number being e^-87."""
+"""A row with a larger sum loses nothing above e^-40 of it, because the smallest number is e^-87."""
 
 
 def softmax(scores: Tensor) -> Tensor:
     """``exp(s_j) / sum_k exp(s_k)`` over the last axis; not for float16, with its small range.
 
-    Where rows are short, ``s_j`` is not lowered by the largest score of its row first, if no score
-    is so large and no row so low that this would matter.
+    In short rows the largest score of the row is not subtracted first, unless a score is so large
+    or a row so low that it matters.
     """
     if not _has_short_rows(scores):
         return scores.softmax(-1)

@@ -1,7 +1,7 @@
-"""Layers that read which pieces of a source are tags, such as ``<2de>``.
+"""Layers that recognise the tags of a source, such as ``<2de>``.
 
-Ids are known once there is a vocabulary, after the model is built; whoever builds it calls
-:func:`tell_tags`, which reaches every such layer, in composed models as well.
+Ids are known once there is a vocabulary, after the model is built.  The code that builds the model
+then calls :func:`tell_tags`, which reaches every such layer, also in composed models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class SourceTags:
-    """What a vocabulary of the source says of its tags."""
+    """The tags in a vocabulary of the source."""
 
     languages: Collection[int]
     """Ids of the tags that name a target language."""
@@ -26,11 +26,11 @@ class SourceTags:
 
 
 class ReadsTags(nn.Module):
-    """A layer that must know the tags; until it does, it finds none."""
+    """A layer that needs the ids of tags; before :meth:`know`, it recognises none."""
 
     @abstractmethod
     def know(self, tags: SourceTags) -> None:
-        """Remember the ids that the layer looks for.
+        """Store the ids that the layer looks for.
 
         Raises:
             ConfigError: the vocabulary lacks a tag that the configuration names.
@@ -38,7 +38,7 @@ class ReadsTags(nn.Module):
 
 
 def tell_tags(model: nn.Module, tags: SourceTags) -> None:
-    """Let every layer of a model know the tags of the source.
+    """Give every layer of a model the tags of the source.
 
     Raises:
         ConfigError: the vocabulary lacks a tag that the configuration names.

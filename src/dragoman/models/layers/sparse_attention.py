@@ -1,13 +1,13 @@
 """Sparse self-attention (Child et al. 2019, "Generating Long Sequences with Sparse Transformers").
 
-Two steps connect any two positions: one half of the heads sees what is near, the other a subset of
-what is far, and each has about ``sqrt(length)`` keys per query if the stride is about that.  The
+Two steps connect any two positions: one half of the heads sees near positions, the other a subset
+of far positions.  Each has about ``sqrt(length)`` keys per query if the stride is about that.  The
 paper has decoders only (section 4.3); in an encoder the same patterns reach in both directions.
-Of its three ways to combine the two patterns (section 5.2) this is the multi-head one, whose heads
+Of its three ways to combine the two patterns (section 5.2) this is the multi-head way, whose heads
 are computed in parallel.
 
-Nothing is compared that the patterns leave out: queries and keys are rearranged so that each
-pattern is a batch of small dense products.
+Pairs outside the patterns are never compared: queries and keys are rearranged so that each pattern
+is a batch of small dense products.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class OwnBlock(Blocks):
     def _layout(self, queries: int, keys: int) -> tuple[int, int, int]:
         """Keys before the first block, and positions to add left and right of the queries.
 
-        Queries of a single block are left as they are: a step of decoding is one query.
+        Queries of a single block stay unpadded: a step of decoding is one query.
         """
         lead = (keys - queries) % self.size
         if lead + queries <= self.size:
@@ -119,8 +119,8 @@ class OwnBlock(Blocks):
 class Summaries(Blocks):
     """The last ``count`` keys of every block of ``size``: ``j mod l >= l - c`` (section 4.3).
 
-    And the first position of the sentence, without which the first block would see nothing.  There
-    is one block for all queries.
+    The first position of the sentence is added, because the first block would otherwise see
+    nothing.  All queries form one block.
     """
 
     size: int
@@ -149,7 +149,7 @@ class Summaries(Blocks):
         if self.causal:
             length = real.shape[1]
             places = torch.arange(length, device=real.device).view(1, 1, -1, 1)
-            # Beyond the end the place is 0, but such a key is not real.
+            # Beyond the end the position is 0, but such a key is not real.
             j = self.key_blocks(places, queries).flatten()
             i = torch.arange(length - queries, length, device=real.device).unsqueeze(1)
             keys = keys & (j <= i)  # (rows, 1, queries, keys)
@@ -160,9 +160,9 @@ def _visible(keys: Tensor, queries: int, before: int, like: Tensor, *, causal: b
     """The bias of blocks of neighbouring positions: every query sees itself, even at padding.
 
     Args:
-        keys: real ones, ``(blocks, 1, 1, keys)``.
-        queries: of a block.
-        before: keys of a block before its first query.
+        keys: whether each key is real, ``(blocks, 1, 1, keys)``.
+        queries: number of queries in a block.
+        before: number of keys in a block before its first query.
         like: gives the type.
         causal: whether later keys are hidden.
     """
@@ -176,10 +176,10 @@ class Pattern(Protocol):
     """The two halves of a sparse pattern."""
 
     def near(self, *, causal: bool) -> Blocks:
-        """What the first half of the heads sees."""
+        """Blocks of the first half of the heads."""
 
     def far(self, *, causal: bool) -> Blocks:
-        """What the other half sees."""
+        """Blocks of the other half."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class SplitBias:
 
 
 class SplitScoring(Attending):
-    """Two halves of the heads, each with its own pattern; the first is larger by an odd head.
+    """Two halves of the heads, each with its own pattern; an odd head belongs to the first half.
 
     Args:
         scoring: without parameters, so that it serves any number of heads.
@@ -254,7 +254,7 @@ class SplitScoring(Attending):
 
 
 class Sparse:
-    """The neighbourhood of a sparse pattern; a decoder keeps all positions, as all are needed.
+    """The neighbourhood of a sparse pattern; a decoder keeps all positions, because all are needed.
 
     It implements :class:`~dragoman.models.layers.neighbourhood.Neighbourhood`.
     """

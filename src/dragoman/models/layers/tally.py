@@ -12,9 +12,9 @@ Sums = list[float] | list[list[float]]
 
 
 class Tally(nn.Module):
-    """Sums since they were last taken, on the device of what was added.
+    """Sums since they were last taken, on the device of the added values.
 
-    A module without weights, so that :func:`tallies` finds all of a model.
+    It is a module, without weights, so that :func:`tallies` can find all tallies of a model.
     """
 
     def __init__(self) -> None:
@@ -26,16 +26,16 @@ class Tally(nn.Module):
         self._sums = values if self._sums is None else self._sums.to(values) + values
 
     def take(self) -> Tensor | None:
-        """The sums, which begin again; None if nothing was added."""
+        """Return the sums and reset them; None if nothing was added."""
         sums, self._sums = self._sums, None
         return sums
 
     def values(self) -> Sums | None:
-        """The sums, which go on, as plain values; None if nothing was added."""
+        """The sums as plain values, without resetting them; None if nothing was added."""
         return None if self._sums is None else self._sums.double().tolist()
 
     def restore(self, values: Sums | None) -> None:
-        """Go on with these sums."""
+        """Continue from these sums."""
         self._sums = None if values is None else torch.tensor(values, dtype=torch.float64)
 
 
@@ -46,7 +46,7 @@ def tallies(model: nn.Module) -> dict[str, Sums]:
 
 
 def restore_tallies(model: nn.Module, sums: Mapping[str, Sums]) -> None:
-    """Let a model's tallies go on with the sums of :func:`tallies`; all others begin again."""
+    """Restore the sums of :func:`tallies`, and reset all other tallies of a model."""
     for name, one in _tallies(model).items():
         one.restore(sums.get(name))
 

@@ -1,4 +1,4 @@
-"""Choosing the classes of a Transformer's sublayers, and the settings that they are chosen by.
+"""Choosing the classes of a Transformer's sublayers, and the settings that determine the choice.
 
 Positions see one another through a :mod:`dragoman.models.layers.mixing`; the paper's is
 self-attention (Vaswani et al. 2017, section 3.2).
@@ -62,7 +62,7 @@ class MixingConfig(Config):
     itself in the encoder and end with it in the decoder."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that the chosen mixing does not read."""
+        """Yield settings that the chosen mixing does not read."""
         if "linear_attention" not in self.chosen:
             yield from self.unread("without linear_attention", "random_features")
         if "separable_convolution" not in self.chosen:
@@ -71,7 +71,7 @@ class MixingConfig(Config):
     def conflicts_with(
         self, heads: MultiHeadConfig, encoding: PositionalEncodingConfig
     ) -> Iterator[str]:
-        """Settings of attention and positions that the chosen mixing does not read or support."""
+        """Yield settings of attention and positions that the mixing does not read or support."""
         if "linear_attention" in self.chosen and heads.attention == "additive":
             yield "attention: additive has no random features for linear_attention"
         if "self_attention" not in self.chosen:
@@ -122,7 +122,7 @@ def build_decoder_mixing(
 
 
 def build_attention(d_model: int, heads: MultiHeadConfig) -> MultiHeadAttention:
-    """Attention without positions, as over the source."""
+    """Attention without positions, such as over the source."""
     sizes = (*_sizes(d_model, heads), heads.attention_dropout)
     if heads.attention == "additive":
         scoring = _scoring(d_model, heads)
@@ -163,7 +163,7 @@ def build_self_attention(
 
     Args:
         d_model: width of input and output.
-        heads: their sizes and scoring, and what they see.
+        heads: their sizes, scoring and visible positions.
         encoding: of positions.
         causal: whether only earlier positions are seen.
     """
@@ -194,7 +194,7 @@ def build_self_attention(
 def build_neighbourhood(
     heads: MultiHeadConfig, encoding: PositionalEncodingConfig
 ) -> Neighbourhood:
-    """Which positions the self-attention of all layers sees."""
+    """The positions that the self-attention of all layers sees."""
     penalty = DistancePenalty(heads.heads) if encoding.positions == "alibi" else None
     if heads.sparsity == "strided":
         return Sparse(Strided(heads.stride))
