@@ -1,4 +1,4 @@
-"""The sharding that a configuration asks for."""
+"""The sharding chosen by a configuration."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dragoman.training.sharding.state_sharding import StateSharding
 
 
 def chosen_sharding(config: TrainingConfig, world: World) -> Callable[[TranslationModel], Sharding]:
-    """From a model to its sharding; a single process has nobody to share with.
+    """A function from a model to its sharding; a single process shares nothing.
 
     Args:
-        config: how to train.
+        config: the section ``training``.
         world: the processes that train together.
     """
     precision = working_precision(config.precision, world.device)
@@ -32,7 +32,7 @@ def chosen_sharding(config: TrainingConfig, world: World) -> Callable[[Translati
         return lambda model: StateSharding(model, *settings, world=world)
     if config.sharding == "gradients":
         return lambda model: GradientSharding(model, *settings, world=world)
-    # Imported only now: it takes a second.
+    # Imported only when needed, as this takes a second.
     from dragoman.training.sharding.parameter_sharding import ParameterSharding
 
     return lambda model: ParameterSharding(model, *settings, world=world)

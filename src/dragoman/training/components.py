@@ -1,7 +1,7 @@
-"""The models that a model is composed of, where they are given as trained ones.
+"""Trained models as components of a new model.
 
-A recipe names them by their paths in its section ``model``.  Their configurations take the place of
-the paths when a run begins, and ``training.components`` keeps the paths for their weights.
+A recipe names them by their paths in its section ``model``.  Their configurations replace the paths
+when a run begins, and ``training.components`` keeps the paths for their weights.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TakenComponent(Config):
     are refused. No need to set it."""
 
     def as_start(self) -> StartConfig:
-        """All of its weights, for the component."""
+        """All weights of the component, as a start."""
         return StartConfig(model=self.model, digest=self.digest)
 
 
@@ -41,7 +41,7 @@ TakenComponents = Mapping[str, TakenComponent]
 
 
 def named_components(model: FamilyConfig) -> dict[str, str]:
-    """Paths of the components whose configuration is yet to be read, by their field."""
+    """Paths of the components whose configuration is yet to be read, by field."""
     components = {name: getattr(model, name) for name in model.components}
     return {n: one.path for n, one in components.items() if isinstance(one, NamedModelConfig)}
 
@@ -51,14 +51,14 @@ def described(path: str) -> dict[str, Any]:
 
     Raises:
         ConfigError: its configuration is damaged.
-        SavedError: there is no such model.
+        SavedError: it does not exist.
     """
     home = home_of(model_directory(Path(path)))
     return read_config(home / CONFIG_FILE).model.model_dump(mode="json")
 
 
 def unfit_components(taken: TakenComponents, model: FamilyConfig) -> Iterator[str]:
-    """Components that do not exist, and those that need weights and have none.
+    """Components that do not exist, and components that lack the weights they need.
 
     Args:
         taken: the trained models.
@@ -80,12 +80,12 @@ def unfit_components(taken: TakenComponents, model: FamilyConfig) -> Iterator[st
 def check_components(
     taken: TakenComponents, model: FamilyConfig, vocabularies: Vocabularies | None
 ) -> None:
-    """Check before any work is done that components exist and fit.
+    """Check before the work starts that components exist and fit.
 
     Args:
         taken: the trained models.
         model: composed of them.
-        vocabularies: of the run, where they are known already.
+        vocabularies: of the run, if already known.
 
     Raises:
         ConfigError: a component is another kind of model than the configuration says.
@@ -123,7 +123,7 @@ def digests_of(taken: TakenComponents) -> dict[str, str]:
     """Digests that identify the weights of the components.
 
     Raises:
-        SavedError: one is missing, or not the one that training began with.
+        SavedError: a model is missing, or not the one that training began with.
     """
     return {
         name: digest_of(component.as_start(), f"training.components.{name}")
@@ -132,7 +132,7 @@ def digests_of(taken: TakenComponents) -> dict[str, str]:
 
 
 def story_of_components(taken: TakenComponents) -> str:
-    """A sentence for the model card, without the folders of this machine; empty without any."""
+    """A sentence for the model card, without this machine's paths; empty without components."""
     told = [
         f"the {name.replace('_', ' ')} {Path(one.model).name} (weights {one.digest})"
         for name, one in taken.items()
@@ -141,7 +141,7 @@ def story_of_components(taken: TakenComponents) -> str:
 
 
 def _sides(model: FamilyConfig, component: FamilyConfig) -> tuple[str, ...]:
-    """The sides whose pieces a component of ``model`` reads or writes there."""
+    """The sides whose pieces a component of ``model`` reads or writes."""
     if model.writes_labels:
         return ("source",)
     return ("source", "target") if component.reads_source else ("target",)
@@ -153,7 +153,7 @@ def _check_vocabulary(
     """Check that a component has the vocabularies of the run on these sides.
 
     Raises:
-        SavedError: it has others.
+        SavedError: a vocabulary differs.
     """
     own = Vocabularies.load(home_of(model_directory(Path(component.model))))
     for side in sides:

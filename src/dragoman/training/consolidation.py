@@ -1,13 +1,13 @@
-"""Elastic weight consolidation: a model that learns a new domain keeps what it knows.
+"""Elastic weight consolidation: a model learns a new domain without forgetting.
 
 Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks" (arXiv:1612.00796),
 equation 3: the loss gets the penalty
 
     weight / 2 * sum_i F_i (theta_i - theta0_i)^2
 
-where ``theta0`` are the weights that training began with, and ``F`` the diagonal of the Fisher
-information on general text: how much its likelihood depends on each weight.  Thompson et al. 2019
-(N19-1209) do so for translation.
+where ``theta0`` are the weights that training began with, and ``F`` is the diagonal of the Fisher
+information on general text, which measures how much the likelihood depends on each weight.
+Thompson et al. 2019 (N19-1209) do so for translation.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from dragoman.training.objectives.cross_entropy import CrossEntropy
 from dragoman.training.sharding.vector import VectorSharding
 
 CONSOLIDATION_FILE = "consolidation.safetensors"
-"""Of a run: the Fisher information and the weights that training began with, by name."""
+"""A run's file with the Fisher information and the weights that training began with, by name."""
 _FISHER, _ORIGIN = "fisher.", "origin."
 
 
 def _several(found: Any) -> Any:
-    """One part as a list of it."""
+    """A single part as a list."""
     return [found] if isinstance(found, (Mapping, CorpusPart)) else found
 
 
@@ -63,17 +63,17 @@ class ConsolidationConfig(Config):
 
 
 class Penalty(Protocol):
-    """What is added to the loss because of the weights alone."""
+    """A term of the loss that depends on the weights alone."""
 
     def add_gradient(self, tokens: float) -> None:
         """Add its gradient, times ``tokens``, to that of the step, which divides by them."""
 
     def value(self) -> float:
-        """The penalty itself; all processes ask for it at once."""
+        """The penalty itself; a collective of all processes."""
 
 
 class Consolidation:
-    """The penalty of weights that move away from where they began.
+    """The penalty of weights that move away from their initial values.
 
     Args:
         sharding: has the weights and their gradient, or a share of them.
@@ -109,10 +109,10 @@ class Consolidation:
 def write_consolidation(
     path: Path, model: TranslationModel, batches: Sequence[Batch], world: World
 ) -> None:
-    """Measure the Fisher information, and write it with the present weights.
+    """Measure the Fisher information, and write it with the current weights.
 
     Args:
-        path: file to write; only the leading process does.
+        path: file for the leading process to write.
         model: as training begins, in float32.
         batches: of one pair each, all of them in every process.
         world: the processes that share the work.
@@ -128,7 +128,7 @@ def write_consolidation(
 
 
 def read_consolidation(path: Path, sharding: VectorSharding, weight: float) -> Consolidation:
-    """The penalty of a run, from what :func:`write_consolidation` wrote.
+    """The penalty of a run, from the file of :func:`write_consolidation`.
 
     Raises:
         SavedError: the file is missing, damaged or of another model.
@@ -151,7 +151,7 @@ def fisher_diagonal(
 
     Args:
         model: in float32; it is left unchanged.
-        batches: of one pair each, as squares of sums over several pairs would be another thing.
+        batches: of one pair each, as squares of sums over several pairs would differ.
         world: the processes that share the pairs; all get the same result.
 
     Returns:
@@ -190,14 +190,14 @@ def general_pairs(
     """A sample of the general text, as batches of one pair each.
 
     Args:
-        config: how many.
+        config: sets the number of pairs.
         parts: the text, with its languages.
         vocabularies: of the run.
         max_pieces: a pair with a longer side is left out, as in training.
         seed: of the sample.
 
     Raises:
-        DataError: the text cannot be read, or has no pair that can be used.
+        DataError: the text cannot be read, or has no usable pair.
     """
     sample: Reservoir[Pair] = Reservoir(config.pairs, seed)
     for part in parts:

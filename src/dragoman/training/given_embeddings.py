@@ -1,7 +1,7 @@
-"""Initialising a model's embeddings with vectors from files, such as cross-lingual ones.
+"""Initialising a model's embeddings with vectors from files, such as cross-lingual vectors.
 
 Artetxe et al. 2018 (arXiv:1710.11041) keep such embeddings fixed in the encoder; Lample et al. 2018
-(arXiv:1711.00043) go on training them.
+(arXiv:1711.00043) continue to train them.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class EmbeddingsConfig(Config):
     refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
-        """No file at all."""
+        """A section without any file."""
         if not self.files:
             yield "name the file of source or of target, or remove the section"
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All files, each once."""
+        """All files, without repetition."""
         return tuple(dict.fromkeys((*self.source, *self.target)))
 
     def story(self) -> str:
-        """A sentence for the model card, without the folders of this machine."""
+        """A sentence for the model card, without the paths of this machine."""
         names = " and ".join(Path(name).name for name in self.files)
         digest = f" (digest {self.digest})" if self.digest else ""
         fixed = ", which were kept fixed" if self.fixed else ""
@@ -78,10 +78,10 @@ class EmbeddingsConfig(Config):
 
 
 def unfit_embeddings(config: EmbeddingsConfig, model: FamilyConfig) -> Iterator[str]:
-    """Why a model cannot begin with these embeddings, as far as its configuration says.
+    """Reasons in a model's configuration why it cannot begin with these embeddings.
 
     Args:
-        config: what is to be taken.
+        config: the embeddings to take.
         model: of the run.
     """
     if model.components:
@@ -98,7 +98,7 @@ def unfit_embeddings(config: EmbeddingsConfig, model: FamilyConfig) -> Iterator[
 
 
 def digest_of_embeddings(config: EmbeddingsConfig) -> str:
-    """A digest that identifies the vectors that training is to begin with.
+    """A digest that identifies the vectors that training begins with.
 
     Raises:
         DataError: a file is missing or cannot be read.
@@ -120,16 +120,16 @@ def digest_of_embeddings(config: EmbeddingsConfig) -> str:
 
 
 def check_embeddings(config: EmbeddingsConfig | None, model: FamilyConfig) -> None:
-    """Check before any work is done that the files exist and fit the model.
+    """Check before the work starts that the files exist and fit the model.
 
     Args:
-        config: what is to be taken, if anything.
+        config: the embeddings to take, if any.
         model: of the run.
 
     Raises:
         ConfigError: vectors have another dimension than the model's embeddings.
         DataError: a file is missing, or of another kind.
-        SavedError: they are not those that training began with.
+        SavedError: the vectors are not those that training began with.
     """
     if config is None:
         return
@@ -150,22 +150,22 @@ def take_embeddings(
 ) -> list[str]:
     """Give the embeddings of ``model`` the vectors that :func:`check_embeddings` has checked.
 
-    All rows of a matrix that are taken are multiplied by one number, so that their mean square is
-    that of the random rows in their place: what a family expects, whether or not it multiplies its
-    embeddings by the root of their width.
+    All rows taken for a matrix are multiplied by one number, so that their mean square equals that
+    of the random rows that they replace.  This is the scale that a family expects, whether or not
+    it multiplies its embeddings by the root of their width.
 
     Args:
         model: with fresh weights, in float32 on the CPU.
-        vocabularies: its own.
-        config: what is to be taken.
+        vocabularies: those of ``model``.
+        config: the embeddings to take.
 
     Returns:
-        A line for each matrix: how many pieces have a vector.
+        A line for each matrix with the number of pieces that have a vector.
 
     Raises:
-        ConfigError: no piece of a vocabulary has a vector, or vectors have no size.
+        ConfigError: no piece of a vocabulary has a vector, or vectors have length 0.
         DataError: a file is missing or damaged.
-        SavedError: they are not those that training began with.
+        SavedError: the vectors are not those that training began with.
     """
     digest_of_embeddings(config)
     told = []
@@ -195,12 +195,12 @@ def take_embeddings(
 def fix_embeddings(
     model: TranslationModel, vocabularies: Vocabularies, config: EmbeddingsConfig
 ) -> None:
-    """Keep given embeddings as they are, unless they are the output projection, too.
+    """Freeze given embeddings, except those that are also the output projection.
 
     Args:
-        model: whose embeddings are to be fixed.
-        vocabularies: its own.
-        config: what is given.
+        model: the model with the embeddings.
+        vocabularies: those of ``model``.
+        config: the given embeddings.
     """
     output = getattr(model, "output", None)
     learned = {id(one) for one in output.parameters()} if isinstance(output, nn.Module) else set()
@@ -210,7 +210,7 @@ def fix_embeddings(
 
 
 def _matrices(model: TranslationModel) -> Iterator[tuple[Side, nn.Parameter]]:
-    """The embedding matrices, each once: that of both sides is the source's."""
+    """The embedding matrices without repetition; a matrix of both sides counts as the source's."""
     named = dict(model.named_parameters(remove_duplicate=False))
     found = {side: named.get(f"{side}_embedding.weight") for side in _SIDES}
     seen: set[int] = set()
@@ -221,7 +221,7 @@ def _matrices(model: TranslationModel) -> Iterator[tuple[Side, nn.Parameter]]:
 
 
 def _files_for(side: Side, vocabularies: Vocabularies, config: EmbeddingsConfig) -> tuple[str, ...]:
-    """The files for a side's embeddings: with a joint vocabulary, all."""
+    """The files for a side's embeddings; all files for a joint vocabulary."""
     if vocabularies.joint:
         return config.files
     return config.source if side == "source" else config.target
@@ -251,10 +251,10 @@ def _rows(files: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], np.n
 
 
 def _found(name: str, pieces: dict[str, int]) -> list[tuple[int, int, np.ndarray]]:
-    """Place, id and vector of each piece in a file of pieces, or of each word in one of words."""
+    """Rank, id and vector of each piece in a file of pieces, or of each word in a file of words."""
     whole = {piece[1:]: id_ for piece, id_ in pieces.items() if piece.startswith(SPACE_SIGN)}
     read = list(each_vector(name, wanted=pieces.keys() | whole.keys()))
-    # No word of a text begins with the sign for a space, since its normal form has none.
+    # No word of a text begins with the sign for a space, since normalisation removes it.
     of_pieces = any(word.startswith(SPACE_SIGN) for _, word, _ in read)
     ids = pieces if of_pieces else whole
     return [(place, ids[word], vector) for place, word, vector in read if word in ids]

@@ -1,11 +1,11 @@
-"""Signs that a run learns nothing, reported while there is still time to stop it."""
+"""Signs that a run learns nothing, reported early enough to stop it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 EARLY_STEPS = 50
-"""How many of the first steps have their loss remembered."""
+"""Number of first steps whose losses are kept."""
 _JUDGED_FROM = 500
 _CHECKED_EVERY = 500
 
@@ -19,12 +19,12 @@ def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | N
     """A warning if the loss is hardly below that of the first steps.
 
     Even a model that ignores the source soon learns how frequent each piece is, which lowers the
-    loss of a fresh model by several nats; a drop of only 5 % means that something is wrong.
+    loss of a fresh model by several nats.  A drop of only 5 % means that something is wrong.
 
     Args:
         early_losses: nats per token in the first steps.
         loss: nats per token now.
-        step: steps taken.
+        step: number of steps taken.
     """
     if step < _JUDGED_FROM or step % _CHECKED_EVERY or len(early_losses) < EARLY_STEPS:
         return None

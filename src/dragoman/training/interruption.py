@@ -1,4 +1,4 @@
-"""Stopping between two steps, not in the middle of one."""
+"""Stopping between two steps instead of within a step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 
 class Interruption:
-    """Remembers SIGTERM, SIGHUP and Ctrl-C until the current step is done.
+    """Defers SIGTERM, SIGHUP and Ctrl-C until the current step is done.
 
     SIGHUP stays ignored if the process was started so, as by ``nohup``.
     """
@@ -18,7 +18,7 @@ class Interruption:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Within this block, signals are remembered instead of obeyed."""
+        """Within this block, signals are recorded instead of obeyed."""
         before = {}
         with suppress(ValueError):  # only the main thread may set handlers
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""When training ends."""
+"""The limits that end training."""
 
 from __future__ import annotations
 

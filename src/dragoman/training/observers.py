@@ -1,6 +1,6 @@
-"""What a run reports while it trains: observers, one of which writes ``metrics.jsonl``.
+"""Reports of a run while it trains: observers, one of which writes ``metrics.jsonl``.
 
-The trainer hands each :data:`Record` to its observers; a record is a flat mapping with
+The trainer passes each :data:`Record` to its observers.  A record is a flat mapping with
 ``kind`` (``training``, ``validation`` or ``warning``), ``step`` and figures.
 """
 
@@ -20,13 +20,13 @@ Record = dict[str, Any]
 
 
 class Observer(Protocol):
-    """Receives what training reports."""
+    """Receives the records of training."""
 
     def record(self, record: Record) -> None:
         """Receive one record."""
 
     def rewind(self, step: int) -> None:
-        """Training went back to ``step``: discard the records of later ones."""
+        """Discard the records of steps after ``step``, to which training went back."""
 
     def close(self) -> None:
         """Training has ended or been interrupted."""
@@ -37,7 +37,7 @@ class MetricsFile:
 
     Args:
         path: the file, which may exist.
-        step: at which training begins or continues.
+        step: the step at which training begins or continues.
     """
 
     def __init__(self, path: Path, step: int) -> None:
@@ -61,7 +61,7 @@ class MetricsFile:
         with storage_errors(self._path):
             self._stream.write(json.dumps(record) + "\n")
             self._stream.flush()
-            # A checkpoint survives a power loss, so what led to it must too.
+            # A checkpoint survives a power loss, so the records before it must as well.
             os.fsync(self._stream.fileno())
 
     def rewind(self, step: int) -> None:
@@ -76,7 +76,7 @@ class MetricsFile:
 
 
 def _step(line: str) -> float:
-    """The step of a line; infinity for a damaged one, as a crash may leave the last line."""
+    """The step of a line; infinity for a damaged line, as a crash may damage the last line."""
     try:
         return float(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -87,8 +87,8 @@ class Averages:
     """Means over the steps since the figures were last read.
 
     Args:
-        tasks: being learned; figures of all but the first are named after their task.
-        before: sums over steps that an earlier process has taken.
+        tasks: the learned tasks; figures of all but the first are named after their task.
+        before: sums over the steps of an earlier process.
     """
 
     def __init__(self, tasks: Sequence[Task], before: Unlogged | None = None) -> None:

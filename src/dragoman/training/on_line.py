@@ -1,7 +1,7 @@
 """On-line back-translation: a stream whose sources the model in training makes, step by step.
 
-A batch has targets alone; the model as it is at that step translates them into the other language,
-and then learns to translate this back (Artetxe et al. 2018, arXiv:1710.11041, section 3.2; Lample
+A batch has targets alone.  The current model translates them into the other language, and then
+learns to translate them back (Artetxe et al. 2018, arXiv:1710.11041, section 3.2; Lample
 et al. 2018, arXiv:1711.00043, section 2.4).  No gradient passes through the translation.
 """
 
@@ -21,17 +21,17 @@ from dragoman.training.tasks import CompletedStream, Stream
 
 @dataclass(frozen=True)
 class WantedSources:
-    """How the sources of one part of the corpus are made."""
+    """Settings for making the sources of one part of the corpus."""
 
     settings: SourceByModelConfig
     tags: tuple[int, ...]
-    """Ids in front of a target that ask for its translation."""
+    """Ids in front of a target that request its translation."""
     never: tuple[int, ...] = ()
     """Ids that no translation contains."""
 
 
 class TranslateIds(Protocol):
-    """Translates with a model in training, and leaves it and all random states as they were."""
+    """Translates with a model in training, and restores it and all random states."""
 
     def __call__(
         self,
@@ -49,19 +49,19 @@ class TranslateIds(Protocol):
             model: translates.
             sentences: ids of each, with tags in front, without end symbol.
             settings: whether to sample, and the maximum length.
-            numbers: of the sentences in the corpus; with ``seed``, what sampling draws by.
+            numbers: of the sentences in the corpus; with ``seed``, they determine the sampling.
             seed: of this step.
             never: ids that translations may not contain.
         """
 
 
 class BackTranslated(CompletedStream):
-    """A stream some of whose sources are made just before they are learned from.
+    """A stream some of whose sources are made just before use.
 
     Args:
-        stream: in which these sources are tags alone.
-        wanted: by the number of the part of the corpus, how its sources are made.
-        translate: makes them; handed in because search is not below training.
+        stream: the stream, in which these sources are tags alone.
+        wanted: how sources are made, by the number of the part of the corpus.
+        translate: makes the sources; passed in because training may not import search.
         longest: maximum number of pieces of a source.
     """
 
@@ -92,7 +92,7 @@ class BackTranslated(CompletedStream):
                 continue
             found = self._translate(
                 model,
-                # A target may have all positions, and then leaves none for tags in front.
+                # A target may fill all positions, leaving none for tags in front.
                 [[*wanted.tags, *real_ids(targets[place])][:fitting] for place in places],
                 wanted.settings,
                 numbers=[rows[place] for place in places],

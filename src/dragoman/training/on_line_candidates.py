@@ -1,7 +1,7 @@
 """Candidates on line: a stream whose sources the model in training translates, step by step.
 
-Each sentence is searched for several outputs, by sampling or by beam search, and each of them is
-compared with the reference.  No gradient passes through the search.
+Several outputs of each sentence, from sampling or beam search, are each compared with the
+reference.  No gradient passes through the search.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _SEEDS = 1 << 31
 
 @dataclass(frozen=True)
 class WantedCandidates:
-    """What an objective compares with the reference."""
+    """The candidates that an objective compares with the reference."""
 
     search: SearchConfig
-    """How the model searches; the seed of sampling is set in each step."""
+    """Settings of the search; the seed of sampling is set in each step."""
     reward: Reward
-    """How good an output is."""
+    """The reward of an output."""
     reference: bool
-    """Whether the reference is a candidate itself."""
+    """Whether the reference itself is a candidate."""
 
 
 class SearchIds(Protocol):
-    """Searches with a model in training, and leaves it and all random states as they were."""
+    """Searches with a model in training, and restores it and all random states."""
 
     def __call__(
         self,
@@ -52,24 +52,24 @@ class SearchIds(Protocol):
             model: translates.
             sentences: ids of each, without end symbol.
             config: of the search.
-            numbers: of the sentences in the corpus; with the seed, what sampling draws by.
+            numbers: of the sentences in the corpus; with the seed, they determine the sampling.
         """
 
 
 class Rate(Protocol):
-    """Says how good outputs are."""
+    """Rates outputs."""
 
     def __call__(self, outputs: Sequence[list[int]], reference: list[int]) -> list[float]:
-        """How good each output is, from 0 to 1; ids are without end symbols."""
+        """The reward of each output, from 0 to 1; ids are without end symbols."""
 
 
 class WithCandidates(CompletedStream):
-    """A stream whose batches get candidates just before they are learned from.
+    """A stream whose batches get candidates just before use.
 
     Args:
         stream: of sentence pairs.
-        wanted: which candidates.
-        search: makes them; handed in because engines are not below training.
+        wanted: settings of the candidates.
+        search: makes them; passed in because training may not import engines.
         rate: compares them with the reference, as text.
     """
 
@@ -93,7 +93,7 @@ class WithCandidates(CompletedStream):
         return replace(batch, candidates=RatedCandidates.of(outputs, batch.source.device))
 
     def _seeded(self) -> SearchConfig:
-        """The search of this step."""
+        """The search settings of this step."""
         search = self._wanted.search
         if search.sampling is None:
             return search

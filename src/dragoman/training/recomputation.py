@@ -1,4 +1,4 @@
-"""Layers whose inner results the backward pass computes again instead of keeping them.
+"""Layers whose inner results the backward pass recomputes instead of keeping them.
 
 Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost" (arXiv:1604.06174): of each layer
 only the input is kept, and its forward pass is repeated when its gradient is due.  Dropout draws
@@ -19,7 +19,7 @@ from dragoman.models.layers.dropout import dropout_from, dropout_state
 
 
 def recompute_layers(model: TranslationModel) -> None:
-    """Let the backward pass compute the layers of ``model`` again.
+    """Make the backward pass recompute the layers of ``model``.
 
     Args:
         model: its :meth:`~dragoman.models.interface.TranslationModel.separate_layers` are changed.
@@ -40,5 +40,5 @@ def _recomputed(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_the_same_masks() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-    """The surroundings of a forward pass that is about to begin, and of its repetition."""
+    """The contexts of a forward pass that is about to begin, and of its repetition."""
     return nullcontext(), dropout_from(dropout_state())

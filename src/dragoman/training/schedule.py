@@ -1,4 +1,4 @@
-"""What changes over the steps: learning rate (Vaswani et al. 2017, section 5.3) and weights."""
+"""Values that change over the steps: learning rate (Vaswani et al. 2017, section 5.3), weights."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def between_points(points: Mapping[int, float], step: int) -> float:
 
     Args:
         points: value by step, at least one.
-        step: any.
+        step: any step.
     """
     steps = sorted(points)
     after = bisect_right(steps, step)

@@ -1,9 +1,9 @@
-"""Linear layers whose products have few different sizes, so that oneDNN need not make each anew.
+"""Linear layers whose products have few different sizes, which saves oneDNN's code generation.
 
 Before it multiplies matrices of bfloat16, oneDNN writes machine code for their sizes and keeps it
-for the next ones of these sizes.  On a processor with AMX that takes 1 to 15 ms, where the product
-itself takes 0.1 to 2, and nearly every batch of translation has a size of its own.  Here rows of
-zeros are added until their number is one of few; they add nothing to any sum, and small models
+for later products of these sizes.  On a processor with AMX that takes 1 to 15 ms, while the product
+itself takes 0.1 to 2, and nearly every batch of translation has another size.  Here rows of
+zeros are added until their number is one of few.  They add nothing to any sum, and small models
 train 1.2 times as fast (docs/performance.md).
 """
 
@@ -19,10 +19,10 @@ from torch.nn import functional
 from dragoman.core.device import computes_bfloat16
 
 _LEAST_STEP = 16
-"""Rows of a tile of AMX, of which products are made."""
+"""Rows of an AMX tile, of which products are made."""
 _STEPS_IN_DOUBLING = 16
-"""Different numbers of rows between one power of two and the next: from 256 rows on, a sixteenth is
-added at the most, and half of that on average."""
+"""Different numbers of rows between one power of two and the next: from 256 rows on, at most a
+sixteenth is added, and half of that on average."""
 
 
 def steady_rows(rows: int) -> int:
@@ -33,9 +33,9 @@ def steady_rows(rows: int) -> int:
 
 
 def gains_from_steady_products(device: torch.device, precision: torch.dtype) -> bool:
-    """Whether training there is faster with :func:`make_products_steady`: by AMX alone.
+    """Whether training there is faster with :func:`make_products_steady`: with AMX only.
 
-    On AVX-512 without it, making code took 5 % of a step; what this gains there is not measured.
+    On AVX-512 without it, code generation took 5 % of a step; the gain there is not measured.
     """
     if device.type != "cpu" or precision != torch.bfloat16 or not computes_bfloat16(device):
         return False
@@ -43,11 +43,12 @@ def gains_from_steady_products(device: torch.device, precision: torch.dtype) -> 
 
 
 def make_products_steady(model: nn.Module) -> None:
-    """Let the linear layers of a model that learns compute with few different numbers of rows.
+    """Make the linear layers of a model in training compute with few different numbers of rows.
 
     Args:
-        model: its layers change their class, so that they keep what has been added to them, such as
-            the hook and the factors of a low-rank adapter.
+        model: its layers change their class, which keeps additions to them, such as the hook and
+        the
+            factors of a low-rank adapter.
     """
     for module in model.modules():
         if type(module) is nn.Linear:
@@ -63,14 +64,14 @@ class SteadyLinear(nn.Linear):
             return functional.linear(x, self.weight, self.bias)
         apply: Callable[..., Tensor] = _SteadyProduct.apply
         product = apply(x.reshape(-1, x.shape[-1]), self.weight, self.bias)
-        # Cut here and not within: what a function of one's own has cut, nobody may change in place.
+        # Cut here and not within: views that a custom function returns cannot be changed in place.
         return _first(product, x.shape[:-1].numel()).view(*x.shape[:-1], self.out_features)
 
 
 class _SteadyProduct(torch.autograd.Function):
     """``x W^T + b`` and its gradients ``g W``, ``g^T x`` and ``sum g``, in a steady number of rows.
 
-    Those that are added are cut off by who calls it, so that no gradient comes from them.
+    The caller cuts off the added rows, so that no gradient comes from them.
     """
 
     @staticmethod
@@ -91,7 +92,7 @@ class _SteadyProduct(torch.autograd.Function):
 
 
 def _first(rows: Tensor, count: int) -> Tensor:
-    """The first ``count`` rows, without an operation if these are all."""
+    """The first ``count`` rows, without an operation if these are all rows."""
     return rows if len(rows) == count else rows[:count]
 
 

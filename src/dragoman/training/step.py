@@ -22,12 +22,12 @@ def take_step(
     Args:
         model: in training mode, owned by ``sharding``.
         sharding: of the model.
-        objective: what is minimised.
+        objective: the objective to minimise.
         batches: of the step, on the model's device.
         learning_rate: 0 does all the work and changes nothing.
 
     Returns:
-        The target tokens learned from.
+        The number of target tokens learned from.
     """
     for batch in batches:
         objective.backward(model, batch, 1.0)

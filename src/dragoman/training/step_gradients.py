@@ -1,4 +1,4 @@
-"""The gradient of one step: of all tasks, and of the batches that are this process' share."""
+"""The gradient of one step: of all tasks, over this process' share of the batches."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class StepGradients:
     """Collects the gradients of steps in the sharding of the model.
 
     Args:
-        model: that learns.
-        tasks: what it learns.
+        model: the model in training.
+        tasks: the tasks to learn.
         sharding: of the model.
         device: of the model.
     """
@@ -45,8 +45,8 @@ class StepGradients:
 
         Args:
             taken: the batches of each task in this step.
-            weights: of the tasks in this step; what has none is not read.
-            at: numbers of which everything random in the step is a function.
+            weights: of the tasks in this step; tasks of weight 0 are not read.
+            at: numbers that determine all randomness in the step.
 
         Returns:
             Sums over the target positions of this process, named by ``objective.totals``,
@@ -97,12 +97,12 @@ class StepGradients:
 
     def _wait_idly(self, task: Task, batches: list[Batch], passes: int) -> None:
         """Take part in the ``passes`` that other processes make over further batches."""
-        # With fewer sentences than processes, this one may have none: an empty pair will do.
+        # With fewer sentences than processes, this process may have none: an empty pair will do.
         batch = batches[-1] if batches else make_batch([[]], [[]])
         devices = [self._device] if self._device.type == "cuda" else []
 
         def again() -> None:
-            # What follows draws the numbers that it draws without this.
+            # Later code draws the same random numbers as without this pass.
             with torch.random.fork_rng(devices), dropout_from(dropout_state()):
                 task.objective.backward(self._model, batch.to(self._device), 0.0)
 
@@ -111,10 +111,10 @@ class StepGradients:
 
 
 def _checked(found: object, objective: Objective) -> Mapping[str, Tensor]:
-    """What an objective, perhaps of another package, returned.
+    """The totals that an objective returned, perhaps one of another package.
 
     Raises:
-        ConfigError: it lacks a total.
+        ConfigError: a total is missing.
     """
     there = found if isinstance(found, Mapping) else {}
     if lacking := [name for name in objective.totals if not isinstance(there.get(name), Tensor)]:

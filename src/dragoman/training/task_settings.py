@@ -25,7 +25,7 @@ class TaskConfig(Config):
     """The loss of this task; by default `training.objective`."""
 
     def conflicts(self) -> Iterator[str]:
-        """Weights without a number, or without any but 0."""
+        """A weight that is never above 0."""
         weights = self.weight.values() if isinstance(self.weight, dict) else [self.weight]
         if not any(weights):
             yield "weight is never above 0; remove the task and its text"
@@ -55,7 +55,7 @@ def task_problems(tasks: Mapping[str, TaskConfig], used: Collection[str]) -> Ite
                 "set it in training.objective"
             )
     points = [tasks[name].weights if name in tasks else {0: 1.0} for name in used]
-    # A sum of straight lines that are nowhere below 0 vanishes at one of their ends, or nowhere.
+    # A sum of piecewise linear weights, nowhere below 0, vanishes at one of the points or nowhere.
     for step in sorted({max(step, 1) for one in points for step in one}):
         if not any(between_points(one, step) for one in points):
             yield f"training.tasks: every weight is 0 at step {step}; raise one of them there"

@@ -1,7 +1,7 @@
-"""The objectives that a configuration can name: ours, and those of other installed packages.
+"""The objectives that a configuration can name, built in or from other installed packages.
 
-A package adds one by an entry point in the group ``dragoman.objectives`` (see
-:mod:`dragoman.core.plugins`); its name is the objective's ``kind``, and it refers to a subclass of
+A package adds an objective by an entry point in the group ``dragoman.objectives`` (see
+:mod:`dragoman.core.plugins`).  Its name is the objective's ``kind``, and it refers to a subclass of
 :class:`~dragoman.training.objectives.interface.ObjectiveConfig`.
 """
 

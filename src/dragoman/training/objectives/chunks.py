@@ -14,10 +14,10 @@ from dragoman.text.vocabularies.vocabulary import PAD
 CHUNK_SCORES = 1 << 23
 """Scores (positions times vocabulary) held at once on a CPU."""
 GPU_CHUNK_SCORES = 1 << 27
-"""Scores held at once on a GPU, where each chunk costs a dozen kernel launches; not tuned on one
-yet."""
+"""Scores held at once on a GPU, where each chunk costs a dozen kernel launches; not yet tuned on
+a GPU."""
 CACHED_SCORES = 1 << 20
-"""Scores turned into probabilities at once: few enough for a CPU's cache."""
+"""Scores turned into probabilities at once, which fit a CPU's cache."""
 
 
 def read_target(model: TranslationModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -50,11 +50,11 @@ def chunked_backward(
     """Compute the loss of all positions and, if ``hidden`` requires a gradient, its backward pass.
 
     The projection to the vocabulary goes forward and backward chunk by chunk, so that no
-    ``(positions, vocabulary)`` tensor exists; then one backward pass runs through the rest.
+    ``(positions, vocabulary)`` tensor exists.  Then one backward pass runs through the rest.
 
     Args:
         hidden: ``(positions, ..., d_model)``, without padding.
-        model: whose :meth:`~dragoman.models.interface.TranslationModel.logits` the loss uses.
+        model: the loss uses its :meth:`~dragoman.models.interface.TranslationModel.logits`.
         loss: from a chunk of ``hidden`` and its slice to its summed loss and further sums.
         scale: factor of the gradients, but not of the sums.
         auxiliary: added to the loss of each position, from ``TranslationModel.auxiliary_loss``.
@@ -74,7 +74,7 @@ def chunked_backward(
         sums = parts if sums is None else tuple(map(torch.add, sums, parts))
     assert sums is not None, "a batch has at least one position"
     others = []
-    # An encoder that is cut off or frozen adds to the loss, but learns nothing from it.
+    # An encoder that is cut off or frozen contributes to the loss without learning from it.
     if auxiliary is not None and auxiliary.requires_grad:
         others = [auxiliary * (scale * len(hidden))]
     if training:

@@ -1,7 +1,7 @@
 """Cross-entropy with label smoothing (Szegedy et al. 2016; Vaswani et al. 2017, section 5.4).
 
 The target distribution is ``q(k) = (1 - s) [k = y] + s / V`` for smoothing ``s`` and a
-vocabulary of ``V``; the loss of a position is ``-sum_k q(k) log p(k)``.
+vocabulary of ``V`` pieces.  The loss of a position is ``-sum_k q(k) log p(k)``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: FunctionCtx, upstream: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors  # type: ignore[attr-defined]
-        # Nearly always 1; to ask a GPU would take longer than to multiply.
+        # Nearly always 1; checking this on a GPU would take longer than multiplying.
         if upstream.device.type != "cpu" or upstream.item() != 1:
             gradient = gradient * upstream
         return gradient, None, None
@@ -86,7 +86,7 @@ class CrossEntropyConfig(ObjectiveConfig):
 class CrossEntropy:
     """Label-smoothed cross-entropy of the target, with the model's auxiliary loss.
 
-    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats; ``tokens``.
+    Totals: ``loss``, the minimised sum; ``nll``, negative log-likelihood in nats; ``tokens``.
     """
 
     smoothing: float

@@ -1,4 +1,4 @@
-"""Expected risk: a trained model learns by the score of its own translations.
+"""Expected risk: a trained model learns from the scores of its own translations.
 
 For candidates ``y`` of a sentence, which the model has just made, with rewards ``r(y)`` from 0 to 1
 against the reference ``y*``,
@@ -9,8 +9,8 @@ against the reference ``y*``,
 Minimum risk training: Shen et al. 2016 (arXiv:1512.02433), equations 10 and 11; ``sharpness`` is
 their alpha.  With sharpness 1 it is the risk of Edunov et al. 2018, "Classical Structured
 Prediction Losses for Sequence to Sequence Learning" (arXiv:1711.04956).  The division is ours: the
-gradient of the risk is proportional to the sharpness, and without it a mix with likelihood would
-be all likelihood at 0.005, and the gradient too close to Adam's epsilon.
+gradient of the risk is proportional to the sharpness.  Without the division, at a sharpness of
+0.005, likelihood would dominate a mix and the gradient would be too close to Adam's epsilon.
 
 ``reinforce``: the expected risk itself, ``Q = P`` over all outputs, with sharpness 1.  Its gradient
 is estimated from samples by the mean over them of ``(mean reward - r(y)) d log P(y)``.  Wu et al.
@@ -18,7 +18,7 @@ is estimated from samples by the mean over them of ``(mean reward - r(y)) d log 
 
 Either gradient is ``sum over y of w(y) d log P(y)`` with weights ``w`` that depend on all
 candidates of a sentence, so positions are scored twice, chunk by chunk: without gradient for the
-weights, then with it.
+weights, then with gradient.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class ExpectedRiskConfig(ObjectiveConfig):
             sampling=sampling,
             extra_length=self.extra_length,
             early_end="quick",
-            # Degenerate outputs are the model's own, too, and low rewards teach it to avoid them.
+            # Degenerate outputs are also the model's own, and low rewards teach it to avoid them.
             degenerate="keep",
         )
         return WantedCandidates(search, self.reward, self.reference)
@@ -125,17 +125,17 @@ class ExpectedRiskConfig(ObjectiveConfig):
 class ExpectedRisk:
     """Expected risk over the candidates of a batch, and the likelihood of its references.
 
-    Totals: ``loss``, what is minimised; ``risk``, the expected risk, summed over sentences;
-    ``nll``, negative log-likelihood of references in nats; ``candidates``, distinct ones;
-    ``sentences``; ``tokens``, those of the references.
+    Totals: ``loss``, the minimised sum; ``risk``, the expected risk, summed over sentences;
+    ``nll``, negative log-likelihood of references in nats; ``candidates``, the number of distinct
+    candidates; ``sentences``; ``tokens``, those of the references.
     """
 
     smoothing: float
     """Label smoothing of the likelihood."""
     estimate: Estimate
-    """How the expectation is taken."""
+    """The estimate of the expectation."""
     sharpness: float
-    """Power of probabilities before they are renormalised; 1 if they are not."""
+    """Power of probabilities before they are renormalised; 1 without renormalisation."""
     likelihood: float
     """Weight of the negative log-likelihood beside the risk of a sentence."""
     totals = ("loss", "risk", "nll", "candidates", "sentences", "tokens")
@@ -148,7 +148,7 @@ class ExpectedRisk:
         assert candidates is not None, "the stream gives them"
         outputs = candidates.times.size(1)
         memory = model.encode(batch.source, batch.source_mask)
-        # Candidates are to a sentence what the rows of a beam are: its memory is not copied.
+        # Candidates share the memory of their sentence, like the rows of a beam.
         start = model.start(memory, outputs)
         hidden, _ = model.decode(candidates.target_input.flatten(0, 1), memory, start)
         target = candidates.target_output.flatten(0, 1)  # (batch * outputs, target)
@@ -197,8 +197,8 @@ class ExpectedRisk:
             times: how often an output is among the candidates, ``(batch, outputs)``.
 
         Returns:
-            The risk, summed over sentences; and weights ``(batch, outputs)``, whose sum with the
-            gradients of ``log_p`` is that of the risk divided by the sharpness.
+            The risk, summed over sentences; and weights ``(batch, outputs)``.  The gradients of
+            ``log_p``, weighted and summed, are the gradient of the risk divided by the sharpness.
         """
         risks, times = risks.double(), times.double()
         if self.estimate == "reinforce":
@@ -227,8 +227,8 @@ def _log_probabilities(
     Args:
         model: projects to the vocabulary.
         hidden: of all positions, ``(positions, d_model)``.
-        gold: the piece at each of them, ``(positions,)``.
-        rows: the output that each is of, ``(positions,)``.
+        gold: the piece at each position, ``(positions,)``.
+        rows: the number of each position's output, ``(positions,)``.
         count: number of outputs.
     """
 

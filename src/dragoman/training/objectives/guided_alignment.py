@@ -69,12 +69,11 @@ class GuidedAlignmentConfig(ObjectiveConfig):
 
 @dataclass(frozen=True)
 class GuidedAlignment:
-    """Label-smoothed cross-entropy, and how far an attention head is from given alignments.
+    """Label-smoothed cross-entropy, and the deviation of an attention head from given alignments.
 
-    For a batch without alignments it is cross-entropy alone.  Totals: ``loss``, what is
-    minimised; ``nll``, negative log-likelihood in nats; ``alignment``, the negative
-    log-probability of linked source pieces in nats; ``linked``, target tokens with a link;
-    ``tokens``.
+    For a batch without alignments it is cross-entropy alone.  Totals: ``loss``, the minimised
+    sum; ``nll``, negative log-likelihood in nats; ``alignment``, the negative log-probability of
+    linked source pieces in nats; ``linked``, target tokens with a link; ``tokens``.
     """
 
     smoothing: float

@@ -30,7 +30,7 @@ class ObjectiveConfig(Config):
     """Whether it only improves a model that translates already: training must start from one."""
 
     def symbols(self) -> Iterator[str]:
-        """Tags that it may write into sources; the vocabulary needs them."""
+        """Tags that the objective may write into sources; the vocabulary needs them."""
         yield from ()
 
     def reading(self, stream: Stream, vocabularies: Vocabularies, seed: int) -> Stream:
@@ -39,7 +39,7 @@ class ObjectiveConfig(Config):
         Args:
             stream: of sentence pairs.
             vocabularies: of the run.
-            seed: of what is drawn.
+            seed: of random choices.
 
         Raises:
             ConfigError: it cannot read text of these vocabularies.
@@ -47,11 +47,11 @@ class ObjectiveConfig(Config):
         return stream
 
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
-        """Why ``model`` cannot learn with this objective, one line each.  Override it."""
+        """Reasons why ``model`` cannot learn with this objective, one line each.  Override it."""
         yield from ()
 
     def wanted_candidates(self) -> WantedCandidates | None:
-        """Outputs that the model makes for each batch just before; None unless overridden."""
+        """Outputs for the model to make just before each batch; None unless overridden."""
         return None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""A masked language model: the encoder learns to tell pieces that are hidden from it.
+"""A masked language model: the encoder learns to predict hidden pieces.
 
 Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language
 Understanding" (arXiv:1810.04805), section 3.1.  For the set M of chosen pieces of a sentence x,
@@ -6,7 +6,7 @@ which the encoder reads with masks as x',
 
     loss = - sum over i in M of log p(x_i | x'),    p = softmax(output layer of the encoder at i).
 
-The output layer is the decoder's own, where BERT has a further layer before it.  The decoder itself
+The output layer is the decoder's own; BERT has a further layer before it.  The decoder itself
 is neither read nor changed.
 """
 
@@ -55,7 +55,7 @@ class MaskedLMConfig(ObjectiveConfig):
         return check_tags((symbol,))[0]
 
     def conflicts(self) -> Iterator[str]:
-        """Probabilities of more than one, or of nothing that is hidden."""
+        """Probabilities above 1 in total, and settings that hide nothing."""
         if self.masked + self.replaced > 1:
             yield f"masked {self.masked} and replaced {self.replaced} are more than 1 together"
         if not self.masked + self.replaced:
@@ -66,7 +66,7 @@ class MaskedLMConfig(ObjectiveConfig):
         yield self.mask_symbol
 
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
-        """Models without an encoder, or with one that the output layer does not fit."""
+        """Models without an encoder, or whose encoder does not fit the output layer."""
         width = model.encoder_width
         if width is None:
             yield (
@@ -99,8 +99,8 @@ class MaskedLMConfig(ObjectiveConfig):
 class MaskedLM:
     """Label-smoothed cross-entropy of the pieces behind the masks, from the encoder alone.
 
-    A batch has, as its ``target_output``, the piece to predict at each source position, or padding.
-    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats; ``tokens``,
+    The ``target_output`` of a batch has the piece to predict at each source position, or padding.
+    Totals: ``loss``, the minimised sum; ``nll``, negative log-likelihood in nats; ``tokens``,
     predicted pieces.
     """
 

@@ -36,7 +36,7 @@ class RDropConfig(ObjectiveConfig):
     """Weight of the divergence between the passes; 5 in the paper for translation."""
 
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
-        """Models of which two passes are equal."""
+        """Models without dropout, whose two passes are equal."""
         if not model.trains_at_random:
             yield (
                 "r_drop compares two passes under different dropout, and without dropout they are "
@@ -52,7 +52,7 @@ class RDropConfig(ObjectiveConfig):
 class RDrop:
     """Label-smoothed cross-entropy of two passes, and the divergence between them.
 
-    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats, the mean of both
+    Totals: ``loss``, the minimised sum; ``nll``, negative log-likelihood in nats, the mean of both
     passes; ``divergence``, the mean of both Kullback-Leibler divergences; ``tokens``.
     """
 

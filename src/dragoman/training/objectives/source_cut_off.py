@@ -1,12 +1,12 @@
-"""Text whose source teaches nothing: whatever reads the source stays as it is.
+"""Text with an uninformative source, from which the source side of the model does not learn.
 
 Sennrich et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data"
 (arXiv:1511.06709), section 3.1, for monolingual text with a dummy source: "we freeze the network
 parameters of the encoder and the attention model".
 
-In a Transformer, a frozen attention adds its output all the same, other sublayers grow until they
-drown it, and it grows with them where it learns.  Reading zeros in place of the source avoids that
-(docs/results.md).
+In a Transformer, a frozen attention still adds its output.  Other sublayers grow until they drown
+it, and it grows with them on text from which it learns.  Reading zeros in place of the source
+avoids that (docs/results.md).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from dragoman.training.tasks import Objective
 class SourceCutOff:
     """Any objective, with some parts of the corpus as text whose source is cut off.
 
-    A batch with pairs of both kinds takes two passes.  The results are the sums of those of the
-    wrapped objective, whose totals these are.
+    A batch with pairs of both kinds takes two passes.  Totals are those of the wrapped objective,
+    summed over both passes.
     """
 
     objective: Objective
-    """What is minimised."""
+    """The objective to minimise."""
     parts: frozenset[int]
     """The parts whose source is cut off, by their number in :attr:`Batch.parts`."""
     zero: bool = False
-    """Whether the decoder reads zeros, not what the encoder makes of the dummy."""
+    """Whether the decoder reads zeros instead of the encoder's output for the dummy."""
 
     @property
     def totals(self) -> tuple[str, ...]:
-        """Those of the wrapped objective."""
+        """The totals of the wrapped objective."""
         return self.objective.totals
 
     def backward(
@@ -62,11 +62,11 @@ class SourceCutOff:
         return {name: totals[name] + others[name] for name in self.totals}
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
-        """Those of the wrapped objective."""
+        """The figures of the wrapped objective."""
         return self.objective.figures(totals)
 
     def _cut_off(self, batch: Batch) -> Tensor:
-        """Whether each pair is of one of :attr:`parts`, ``(batch,)``, on the CPU."""
+        """Whether each pair belongs to :attr:`parts`, ``(batch,)``, on the CPU."""
         if batch.parts is None:
             return torch.zeros(batch.sentences, dtype=torch.bool)
         return torch.isin(batch.parts, torch.tensor(sorted(self.parts)))
@@ -74,18 +74,18 @@ class SourceCutOff:
 
 @contextmanager
 def source_cut_off(model: TranslationModel, *, zero: bool = False) -> Iterator[None]:
-    """Within the block, what reads the source gets no gradient from a pass through ``model``.
+    """Within the block, passes through ``model`` give its source side no gradient.
 
-    That is all that :meth:`~TranslationModel.encode` does, and the weights of
+    The source side is everything in :meth:`~TranslationModel.encode`, and the weights of
     :meth:`~TranslationModel.source_attention`.  A matrix that is shared with the target's pieces
-    still learns as theirs.  Gradients flow on through attention to the layers below it.
+    still learns from the target.  Gradients flow on through attention to the layers below it.
 
     Args:
         model: in training.
         zero: whether the decoder reads zeros in place of the source.
     """
     attention = [weight for weight in model.source_attention() if weight.requires_grad]
-    # Of the instance, so that every caller of the model meets it, and all else stays its own.
+    # Set on the instance, so that it affects every caller of this model, and no other model.
     encode = torch.no_grad()(model.encode)
     vars(model)["encode"] = (lambda *source: without_content(encode(*source))) if zero else encode
     try:

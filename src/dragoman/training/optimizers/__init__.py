@@ -1,1 +1,1 @@
-"""Optimizers: update rules that know neither sharding nor the number of processes."""
+"""Optimizers: update rules, independent of sharding and the number of processes."""

@@ -1,7 +1,7 @@
 """Adam and AdamW with PyTorch's fused step, without its optimizer classes.
 
 Creating the first of those imports PyTorch's compiler, which takes as long to load as PyTorch
-itself; nothing here is compiled.
+itself, although nothing here is compiled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The contract of every optimizer, and the base class of its configuration.
 
-An optimizer sees parameters, gradients and its own state.  Which process keeps which of them is
-the concern of :mod:`dragoman.training.sharding`.
+An optimizer has access to parameters, gradients and its own state.
+:mod:`dragoman.training.sharding` distributes them over processes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Optimizer(ABC):
     def initial_state(self, values: Tensor) -> dict[str, Tensor]:
         """The state of a parameter before the first step.
 
-        The names are without dots.  With an elementwise optimizer, each tensor has the shape of
+        Names contain no dots.  With an elementwise optimizer, each tensor has the shape of
         ``values``.
         """
 

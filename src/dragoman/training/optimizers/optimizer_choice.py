@@ -1,7 +1,7 @@
-"""The optimizers that a configuration can name: ours, and those of other installed packages.
+"""The optimizers that a configuration can name, built in or from other installed packages.
 
-A package adds one by an entry point in the group ``dragoman.optimizers`` (see
-:mod:`dragoman.core.plugins`); its name is the optimizer's ``kind``, and it refers to a subclass of
+A package adds an optimizer by an entry point in the group ``dragoman.optimizers`` (see
+:mod:`dragoman.core.plugins`).  Its name is the optimizer's ``kind``, and it refers to a subclass of
 :class:`~dragoman.training.optimizers.interface.OptimizerConfig`.
 """
 

@@ -1,1 +1,1 @@
-"""How parameters, gradients and optimizer state lie in memory, and how processes share them."""
+"""Memory layout of parameters, gradients and optimizer state, and sharing among processes."""

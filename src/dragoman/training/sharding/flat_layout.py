@@ -1,4 +1,4 @@
-"""Where the learned parameters of a model lie in one long vector.
+"""The layout of a model's learned parameters in one long vector.
 
 The vector may be cut into parts, each of which divides evenly among processes::
 
@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from dragoman.core.errors import SavedError
 
 ALIGNMENT = 16
-"""Numbers.  Ranges begin at multiples of it, so that a vectorised kernel sees the same numbers
-together whoever updates them, and rounds them alike."""
+"""In numbers.  Ranges begin at multiples of it, so that vectorised kernels group the same numbers
+together in every process, and round them alike."""
 
 
 def is_matrix(parameter: Tensor) -> bool:
@@ -52,7 +52,7 @@ def check_known(names: Sequence[str], tensors: Mapping[str, Tensor]) -> None:
     """Check that a checkpoint has no other tensors than these.
 
     Raises:
-        SavedError: it has.
+        SavedError: it has others.
     """
     if unknown := sorted(tensors.keys() - set(names)):
         raise SavedError(
@@ -67,11 +67,11 @@ class FlatLayout:
     names: tuple[str, ...]
     shapes: tuple[torch.Size, ...]
     starts: tuple[int, ...]
-    """Where each parameter begins."""
+    """The start of each parameter."""
     parts: tuple[slice, ...]
     """Ranges that divide evenly among the processes, without gaps."""
     decayed: int
-    """Where the parts end whose parameters are decayed."""
+    """The end of the parts whose parameters are decayed."""
     processes: int = 1
 
     @classmethod
@@ -86,7 +86,7 @@ class FlatLayout:
 
     @classmethod
     def whole(cls, named: Sequence[tuple[str, Tensor]], processes: int) -> FlatLayout:
-        """As :meth:`unbroken`, padded at the end so that all is one part."""
+        """As :meth:`unbroken`, padded at the end to make a single part."""
         flat = cls.unbroken(named)
         length = _padded(flat.length, processes)
         return cls(
@@ -105,9 +105,9 @@ class FlatLayout:
 
         Args:
             named: the parameters, decayed ones first.
-            processes: that each part divides evenly among.
+            processes: number of processes, among which each part divides evenly.
             belongs: from a parameter's name to its kind: a part has parameters of one kind.
-            part_numbers: a part ends as soon as it has so many numbers.
+            part_numbers: a part ends as soon as it has this many numbers.
         """
         starts: list[int] = []
         parts: list[slice] = []
@@ -134,7 +134,7 @@ class FlatLayout:
         return self.parts[-1].stop
 
     def part_of(self, index: int) -> int:
-        """The part in which the parameter with this index lies."""
+        """The part that contains the parameter with this index."""
         start = self.starts[index]
         return next(i for i, part in enumerate(self.parts) if start < part.stop)
 
@@ -157,7 +157,7 @@ class FlatLayout:
             like: gives type and device.
 
         Raises:
-            SavedError: one is missing, left over or of another shape.
+            SavedError: a tensor is missing, left over or of another shape.
         """
         check_known(self.names, tensors)
         flat = like.new_zeros(self.length)
@@ -172,18 +172,18 @@ class FlatLayout:
         return slice(part.start + rank * width, part.start + (rank + 1) * width)
 
     def share(self, flat: Tensor, rank: int) -> Tensor:
-        """The share of a process; a view if there is one part."""
+        """The share of a process; a view if there is a single part."""
         ranges = [flat[self.range_of(part, rank)] for part in self.parts]
         return ranges[0] if len(ranges) == 1 else torch.cat(ranges)
 
     def places(self) -> list[slice]:
-        """Where the ranges of a process lie in its share, by part."""
+        """The ranges of a process within its share, by part."""
         return [
             slice(part.start // self.processes, part.stop // self.processes) for part in self.parts
         ]
 
     def decayed_in_share(self, rank: int) -> int:
-        """How many numbers of a process' share belong to parts or ranges that are decayed."""
+        """The number of decayed numbers in a process' share."""
         ranges = (self.range_of(part, rank) for part in self.parts)
         return sum(max(0, min(own.stop, self.decayed) - own.start) for own in ranges)
 

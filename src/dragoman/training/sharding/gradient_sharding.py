@@ -1,9 +1,9 @@
-"""Gradients that are shared out among the processes as soon as they are there.
+"""Gradients that are distributed among the processes as soon as they are ready.
 
 After Rajbhandari et al. 2020, "ZeRO" (arXiv:1910.02054), section 5.2: during the backward pass, the
 gradients of some layers are summed into the shares of the processes and freed, so that no process
-ever has the whole gradient.  All processes send the parts in the same order, whichever is ready
-first, and in every pass.
+ever has the whole gradient.  All processes send the parts in the same order in every pass,
+regardless of the order in which they are ready.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from dragoman.training.sharding.overlap import HELD, PART_NUMBERS, turn_of
 from dragoman.training.sharding.state_sharding import StateSharding
 
 _IN_FLIGHT = 2
-"""Parts that are sent at once; further ones wait, as each needs memory."""
+"""Parts in flight at once; further parts wait, as each needs memory."""
 
 
 class GradientSharding(StateSharding):
-    """A :class:`StateSharding` that keeps its share of the gradient alone.
+    """A :class:`StateSharding` that keeps only its share of the gradient.
 
-    With several passes in a step, results differ from those of replicas by rounding: the gradients
-    of a pass are summed over processes before those of passes are.
+    With several passes in a step, results differ from those of replicas by rounding: gradients are
+    summed over processes in each pass, and then over passes.
 
     Args:
         model: see :class:`~.vector.VectorSharding`.
@@ -92,7 +92,7 @@ class GradientSharding(StateSharding):
         return torch.zeros_like(self.master)
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
-        """As many as the process with most: each pass is a collective."""
+        """The maximum over the processes, as each pass is a collective."""
         return most_passes(counts, self._world)
 
     def idle(self, again: Callable[[], object]) -> None:
@@ -108,19 +108,19 @@ class GradientSharding(StateSharding):
         self._missing = {part: set(members) for part, members in self._members.items()}
 
     def _arrived(self, index: int, part: int, parameter: Tensor) -> None:
-        """Note that a backward pass has computed the gradient of ``parameter``."""
+        """Record that a backward pass has computed the gradient of ``parameter``."""
         if index not in self._missing[part]:
             raise ConfigError(
                 "training.sharding: gradients needs an objective with one backward pass over the "
                 "layers of the model, and this one has several; set it to state"
             )
         self._missing[part].discard(index)
-        # Held parts are never complete; where only adapters learn, there are none.
+        # Held parts are never complete; if only adapters learn, there are none.
         while self._sent < len(self._order) and not self._missing[self._order[self._sent]]:
             self._send(self._order[self._sent])
 
     def _send(self, part: int) -> None:
-        """Start adding a part of the gradient to the shares of it, and free it."""
+        """Start adding a part of the gradient to its shares, and free it."""
         place = self.layout.parts[part]
         numbers = torch.zeros(place.stop - place.start, device=self.master.device)
         for index in self._members[part]:
@@ -136,7 +136,7 @@ class GradientSharding(StateSharding):
         self._sent += 1
 
     def _land(self) -> None:
-        """Wait for the oldest part on its way, and add this process' share of it."""
+        """Wait for the oldest part in flight, and add this process' share of it."""
         place, arrive = self._flying.popleft()
         self.gradient[place] += arrive()
 

@@ -1,4 +1,4 @@
-"""The contract of every sharding, and what all of them need."""
+"""The contract of every sharding, and their common functions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Sharding(Protocol):
     """Owns the memory of a model's parameters, gradients and optimizer state.
 
     The trainer calls every method in all processes and in the same order, so any of them may be a
-    collective.  :meth:`collect` is called as often as :meth:`passes` says, which is where an
-    implementation agrees on it.  Saved state is complete and by name, so a checkpoint does not
-    depend on the number of processes or on who kept what.
+    collective.  :meth:`passes` sets, and coordinates, the number of calls of :meth:`collect`.
+    Saved state is complete and by name, so a checkpoint does not depend on the number of processes
+    or on the distribution of state.
     """
 
     @property
     def gradient(self) -> Tensor:
         """The gradient collected since the last step, a float32 vector.
 
-        After :meth:`reduce`, it is that of the numbers that this process updates.
+        After :meth:`reduce`, it covers the numbers that this process updates.
         """
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
@@ -40,14 +40,14 @@ class Sharding(Protocol):
             counts: the numbers of its batches.
 
         Returns:
-            At least as many; the same in all processes where a pass is a collective.
+            At least ``counts``; the same in all processes if a pass is a collective.
         """
 
     def idle(self, again: Callable[[], object]) -> None:
         """Take part in a pass of the others in which this process has nothing to learn.
 
         Args:
-            again: makes a backward pass of this process' own with the weight 0.
+            again: makes a backward pass of this process with the weight 0.
         """
 
     def expect_last(self) -> None:
@@ -77,26 +77,26 @@ class Sharding(Protocol):
     def start_over(self) -> bool:
         """Clear the gradient collected since the last step, so that it can be collected again.
 
-        Returns False, and clears nothing, if another process already has part of it.
+        Return False without clearing it if another process already has part of it.
         """
 
     def averaged(self) -> AbstractContextManager[nn.Module]:
-        """The model to validate within a block: with the average of its weights, if there is one.
+        """The model to validate within a block, with the average of its weights if there is one.
 
-        It is the model itself or a copy, which each process may call as often as it likes.
+        It is the model itself or a copy, which each process may call any number of times.
         """
 
     def weights(self) -> dict[str, Tensor]:
-        """All parameters in float32, frozen ones too, and the saved buffers, by name.
+        """All parameters in float32, including frozen ones, and the saved buffers, by name.
 
-        In the leading process; others may return less, or nothing.
+        Complete in the leading process; others may return less, or nothing.
         """
 
     def moments(self) -> dict[str, Tensor]:
         """The optimizer state as ``KIND.NAME``, with its ``step``; empty before the first step.
 
-        The average of the weights, if there is one, is included as ``average.NAME``.  In the
-        leading process; others may return less, or nothing.
+        The average of the weights, if there is one, is included as ``average.NAME``.  Complete in
+        the leading process; others may return less, or nothing.
         """
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
@@ -128,10 +128,10 @@ class FixedTensors:
                 tensor.data = tensor.data.to(precision)
 
     def restore(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Copy the fixed tensors of a checkpoint; returns its other weights.
+        """Copy the fixed tensors of a checkpoint, and return its other weights.
 
         Raises:
-            SavedError: one is missing or has another shape.
+            SavedError: a tensor is missing or has another shape.
         """
         for name, exact in self.exact.items():
             check_shape(name, exact.shape, weights.get(name))
@@ -141,7 +141,7 @@ class FixedTensors:
 
 
 def present_decay(decay: float, steps: int) -> float:
-    """The decay of a moving average: lower in the first steps, to forget fresh weights soon."""
+    """The decay of a moving average; lower in the first steps, to forget fresh weights soon."""
     return min(decay, (1 + steps) / (10 + steps))
 
 

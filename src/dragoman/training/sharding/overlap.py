@@ -3,7 +3,7 @@
 After Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training"
 (arXiv:2006.15704), section 3.2: the flat gradient is split into parts, and each is sent as soon as
 all of its parameters have their gradients.  All processes send the parts in the same order,
-whichever is ready first.
+regardless of the order in which they are ready.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class _Part:
 
 
 HELD = 2
-"""The turn of what is sent only after the backward pass."""
+"""The turn of parts that are sent only after the backward pass."""
 
 
 def turn_of(model: TranslationModel, name: str, shape: Sequence[int]) -> int:
-    """When the gradient of a parameter is sent.
+    """The turn in which the gradient of a parameter is sent.
 
-    0 for matrices of layers; 1 for biases and gains of all layers, which are adjacent; 2 for
-    embeddings and output, to which the loss adds chunk by chunk, so that they wait for the end.
+    0 for matrices of layers.  1 for biases and gains of all layers, which are adjacent.  2 for
+    embeddings and output, which wait for the end because the loss adds to them chunk by chunk.
     """
     return HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
 
@@ -110,7 +110,7 @@ class OverlappingReplicas(Replicas):
         self._missing = [set(part.names) for part in self._parts]
 
     def _arrived(self, name: str, part: int, parameter: Tensor) -> None:
-        """Note that a backward pass has computed the gradient of ``parameter``."""
+        """Record that a backward pass has computed the gradient of ``parameter``."""
         if not self._expecting:
             return
         if name not in self._missing[part]:
@@ -119,7 +119,7 @@ class OverlappingReplicas(Replicas):
                 "the layers of the model, and this one has several; set it to after"
             )
         self._missing[part].discard(name)
-        # Parts with turn 2 are never complete; where only adapters learn, there are none.
+        # Parts with turn 2 are never complete; if only adapters learn, there are none.
         while len(self._handles) < len(self._parts) and not self._missing[len(self._handles)]:
             place = self._parts[len(self._handles)].place
             self._collect(place)
@@ -135,7 +135,7 @@ class OverlappingReplicas(Replicas):
         self._empty = False
 
     def start_over(self) -> bool:
-        """See :meth:`Optimizer.start_over`; what is sent cannot be taken back."""
+        """See :meth:`Optimizer.start_over`; parts already sent cannot be taken back."""
         self._expecting = False
         return not self._handles and super().start_over()
 

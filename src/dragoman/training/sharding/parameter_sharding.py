@@ -1,4 +1,4 @@
-"""Weights that are shared out among the processes too: PyTorch's FSDP2.
+"""Weights that are distributed among the processes as well: PyTorch's FSDP2.
 
 After Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel"
 (arXiv:2304.11277): each process keeps some rows of every parameter, with their gradient and
@@ -47,7 +47,7 @@ from dragoman.training.sharding.interface import (
 _ENTRANCES = ("encode", "encoder_states", "decode", "decode_attending")
 """Methods of a model with which a pass begins."""
 
-# FSDP looks for tensors in what a layer returns: gradients that reach them begin its backward pass.
+# FSDP looks for tensors in a layer's results: gradients that reach them begin its backward pass.
 register_pytree_node(
     KeysValues, lambda one: ([one.keys, one.values], None), lambda parts, _: KeysValues(*parts)
 )
@@ -60,7 +60,7 @@ class ParameterSharding:
     """A :class:`~.interface.Sharding` of rows of every parameter.
 
     Args:
-        model: all of whose parameters learn; on the device of ``world``, in float32.  Its classes
+        model: all its parameters learn; on the device of ``world``, in float32.  Its classes
             become those of FSDP.
         config: of the optimizer, which must be elementwise.
         precision: in which the model computes.
@@ -103,11 +103,11 @@ class ParameterSharding:
         )
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
-        """As many as the process with most: each pass is a collective."""
+        """The maximum over the processes, as each pass is a collective."""
         return most_passes(counts, self._world)
 
     def idle(self, again: Callable[[], object]) -> None:
-        """Compute with weight 0: the weights are collected for it."""
+        """Compute with weight 0, as the weights are collected for every pass."""
         again()
 
     def expect_last(self) -> None:
@@ -155,7 +155,7 @@ class ParameterSharding:
 
     @contextmanager
     def averaged(self) -> Iterator[TranslationModel]:
-        """A model of its own with all weights: the processes call it as often as they like."""
+        """A separate model with all weights, which each process may call any number of times."""
         whole = {
             name: nn.Parameter(self._whole(name, rows).to(self._precision), requires_grad=False)
             for name, rows in (self._average or self._own).items()
@@ -202,7 +202,7 @@ class ParameterSharding:
         return gathered
 
     def _whole(self, name: str, rows: Tensor) -> Tensor:
-        """The rows of all processes, like a parameter; on the device, in every process."""
+        """The rows of all processes, shaped like the parameter; on the device, in every process."""
         like = self._parameters[name]
         shared = DTensor.from_local(
             rows,
@@ -237,7 +237,7 @@ class ParameterSharding:
         """Copy this process' rows of whole tensors.
 
         Raises:
-            SavedError: one is missing, left over or of another shape.
+            SavedError: a tensor is missing, left over or of another shape.
         """
         check_known(list(rows), tensors)
         for name, own in rows.items():
@@ -251,14 +251,14 @@ def _take_apart(model: TranslationModel, precision: torch.dtype, world: World) -
     """Leave some rows of each parameter in each process.
 
     Raises:
-        ConfigError: this PyTorch cannot do so on a CPU.
+        ConfigError: this version of PyTorch cannot do so on a CPU.
     """
     if world.device.type == "cpu" and not hasattr(torch.cpu.Stream, "record_event"):
         raise ConfigError(
             f"training.sharding: parameters needs a newer PyTorch on CPUs, and this is "
             f"{torch.__version__}; upgrade it, or set sharding to gradients"
         )
-    # Keys and values are views; nothing here changes them in place, which is what it warns of.
+    # Keys and values are views, but the warning concerns in-place changes, and there are none here.
     warnings.filterwarnings("ignore", "FSDP2-wrapped module .* returned a view tensor")
     world.all_reduce(torch.zeros(1, device=world.device))  # forms the group
     mesh = init_device_mesh(world.device.type, (world.size,))

@@ -14,7 +14,7 @@ from dragoman.training.sharding.vector import VectorSharding
 
 
 class Replicas(VectorSharding):
-    """A :class:`~.interface.Sharding` that shares nothing; the choice of a single process, too.
+    """A :class:`~.interface.Sharding` that shares nothing; also the choice of a single process.
 
     Args:
         model: see :class:`VectorSharding`.
@@ -46,7 +46,7 @@ class Replicas(VectorSharding):
         return value
 
     def total(self, values: Tensor) -> float:
-        """Their sum: every process has all values."""
+        """The sum of ``values``, as every process has all of them."""
         return float(values.sum())
 
     def reduce(self, world: World) -> None:

@@ -1,10 +1,10 @@
-"""Optimizer state that is shared out among the processes that train together.
+"""Optimizer state that is distributed among the processes that train together.
 
 After Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
 Models" (arXiv:1910.02054), section 5.1: each process keeps master weights and moments of a range of
 the flat vector.  The gradient of that range is summed (reduce-scatter), the range updated, and the
 working weights of all ranges are collected (all-gather).  Together these send as much as the sum of
-the whole gradient, which replicas need, and less where the working weights are bfloat16.
+the whole gradient in replicas, and less if the working weights are bfloat16.
 
 With two processes, and parameters whose sizes are multiples of 16, results are those of replicas
 bit for bit, unless the gradient is clipped: its norm is summed in another order.
@@ -65,5 +65,5 @@ class StateSharding(VectorSharding):
         return self._world.all_reduce(value)
 
     def reduce(self, world: World) -> None:
-        """Sum the gradient over the processes, of which each gets that of its share."""
+        """Sum the gradient over the processes; each gets the part of its share."""
         world.reduce_scatter(self._collected)

@@ -1,7 +1,7 @@
 """Parameters, gradients and optimizer state as long vectors.
 
 The model's tensors are views of them.  So clipping, averaging over processes and the update are one
-operation each, whatever the model.  In bfloat16 the model works on a rounded copy; the master
+operation each for any model.  In bfloat16 the model computes with a rounded copy; the master
 vector stays float32, as small updates would vanish in bfloat16's 8 bits.
 """
 
@@ -32,15 +32,15 @@ from dragoman.training.sharding.interface import (
 )
 
 _AT_ONCE = 1 << 21
-"""Gradients that are converted at once: 8 MB."""
+"""Number of gradients to convert at once: 8 MB."""
 
 
 class VectorSharding(ABC):
     """A :class:`~.interface.Sharding` of one vector, of which each process updates a share.
 
     Args:
-        model: those of its parameters that require a gradient become views of this object's
-            vectors; others and buffers are converted and never changed.
+        model: its parameters that require a gradient become views of this object's vectors; others
+            and buffers are converted and never changed.
         config: of the optimizer.
         precision: in which the model computes, float32 or bfloat16.
         ema_decay: of an exponential moving average of the weights; None for none.
@@ -83,18 +83,18 @@ class VectorSharding(ABC):
 
     @abstractmethod
     def _whole(self, share: Tensor) -> Tensor | None:
-        """The vector of which ``share`` is this process' share; None except in the leader."""
+        """The vector from the shares of all processes; None except in the leader."""
 
     @abstractmethod
     def _summed(self, value: Tensor) -> Tensor:
-        """The sum over all shares of a number of each."""
+        """The sum of the values of all shares."""
 
     @abstractmethod
     def reduce(self, world: World) -> None:
         """Sum the gradient over the processes."""
 
     def _own_gradient(self, parameters: Sequence[nn.Parameter]) -> Tensor:
-        """Give the parameters room for their gradients; returns that of this process' share."""
+        """Allocate the parameters' gradients, and return that of this process' share."""
         self._working_gradient = torch.zeros_like(self._working)
         views = self.layout.views(self._working_gradient)
         for parameter, place in zip(parameters, views, strict=True):
@@ -124,7 +124,7 @@ class VectorSharding(ABC):
         return parameters
 
     def passes(self, counts: Sequence[int]) -> Sequence[int]:
-        """Its own: gradients are sent when all of them are there."""
+        """The numbers of this process, as gradients are sent when all of them are ready."""
         return counts
 
     def idle(self, again: Callable[[], object]) -> None:
@@ -195,7 +195,7 @@ class VectorSharding(ABC):
         return True
 
     def total(self, values: Tensor) -> float:
-        """The sum of ``values``, which correspond to the master, over all numbers of the model."""
+        """The sum over the whole model of ``values``, which correspond to this process' master."""
         return float(self._summed(values.sum(dtype=torch.float64)))
 
     def weights(self) -> dict[str, Tensor]:
@@ -260,7 +260,7 @@ class VectorSharding(ABC):
         """This process' share of tensors by the names of the learned parameters.
 
         Raises:
-            SavedError: one is missing, left over or of another shape.
+            SavedError: a tensor is missing, left over or of another shape.
         """
         like = next(iter(tensors.values()), self.master).float()
         share = self.layout.share(self.layout.flat(tensors, like), self._rank)
