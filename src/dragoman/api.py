@@ -79,7 +79,7 @@ class TrainedRun:
     each metric with ``value`` and ``signature``."""
 
     def load(self, **options: Any) -> Translator:
-        """Open its model as :func:`load` does."""
+        """Open the model, like :func:`load`."""
         return load(self.path, **options)
 
 
@@ -200,7 +200,7 @@ class _Told:
         self._tell(dict(record))
 
     def rewind(self, step: int) -> None:
-        """Nothing to do: records passed on cannot be withdrawn."""
+        """Do nothing: records passed on cannot be withdrawn."""
 
     def close(self) -> None:
         """Nothing to close."""

@@ -1,4 +1,4 @@
-"""One run from its configuration: the only place that combines corpora, model, trainer and scores.
+"""A run from its configuration: the only place that combines corpora, model, trainer and scores.
 
 config.yaml  ->  vocabularies, data/  ->  checkpoints/  ->  model/, scores.json
 """

@@ -1,4 +1,4 @@
-"""Scoring a model on a dev or test set, and ``scores.json``, where a run keeps its scores.
+"""Scoring a model on a dev or test set, and ``scores.json``, the scores of a run.
 
 Processes that train together divide the sentences of a set evenly.
 """
@@ -271,7 +271,7 @@ class ObjectiveValidation(Validation):
         }
 
     def _totals(self, model: TranslationModel) -> list[float]:
-        """The totals of this process' share."""
+        """The totals of this process's share."""
         names, device = self._objective.totals, next(model.parameters()).device
         sums = torch.zeros(len(names), dtype=torch.float64, device=device)
         model.eval()
@@ -283,7 +283,7 @@ class ObjectiveValidation(Validation):
         return totals
 
     def _batches(self, lines: Sequence[int]) -> Iterator[Batch]:
-        """Some lines, by their numbers, as the objective reads them."""
+        """The lines of these numbers, as the objective reads them."""
         numbers = np.array(lines, dtype=np.int64)
         pairs = [self._pairs[number] for number in numbers]
         sources = self._vocabularies.source.encode_batch([pair.source for pair in pairs])

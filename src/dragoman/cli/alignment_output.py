@@ -37,7 +37,7 @@ class AlignmentOutput:
     @classmethod
     @contextmanager
     def open(cls, path: Path, translator: LineTranslator) -> Iterator[AlignmentOutput]:
-        """Opens a file, which appears whole once all is translated.
+        """Opens a file, which appears complete once everything is translated.
 
         Raises:
             ConfigError: the models have no attention over the source, or each line chooses its

@@ -1,4 +1,4 @@
-"""The options of ``dragoman bulk``: who works, in which portions, and at which price."""
+"""The options of ``dragoman bulk``: workers, shards and price."""
 
 from __future__ import annotations
 

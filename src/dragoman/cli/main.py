@@ -70,7 +70,7 @@ COMPLETION = "_DRAGOMAN_COMPLETE"
 
 @dataclass
 class Session:
-    """Settings of one call, whichever command it runs."""
+    """Settings of one call, for any command."""
 
     debug: bool = False
 

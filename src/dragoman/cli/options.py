@@ -115,7 +115,7 @@ class _Output(_Path):
 
 
 class _File(_Path):
-    """A file to write, of a command that has something else for standard output."""
+    """A file to write, for a command that writes other output to standard output."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Read the text of an option."""

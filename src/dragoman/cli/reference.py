@@ -123,7 +123,7 @@ class _Section:
 
     @property
     def title(self) -> str:
-        """The heading: its key or a name for all of them, and the family or kind."""
+        """The heading: the key or a shared name of several, and the family or kind."""
         if not self.keys[0]:
             return "Top level"
         name = self.name if self.is_shared else f"`{self.keys[0]}`"
@@ -248,7 +248,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """A default as it would be written in the file."""
+    """A default as written in the file."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):

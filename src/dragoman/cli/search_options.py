@@ -1,4 +1,4 @@
-"""Options of search, the settings that they make, and whether a system's search reads them."""
+"""Options of search, their settings, and checks that a system's search reads them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _lost(error: OSError) -> None:
 
 
 def _ignored(_: OSError) -> None:
-    """There is nowhere left to report a failure of standard error."""
+    """Ignore a failure of standard error, which cannot be reported anywhere."""
 
 
 class _Guarded:

@@ -202,7 +202,7 @@ _workers = declare.option(
 described_options = declare.Options(described_without_workers, _workers)
 """The options that :func:`described` reads."""
 system_options = declare.Options(described_options, _write_system)
-"""Those that describe a translation system, and the one that writes the description."""
+"""Options that describe a translation system, and the option that writes the description."""
 
 
 def open_translator(

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _Refused = dict[Path, DragomanError]
-"""Documents that are not translated, and why."""
+"""Untranslated documents, with the reasons."""
 _SECONDS = 24 * 3600.0
-"""For a part of a document, however slow the model is."""
+"""Seconds allowed for a part of a document: enough for any model."""
 _SHOWN = 60
 """Characters of a text that messages show."""
 _WARNED = 5
@@ -114,7 +114,7 @@ def _no_document(path: Path) -> str:
 
 
 def warn_of_documents(inputs: Sequence[Path]) -> None:
-    """Say which inputs are read line by line though their names are those of documents."""
+    """Warn of inputs that are read line by line although their names are those of documents."""
     for path in inputs:
         if path.suffix.lower() != ".txt" and not _no_document(path):
             log.warning(
@@ -197,7 +197,7 @@ def translate_documents(
 
 @dataclass(frozen=True)
 class _Done:
-    """A document that is written."""
+    """A document that has been written."""
 
     path: Path
     output: Path
@@ -296,7 +296,7 @@ async def _translated(
 
 
 def _direction(directions: Sequence[Pairing], system: TranslationSystem) -> tuple[str, list[str]]:
-    """The language to translate into, and those that it can be from.
+    """The target language, and the possible source languages.
 
     Raises:
         ConfigError: there are several.

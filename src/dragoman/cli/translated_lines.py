@@ -92,7 +92,7 @@ class LineReport:
             log.warning("line %d: the translation %s; check it", line, said)
 
     def conclude(self) -> None:
-        """Say how many lines are flagged.
+        """Report the number of flagged lines.
 
         Raises:
             DataError: lines were refused.

@@ -139,7 +139,7 @@ def _objective_of(run: RunDescription, task: str) -> tuple[str, ObjectiveConfig]
 
 
 def _unfit_scores(run: RunDescription) -> Iterator[str]:
-    """Scores that cannot be made, and a best one that is not among them."""
+    """Scores that cannot be computed, and a selection metric that is not among the scores."""
     metric = run.training.best_metric
     bounded = run.bounded_sets()
     selecting = [part for name, part in run.data.dev_sets.items() if name not in bounded]
@@ -255,7 +255,7 @@ def _unread_by_objective(run: RunDescription) -> Iterator[str]:
 
 
 def _trees_without_symbols(run: RunDescription) -> Iterator[str]:
-    """Outputs that must be trees, of pieces that are none of their symbols."""
+    """Outputs that must be trees, from a vocabulary without the symbols of trees."""
     if run.search.grammar != "trees":
         return
     if not run.model.reads_source:
@@ -295,7 +295,7 @@ def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
 
 
 def _unread_alignments(run: RunDescription) -> Iterator[str]:
-    """Alignments that no objective reads, and an objective that lacks them."""
+    """Alignments that no objective reads, and an objective without its alignments."""
     objective = run.training.objective
     if objective.reads_alignments and not any(one.is_aligned for one in run.data.train):
         yield (
@@ -324,7 +324,7 @@ def _terms_in_two_ways(run: RunDescription) -> Iterator[str]:
 
 
 def _files_that_match_nothing(run: RunDescription) -> Iterator[str]:
-    """Words of a file that are looked for in text that the vocabulary has folded.
+    """Words of a file that are searched in text folded by the vocabulary.
 
     What runs in each epoch reads the text from its pieces.
     """

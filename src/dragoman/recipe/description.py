@@ -129,7 +129,7 @@ class RunDescription(Config):
         return [self.resolved(part) for part in self.data.train]
 
     def train_by_key(self) -> dict[str, CorpusPart]:
-        """The same by their configuration keys."""
+        """The training parts by their configuration keys."""
         return {key: part for key, part in self.parts_by_key().items() if is_train(key)}
 
     def dev_sets(self) -> dict[str, CorpusPart]:
@@ -137,7 +137,7 @@ class RunDescription(Config):
         return {name: self.resolved(part) for name, part in self.data.dev_sets.items()}
 
     def bounded_sets(self) -> list[str]:
-        """Those of the dev sets whose loss is bounded, and that select no checkpoint."""
+        """The dev sets with a bounded loss, which do not select the checkpoint."""
         return [f"dev_{name}" for name in self.training.bounds]
 
     def test_sets(self) -> dict[str, CorpusPart]:
@@ -153,13 +153,13 @@ class RunDescription(Config):
         return {key: self.resolved(part) for key, part in self.parts()}
 
     def resolved(self, part: CorpusPart) -> CorpusPart:
-        """A part with the languages of the run, if it names none, and its context."""
+        """A part with its context, and the run's languages unless it names its own."""
         part = part.resolved(self.source_language, self.target_language)
         context = self.data.context
         return part if context is None else part.model_copy(update={"context": context})
 
     def general_text(self) -> dict[str, CorpusPart]:
-        """The text that weights are held for, if any, by its configuration key, with languages."""
+        """The text that consolidation protects, by its configuration key, with languages."""
         held, key = self.training.consolidation, "training.consolidation.text"
         parts = [] if held is None else [self.resolved(part) for part in held.text]
         if len(parts) == 1:

@@ -118,7 +118,7 @@ def relocated(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _with_models_here(values: dict[str, Any]) -> dict[str, Any]:
-    """The same of models alone, which ``--set`` names relative to the current directory."""
+    """Absolute paths of models alone, which ``--set`` names relative to the current directory."""
     return from_folder(Path.cwd(), "model").of(ExperimentConfig, values)
 
 
@@ -156,7 +156,7 @@ def _with_implied_vocabulary(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def component_paths(model: Any) -> dict[str, str]:
-    """Paths in the section ``model`` by their key, in the order of the family's components."""
+    """Paths in the section ``model``, by key, in the order of the family's components."""
     if not isinstance(model, Mapping):
         return {}
     kinds = list(FAMILIES.at_hand())

@@ -16,7 +16,7 @@ _SEVERAL_PASSES = {
 
 
 def sending_problems(run: RunDescription) -> Iterator[str]:
-    """Gradients sent, or weights fetched, in passes of which a batch may have several."""
+    """Gradients sent, or weights fetched, once per pass; a batch may have several passes."""
     chosen = {
         f"training.send_gradients: {run.training.send_gradients}",
         f"training.sharding: {run.training.sharding}",
@@ -31,7 +31,7 @@ def sending_problems(run: RunDescription) -> Iterator[str]:
 
 
 def layer_problems(run: RunDescription) -> Iterator[str]:
-    """Problems of settings of layers that the model lacks, or needs at other times."""
+    """Problems of settings for layers that the model lacks, or needs at other times."""
     model, training = run.model, run.training
     if training.recompute == "layers" and not model.has_separate_layers:
         yield (

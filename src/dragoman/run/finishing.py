@@ -98,11 +98,11 @@ class _Made:
     """The weights that become the model of a run."""
 
     checkpoints: list[Path]
-    """It is made from these, oldest first."""
+    """The checkpoints that the weights are made from, oldest first."""
     weights: dict[str, Tensor]
-    """With those of an adapter apart."""
+    """Weights by name, with an adapter's factors unmerged."""
     reports: dict[str, Report]
-    """Of the dev sets."""
+    """Reports of the dev sets."""
     share: float | None = None
     """Position between the first of two checkpoints and the second; None for their mean."""
 
@@ -170,7 +170,7 @@ def _made(score: _Scorer) -> _Made:
 
 
 def _keep_a_changed_card(run: Path) -> None:
-    """Copy a model card into the run that a person has changed, and that a new one replaces."""
+    """Keep a copy, in the run, of a model card that a person changed and a new card replaces."""
     card = read_card(run / MODEL_DIRECTORY)
     with suppress(SavedError):
         if card is not None and read_card_digest(run) not in {None, *_digests(card)}:
@@ -199,7 +199,7 @@ def _made_for_the_last(model: Path) -> list[Path]:
 
 
 def _pieces(run: Path, vocabularies: Vocabularies) -> list[Path]:
-    """The file of which pieces belong to which language, if there are several, in the run."""
+    """The run's file of the pieces of each language, if it has several languages."""
     frequencies = counted_pieces(Store.open(run / DATA_DIRECTORY), vocabularies)
     if len(frequencies.shares) < 2:
         return []
@@ -245,7 +245,7 @@ def saved_config(config: ExperimentConfig, vocabularies: Vocabularies) -> SavedC
 def _warn_of_a_bad_mean(
     config: ExperimentConfig, run: Path, chosen: list[Path], reports: dict[str, Report]
 ) -> None:
-    """Weights that are far apart have a poor mean, which would otherwise go unnoticed."""
+    """Warn if weights are far apart: their mean is poor, which would otherwise go unnoticed."""
     apart = config.bounded_sets()
     dev = mean_figures(
         {name: figures(reports[name]) for name in config.dev_sets() if name not in apart}

@@ -32,7 +32,7 @@ from dragoman.training.warm_start import check_start, digest_of, parent_vocabula
 
 
 def completed(config: ExperimentConfig) -> ExperimentConfig:
-    """The configuration with those of the models that it is composed of in place of their paths.
+    """The configuration with the component models' configurations in place of their paths.
 
     Raises:
         ConfigError: one of them does not fit, or its configuration is damaged.
@@ -53,7 +53,7 @@ def completed(config: ExperimentConfig) -> ExperimentConfig:
 
 
 def parent_of(config: ExperimentConfig) -> Parent | None:
-    """The vocabularies of another run that are kept, extended or taken, if any.
+    """Another run's vocabularies that are kept, extended or taken, if any.
 
     Raises:
         ConfigError: they do not fit the model.

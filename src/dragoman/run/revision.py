@@ -52,7 +52,7 @@ _NO_MEASURE = (
     "evaluation.metrics",
     "evaluation.confidence_samples",
 )
-"""Keys of these that they do not depend on."""
+"""Keys among these settings that the scores do not depend on."""
 
 BOUNDS = "training.bounds"
 """The reason of a run's end if its bounded dev sets have lost too much."""
@@ -124,7 +124,7 @@ def ended_by(config: ExperimentConfig, run: Path) -> str | None:
 
 
 def as_decided(wanted: ExperimentConfig, begun: ExperimentConfig) -> ExperimentConfig:
-    """A recipe whose open settings are filled in as a run of it decided them when it began.
+    """A recipe with its open settings as a run of it decided them when it began.
 
     They are the precision, the digests of other runs, and the usual ratio of lengths.
     """
@@ -152,13 +152,13 @@ def as_decided(wanted: ExperimentConfig, begun: ExperimentConfig) -> ExperimentC
 
 
 def plain_values(config: ExperimentConfig) -> dict[str, Any]:
-    """All values of a configuration as JSON has them."""
+    """All values of a configuration, as in JSON."""
     values: dict[str, Any] = json.loads(config.model_dump_json())
     return values
 
 
 def changed_keys(before: Any, after: Any, key: str = "") -> Iterator[str]:
-    """The keys whose values differ."""
+    """The keys with different values."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in dict.fromkeys([*before, *after]):
             place = f"{key}.{name}" if key else name

@@ -1,4 +1,4 @@
-"""The directory of a run: recognising it, and locking it so that one process at a time uses it.
+"""The directory of a run: recognised, and locked so that only one process uses it at a time.
 
 A run contains ``.dragoman``, which identifies it and is locked while a process works in it.
 Reading a run, for example to translate with its model, needs no lock.

@@ -1,4 +1,4 @@
-"""The training tasks of a run: for each that its parts name, a stream and an objective."""
+"""The training tasks of a run: a stream and an objective for each task named by its parts."""
 
 from __future__ import annotations
 

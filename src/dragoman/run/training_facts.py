@@ -52,12 +52,12 @@ def training_facts(
 
 
 def training_text(config: ExperimentConfig) -> tuple[TrainingText, ...]:
-    """The text that a run trains on, with the licences that are known."""
+    """The text that a run trains on, with known licences."""
     return tuple(_text(config.resolved(part)) for part in config.train_parts())
 
 
 def _text(part: CorpusPart) -> TrainingText:
-    """Its files without their folders, and the licence that the recipe states or the corpus has."""
+    """Its files without their folders, and the licence stated by the recipe or of the corpus."""
     files = part.files()
     names = {corpus_of(Path(os.path.abspath(file))) for file in files}
     name = names.pop() if len(names) == 1 else None
@@ -72,7 +72,7 @@ def _text(part: CorpusPart) -> TrainingText:
 
 
 def _scores(reports: Mapping[str, Report]) -> Iterator[CardScore]:
-    """All figures of all sets, with signatures where they have any."""
+    """All figures of all sets, with their signatures, if any."""
     for data, report in reports.items():
         for metric, value in report.items():
             if isinstance(value, dict):
@@ -83,7 +83,7 @@ def _scores(reports: Mapping[str, Report]) -> Iterator[CardScore]:
 
 
 def _pairs(run: Path) -> int | None:
-    """Pairs after cleaning, None if the prepared text was removed."""
+    """Pairs after cleaning; None if the prepared text was removed."""
     try:
         return open_prepared(run / DATA_DIRECTORY)[1].kept
     except SavedError:

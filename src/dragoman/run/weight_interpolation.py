@@ -43,11 +43,11 @@ class Between:
     """Position from the first weights to the newest."""
     weights: dict[str, Tensor]
     reports: dict[str, Report]
-    """Of the dev sets."""
+    """Reports of the dev sets."""
 
 
 def step_outside(config: ExperimentConfig, run: Path) -> int | None:
-    """The newest step, if its weights are outside of a bound, and the first are a trained model's.
+    """The newest step, if its weights exceed a bound, and the first are a trained model's.
 
     Raises:
         SavedError: the newest checkpoint is damaged.
@@ -111,7 +111,7 @@ def interpolated(
 
 
 def _selected_by(config: ExperimentConfig, reports: dict[str, Report]) -> float:
-    """The figure that selects the best checkpoint: of the dev sets without a bound."""
+    """The figure that selects the best checkpoint, over the dev sets without a bound."""
     apart = config.bounded_sets()
     sets = {name: figures(reports[name]) for name in config.dev_sets() if name not in apart}
     return mean_figures(sets)[config.training.best_metric]

@@ -18,7 +18,7 @@ from dragoman.saved.tensor_file import read_metadata, write_tensors
 from dragoman.saved.weights import read_weights, weights_digest
 
 ADAPTER_FILE = "adapter.safetensors"
-"""Of a run with ``training.adapter``."""
+"""The adapter file of a run with ``training.adapter``."""
 _KIND, _OF = "low_rank", "of"
 
 
@@ -30,11 +30,11 @@ class Adapter:
     of: str
     """Digest of the model's weights."""
     factors: dict[str, Tensor]
-    """By their names in a checkpoint."""
+    """Factors by their names in a checkpoint."""
 
     @property
     def matrices(self) -> set[str]:
-        """The names of the weights that it changes."""
+        """The names of the weights that the adapter changes."""
         return {changed_matrix(name) for name in self.factors}
 
     def onto(self, weights: Mapping[str, Tensor], directory: Path) -> dict[str, Tensor]:

@@ -22,7 +22,7 @@ from dragoman.core.files import storage_errors
 from dragoman.text.lines import open_bytes
 
 ARCHIVES = (".tar.gz", ".tar.zst", ".tar", ".tgz", ".tzst", ".tar.xz", ".zip")
-"""Suffixes of the archives that are read."""
+"""Suffixes of readable archives."""
 _ZIPS = (".zip", ".argosmodel")  # packages of Argos Translate are zip archives
 
 LARGEST = 2**36  # bytes, unpacked; 64 GiB
@@ -133,7 +133,7 @@ class _Ending:
         self._stream, self._ends = stream, 0
 
     def read(self, size: int) -> bytes:
-        """The next bytes; raises EOFError if the end has been read again and again."""
+        """The next bytes; raises EOFError after repeated reads at the end."""
         found = self._stream.read(size)
         self._ends += not found
         if self._ends > _MOST_ENDS:

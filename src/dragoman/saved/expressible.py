@@ -86,7 +86,7 @@ def _refusal(key: str, value: object, values: Collection[object] | None) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as in YAML, a section by its keys that are set."""
+    """A value as in YAML; for a section, its keys that are set."""
     if isinstance(value, Config):
         settings = value.model_dump(exclude_defaults=True)
         return "{" + ", ".join(f"{name}: {one}" for name, one in settings.items()) + "}"

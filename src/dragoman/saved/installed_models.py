@@ -31,7 +31,7 @@ def is_model_name(name: str) -> bool:
 
 
 def found_model(path: Path) -> Path:
-    """``path`` if anything is there, and otherwise the installed model of that name.
+    """``path`` if it exists, otherwise the installed model of that name.
 
     If there is neither, ``path`` is returned for its reader to report.
     """

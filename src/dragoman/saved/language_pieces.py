@@ -20,7 +20,7 @@ _KEY = "vocabulary"
 
 
 def write_pieces(path: Path, frequencies: PieceFrequencies, vocabulary: Vocabulary) -> None:
-    """Write how frequent each piece of a target vocabulary is in each language.
+    """Write the frequency of each piece of a target vocabulary in each language.
 
     Raises:
         StorageError: a file cannot be written.

@@ -143,7 +143,7 @@ def has_model(run: Path) -> bool:
 
 
 def model_directory(path: Path) -> Path:
-    """The model directory that ``path`` means: itself, or that of a run.
+    """The model directory at ``path``: itself, or that of a run.
 
     Raises:
         SavedError: nothing is there, it is a run that has no model yet or weights without their

@@ -63,9 +63,9 @@ class TrainingFacts:
     """Facts of a training, for the model card."""
 
     text: tuple[TrainingText, ...] = ()
-    """Of the translation model and of its other tasks."""
+    """Training text of the translation model and of its other tasks."""
     scores: tuple[CardScore, ...] = ()
-    """Of dev and test sets."""
+    """Scores of dev and test sets."""
     pairs: int | None = None
     """Pairs after cleaning; None if the prepared text no longer exists."""
     steps: int = 0
@@ -77,7 +77,7 @@ class TrainingFacts:
     processor: str = ""
     """The devices that finished it, such as ``2 x NVIDIA H100``."""
     precision: str = ""
-    """Of the matrix products in training."""
+    """Precision of the matrix products in training."""
     max_pieces: int | None = None
     """Longest side of a training pair, in pieces; None if not applicable."""
 
@@ -124,7 +124,7 @@ def model_card(
 
 
 def _title(config: SavedConfig) -> tuple[str, str]:
-    """The heading, and which kind of model it is."""
+    """The heading, and the kind of model."""
     if not config.translates:
         read = dict.fromkeys(one.source_language for one in config.directions)
         return ", ".join(read or [config.source_language]), "masked language"
@@ -235,7 +235,7 @@ def _cost(facts: TrainingFacts) -> str:
 
 
 def _limits(config: SavedConfig, facts: TrainingFacts) -> str:
-    """Known limits: uses that it was not trained for."""
+    """Known limits: uses that the model was not trained for."""
     if not _translates(config):
         return ""
     told = []

@@ -24,7 +24,7 @@ from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 WITHOUT_TRANSLATION = frozenset({"masked_lm"})
-"""Kinds of ``training.objective`` that leave the target side as it was drawn."""
+"""Kinds of ``training.objective`` that leave the target side unchanged."""
 
 
 def learned_in_run(

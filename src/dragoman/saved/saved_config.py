@@ -1,4 +1,4 @@
-"""The configuration of a trained system, and the system as it is loaded."""
+"""The configuration of a trained system, and the loaded system."""
 
 from __future__ import annotations
 

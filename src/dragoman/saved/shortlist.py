@@ -1,4 +1,4 @@
-"""The shortlist of a vocabulary: which target pieces may translate each source piece.
+"""The shortlist of a vocabulary: the target pieces that may translate each source piece.
 
 ``dragoman shortlist`` writes ``shortlist.safetensors`` beside the weights.  It belongs to the
 vocabularies, not to the weights, so that every model with the same vocabularies can use it.

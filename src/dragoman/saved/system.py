@@ -332,7 +332,7 @@ class TranslationSystem(Config):
         )
 
     def directories(self) -> list[Path]:
-        """All directories that are needed to build it."""
+        """All directories that are needed to build the system."""
         needed = []
         for leg in self.legs():
             fused = [] if leg.language_model is None else [leg.language_model.path]

@@ -19,9 +19,9 @@ from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_write
 
 _LENGTH_BYTES = 8
-"""Of the length of a header, which a file begins with."""
+"""Bytes of the header's length, at the beginning of a file."""
 _ALIGNMENT = 8
-"""Bytes of which a header has a multiple."""
+"""The length of a header is a multiple of these bytes."""
 
 
 def write_tensors(
@@ -79,7 +79,7 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A file as safetensors opens it.
+    """A file opened by safetensors.
 
     Raises:
         SavedError: as above.

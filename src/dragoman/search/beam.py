@@ -141,7 +141,7 @@ class Candidates:
 
 
 def _continuations(beams: Beams, scores: Tensor, beam: int) -> Candidates:
-    """The ``2 * beam`` best continuations: however many of them end, ``beam`` others remain.
+    """The ``2 * beam`` best continuations: at most ``beam`` of them end, and ``beam`` remain.
 
     Args:
         beams: the hypotheses so far, ``width`` for each sentence.

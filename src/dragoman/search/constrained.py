@@ -144,7 +144,7 @@ class _Step:
         parents = torch.arange(len(scores), device=scores.device).repeat_interleave(pieces.size(1))
         before = progress.select(parents)  # (rows * candidates of each,)
         self.after = table.advance(before, pieces.flatten())
-        """PhraseProgress of every candidate, those of a sentence adjacent."""
+        """Progress of every candidate; those of a sentence are adjacent."""
         useful = table.furthers(before, self.after).view_as(values)
         useful[:, :each] = True
         useful[:, -1] = True

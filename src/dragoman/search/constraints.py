@@ -51,7 +51,7 @@ class Constraint(Protocol):
 
 
 class Unbroken(Constraint, Protocol):
-    """A constraint that holds even for pieces that an output is made to contain."""
+    """A constraint that holds even for pieces that an output must contain."""
 
     def breaks(self, pieces: Tensor, partial: PartialOutputs) -> Tensor:
         """Whether pieces ``(rows, pieces)`` are forbidden next, in the same shape."""

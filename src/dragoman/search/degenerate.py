@@ -18,15 +18,15 @@ from dragoman.search.constraints import PartialOutputs
 from dragoman.search.hypothesis import REPETITION, TOO_LONG, Hypothesis
 
 SLACK = 5
-"""Pieces that any output may have more: a single word may need several."""
+"""Additional pieces allowed in any output: a single word may need several."""
 _LONGEST_PART = 64
-"""Maximum pieces of a part that is kept from looping."""
+"""Maximum pieces of a part whose loops are prevented."""
 _FORBIDDEN = float("-inf")
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The most repetition and length that an output may have without being degenerate."""
+    """The maximum repetition and length of an output that is not degenerate."""
 
     repeats: int
     """Maximum times that a part may follow itself; a value below the least loop forbids any."""
@@ -51,7 +51,7 @@ class Bounds:
         return cls(max(loop(source), loop(prefix)), longest)
 
     def faults(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """The faults of an output; nearly every output has none."""
+        """The faults of an output; usually none."""
         found = []
         if loop(ids) > self.repeats:
             found.append(REPETITION)

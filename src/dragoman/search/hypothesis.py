@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 REPETITION = "repetition"
-"""The fault of an output in which a part follows itself again and again."""
+"""The fault of an output in which a part repeats itself in a loop."""
 TOO_LONG = "length"
 """The fault of an output that is far too long for its source."""
 

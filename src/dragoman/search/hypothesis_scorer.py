@@ -1,4 +1,4 @@
-"""The score that finished hypotheses are ranked by."""
+"""The score that ranks finished hypotheses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HypothesisScorer:
         memory: Any,
         places: Tensor,
     ) -> list[float]:
-        """One score for each hypothesis, equation 14 of Wu et al. 2016.
+        """A score for each hypothesis, equation 14 of Wu et al. 2016.
 
         Args:
             outputs: ids of each without begin and end symbols.

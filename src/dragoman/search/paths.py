@@ -17,7 +17,7 @@ from dragoman.search.scorer import Scorer
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Choose = Callable[[Tensor, PartialOutputs], Tensor]
-"""From allowed log-probabilities ``(rows, vocabulary)`` and partial outputs to ids ``(rows,)``.
+"""Maps allowed log-probabilities ``(rows, vocabulary)`` and partial outputs to ids ``(rows,)``.
 
 In a row without a finite log-probability, or with NaN or +inf, it takes a piece whose
 log-probability is not finite.
@@ -34,7 +34,7 @@ def follow_paths(
     paths: int,
     penalties: Penalties,
 ) -> list[list[Hypothesis]]:
-    """Extend every path by the piece that ``choose`` takes, until all have ended.
+    """Extend every path by the piece that ``choose`` selects, until all have ended.
 
     A sentence leaves the batch when its ``paths`` rows have ended.
     """
@@ -69,7 +69,7 @@ def follow_paths(
 
 @dataclass(frozen=True)
 class _Paths:
-    """The paths of all sentences in the batch, as far as they have been followed."""
+    """The paths of all sentences in the batch so far."""
 
     sentences: Tensor  # (sentences,): numbered as when search began
     history: Tensor  # (rows, length), including the end symbol, which is repeated

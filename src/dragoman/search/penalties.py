@@ -23,7 +23,7 @@ class Penalties:
     """Strengths of both penalties."""
 
     length: float
-    """alpha; 0 compares log-probabilities as they are."""
+    """alpha; 0 compares plain log-probabilities."""
     coverage: float = 0.0
     """beta; 0 ignores coverage."""
 

@@ -30,13 +30,13 @@ class Spelling(NamedTuple):
 
     ids: tuple[int, ...]
     after_word: bool = True
-    """Whether it may follow a piece that ends in the middle of a word."""
+    """Whether this spelling may follow a piece that ends in the middle of a word."""
     within_word: bool = True
-    """Whether the piece after it may continue its last word."""
+    """Whether the next piece may continue its last word."""
 
 
 Phrase = Sequence[Spelling]
-"""The spellings of a phrase, any one of which will do."""
+"""The spellings of a phrase; an output needs any of them."""
 
 
 class WordEdges(NamedTuple):
@@ -121,7 +121,7 @@ class PhraseTable:
         needs = [trie.needs for trie in tries]
         self._needs = torch.tensor(needs, dtype=torch.int64, device=device).view(-1, width)
         self.pieces = self._needs.sum(1)
-        """The fewest pieces that the phrases of each sentence have in all, ``(sentences,)``."""
+        """The minimum total pieces of each sentence's phrases, ``(sentences,)``."""
         self.most_pieces = max(map(sum, needs), default=0)
 
     def start(self, sentences: Tensor) -> PhraseProgress:
@@ -146,7 +146,7 @@ class PhraseTable:
         return self.pieces_met(after) > self._pieces_of_met(before)
 
     def advance(self, progress: PhraseProgress, pieces: Tensor) -> PhraseProgress:
-        """Every row one piece further.
+        """The progress of every row after one more piece.
 
         Args:
             progress: of the rows.
@@ -292,7 +292,7 @@ class _Trie:
             )
 
     def _gains(self, left: dict[int, int]) -> list[int]:
-        """How many pieces of each phrase there are where so many are left."""
+        """The pieces met of each phrase, given the numbers of pieces left."""
         gains = [0] * self._width
         for number, count in left.items():
             gains[number] = max(0, self.needs[number] - count)

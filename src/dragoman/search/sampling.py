@@ -31,7 +31,7 @@ class Filter:
     """
 
     ranked: ClassVar[bool] = False
-    """Whether it needs the pieces best first, equal ones by lowest id."""
+    """Whether it needs the pieces best first, equal scores by lowest id."""
 
     def __init__(self, value: float) -> None:
         self.value = value

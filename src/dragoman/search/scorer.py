@@ -137,7 +137,7 @@ class Ensemble:
 
     @property
     def position_limit(self) -> int | None:
-        """The lowest of the scorers'."""
+        """The lowest limit of the scorers."""
         return _lowest_limit(self.scorers)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
@@ -197,7 +197,7 @@ class FusedScorer:
 
     @property
     def position_limit(self) -> int | None:
-        """The lower of the two."""
+        """The lower limit of the two scorers."""
         return _lowest_limit([self.translation, self.language_model])
 
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
@@ -211,7 +211,7 @@ class FusedScorer:
         return [self.translation.encode(source, source_mask), nothing]
 
     def start(self, memory: list[Any], beam: int = 1) -> list[Any]:
-        """The states of the two."""
+        """The states of the two scorers."""
         translation, language_model = memory
         return [
             self.translation.start(translation, beam),

@@ -1,4 +1,4 @@
-"""From a configuration to the search that it describes."""
+"""Selection of the search that a configuration describes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class SearchConfig(Config):
             yield "no_repeat_ngram: trees repeat their brackets; set it to 0, or grammar to any"
 
     def _mbr_conflicts(self, mbr: BayesRiskConfig) -> Iterator[str]:
-        """More translations than there are to choose from, or nothing that can be compared."""
+        """More translations requested than candidates, or candidates that cannot be compared."""
         numbers = {"samples": mbr.samples, "beam": self.beam, "both": mbr.samples + self.beam}
         if self.nbest > (most := numbers[mbr.candidates]):
             yield (

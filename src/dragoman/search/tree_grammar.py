@@ -31,7 +31,7 @@ _OTHER, _OPENING, _CLOSING, _LEAF = range(4)
 
 
 class SentenceTrees(NamedTuple):
-    """The symbols of trees, and how many words each sentence has."""
+    """The symbols of trees, and the number of words in each sentence."""
 
     symbols: TreeSymbols
     words: Tensor  # (sentences,)

@@ -68,7 +68,7 @@ _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd\ufffe\ufff
 
 
 def unwritable_pieces(vocabulary: Vocabulary) -> list[int]:
-    """Ids of pieces with characters that no output may have, as other toolkits' vocabularies do."""
+    """Ids of pieces with forbidden characters, which other toolkits' vocabularies contain."""
     pieces = vocabulary.pieces(range(len(vocabulary)))
     return [
         number
@@ -98,11 +98,11 @@ class ByteSymbols:
         return cls(values, (values != _OTHER).nonzero().flatten())
 
     def to(self, device: torch.device) -> ByteSymbols:
-        """The same on a device."""
+        """A copy on a device."""
         return ByteSymbols(self.values.to(device), self.ids.to(device))
 
     def among(self, pieces: Tensor) -> ByteSymbols:
-        """The same for a list of some pieces, by their places in it."""
+        """The byte symbols among a list of pieces, by their places in the list."""
         return self._with(self.values[pieces])
 
     def without_broken(self, ids: Sequence[int]) -> list[int]:
@@ -162,7 +162,7 @@ _BEHIND, _NEEDED = _tables()
 
 
 class TakesRoom(Protocol):
-    """Something that needs the last pieces of an output for itself."""
+    """A requirement that reserves the last pieces of an output."""
 
     def missing(self, partial: PartialOutputs) -> Tensor:
         """The number of missing pieces, ``(rows,)``."""

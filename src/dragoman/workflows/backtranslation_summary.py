@@ -39,7 +39,7 @@ def baseline_scores(run: Path, direction: Direction) -> dict[str, Report]:
 
 
 def to_json(found: BackTranslation, baseline: Mapping[str, Report] | None) -> dict[str, Any]:
-    """Everything as plain values, also the settings."""
+    """Everything as plain values, including the settings."""
     plan = found.plan
     return {
         "directory": str(plan.directory),

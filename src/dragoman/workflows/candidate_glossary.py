@@ -45,7 +45,7 @@ class ReadPairs:
     """Sources and targets, normalised."""
     words: Sequence[TokenizedPair]
     left_out: int
-    """Pairs without words, of overlong sides, and beyond the most that can be aligned at once."""
+    """Pairs without words, with overlong sides, or beyond the maximum aligned at once."""
 
 
 def read_corpus(
@@ -177,7 +177,7 @@ def glossary_lines(terms: Iterable[CandidateTerm]) -> Iterator[str]:
 
 
 def detail_lines(terms: Iterable[CandidateTerm]) -> Iterator[str]:
-    """Everything about the candidates, as a table to check them by."""
+    """All facts about the candidates, as a table for checking them."""
     yield "source\ttarget\tcount\taligned\tshare\tc_value\tinconsistent\tother translations"
     for term in terms:
         first, *others = term.renderings

@@ -109,7 +109,7 @@ def _weights_of(path: Path, last: int) -> list[Path]:
 
 
 def _check_distinct(chosen: Sequence[Path]) -> None:
-    """Check that nothing is named twice, which would count twice.
+    """Check that no path is named twice, as it would count twice.
 
     Raises:
         ConfigError: it is.

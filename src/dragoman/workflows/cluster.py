@@ -37,7 +37,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _AHEAD = 2
-"""Tasks that wait or run for each core, so that none idles."""
+"""Waiting or running tasks per core, so that no core idles."""
 _OBJECT_STORE_BYTES = 128 * 2**20  # tasks exchange little: what they make is in files
 _QUIET: dict[str, Any] = {
     "log_to_driver": False,
@@ -95,7 +95,7 @@ class RayRunner:
 
     @property
     def machines(self) -> int:
-        """Number of machines that are alive, as it was some seconds ago at most, or at the end."""
+        """Number of live machines, at most some seconds old, or as at the end."""
         is_old = time.monotonic() - self._counted > _MACHINES_SECONDS
         if is_old and ray.is_initialized():
             self._machines = sum(bool(node["Alive"]) for node in ray.nodes())
@@ -182,7 +182,7 @@ def connected(address: str | None, workers: int | None, gpus: float = 0) -> Iter
 
 
 def _check_gpus(wanted: float) -> None:
-    """Refuse a task that Ray would wait with for ever, and silently.
+    """Refuse a task that Ray would never start, without a message.
 
     Raises:
         ConfigError: no machine has that many GPUs.

@@ -20,7 +20,7 @@ from dragoman.translation.translator import Translator
 
 @dataclass(frozen=True)
 class Parse:
-    """A tree that a model gives a sentence."""
+    """A model's tree of a sentence."""
 
     tree: Tree
     score: float
@@ -44,7 +44,7 @@ class ParsedLine:
     words: list[str]
     parses: list[Parse]
     refused: str | None = None
-    """Why it has no tree, with the number of the line."""
+    """The reason why it has no tree, with the number of the line."""
 
     def to_json(self) -> dict[str, Any]:
         """The line as plain values."""
@@ -109,7 +109,7 @@ def parse_lines(
 
 
 def _as_read(words: list[str], vocabulary: Vocabulary) -> list[str]:
-    """The words as the model counts them: normalisation may drop one that has nothing visible."""
+    """The words as the model counts them: normalisation may drop an invisible word."""
     read = vocabulary.normalized(" ".join(words)).split(SPACE_SIGN)[1:]
     return words if len(read) == len(words) else read
 

@@ -64,7 +64,7 @@ def tell(line: str) -> None:
 
 
 class Display(Protocol):
-    """Shows how far some work has come."""
+    """Shows the progress of some work."""
 
     def show(self, done: int, details: Sequence[str] = ()) -> None:
         """Show that ``done`` units are done; fewer than before if the work went back."""
@@ -148,7 +148,7 @@ class Lines:
             yield f"{duration((self._total - done) * taken / passed)} left"
 
     def close(self) -> None:
-        """Print where long work ended."""
+        """Print the final state of long work."""
         if self._untold is not None and monotonic() - self._begun >= INTERVAL_SECONDS:
             self._print(*self._untold)
 

@@ -34,7 +34,7 @@ class Measured:
     """The time and memory of a few real steps."""
 
     tokens_per_second: float
-    """Target tokens learned from, padding excluded."""
+    """Target tokens trained on, without padding."""
     bytes_per_token: float
     """Bytes kept for the backward pass, per padded target token."""
 

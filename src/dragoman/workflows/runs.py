@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def prepare_run(experiment: Experiment) -> Prepared:
-    """Prepare with a progress bar, and print which text was left out."""
+    """Prepare with a progress bar, and print the text left out."""
     with counting("preparing", "pairs") as count:
         prepared = experiment.prepare(count)
     if not is_quiet():

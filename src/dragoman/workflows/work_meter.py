@@ -55,7 +55,7 @@ class WorkMeter:
         return details
 
     def summary(self) -> str:
-        """All of it in a few words."""
+        """The cost in a few words."""
         self.update()
         hours = self.machine_seconds / 3600
         said = f"{hours:,.3f} machine hours"
@@ -64,7 +64,7 @@ class WorkMeter:
         return said
 
     def values(self) -> dict[str, float | None]:
-        """The same for ``--json``."""
+        """The cost for ``--json``."""
         self.update()
         hours = self.machine_seconds / 3600
         price = self.price_per_hour

@@ -271,7 +271,7 @@ def _format_told(files: tuple[Path, ...], told: str | None) -> str | None:
 def _with_direction(
     part: CorpusPart, parent: ParentModel, languages: tuple[str, str]
 ) -> CorpusPart:
-    """A part with the languages and tags by which the model knows them."""
+    """A part with the model's names for its languages, and their tags."""
     direction = parent.direction_for(languages, part.name)
     return part.model_copy(
         update={

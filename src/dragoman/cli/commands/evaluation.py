@@ -276,7 +276,7 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None:
-    """Check that a metric reads how text is to be compared.
+    """Check that a metric reads the options for comparing text.
 
     Raises:
         UsageError: none does.
@@ -290,7 +290,7 @@ def _check_text_options(options: dict[str, Any], metrics: Sequence[str]) -> None
 
 
 def _check_glossary_languages(options: dict[str, Any]) -> None:
-    """Check that a glossary has the languages that it needs, and that something reads them.
+    """Check that a glossary has the languages that it needs, and that a metric reads them.
 
     Raises:
         UsageError: they are missing, or nothing reads them.

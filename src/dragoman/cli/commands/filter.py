@@ -181,7 +181,7 @@ def filter_pairs(
 
 
 def _models_and_files(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Models are directories, and come first."""
+    """The paths divided into models, which are directories and come first, and files."""
     models = []
     for path in paths:
         if not path.is_dir():

@@ -1,4 +1,4 @@
-"""The command ``dragoman keys``: who may call a server."""
+"""The command ``dragoman keys``: the API keys of a server."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _place(model: Path, files: tuple[Path, ...], output: Path | None) -> Path:
 
 
 def _files_of(model: Path) -> list[Path]:
-    """The files of a model or run, but for the shortlist, which may be made again."""
+    """The files of a model or run, except the shortlist, which may be replaced."""
     from dragoman.data.store import DATA_DIRECTORY, FILE_NAMES
     from dragoman.saved.model import MODEL_FILES, SHORTLIST_FILE, home_of, model_directory
 

@@ -287,7 +287,7 @@ def _refuse_filter_options(given: dict[str, Any]) -> None:
 
 
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:
-    """Split into models, which are directories, then the source, if any, and the target."""
+    """Paths divided into models, which are directories, then the source, if any, and the target."""
     *before, target = paths
     source = before.pop() if len(before) > 1 and not before[-1].is_dir() else None
     if not before:
@@ -360,7 +360,7 @@ def input_lines(inputs: tuple[Path, ...]) -> Iterator[str]:
 def shown_progress(
     output: Path | None, interactive: bool, what: str = "translating"
 ) -> Iterator[Callable[[int], None] | None]:
-    """A counter of the lines that are done, unless the user sees them appear."""
+    """A counter of finished lines, unless the user sees them appear."""
     if interactive or (output is None and sys.stdout.isatty()):
         yield None
         return

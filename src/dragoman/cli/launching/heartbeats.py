@@ -15,13 +15,13 @@ from threading import Event, Thread
 from torch.distributed.distributed_c10d import Store
 
 _BEATS = 8
-"""Beats within the time after which a machine is lost: some may be late."""
+"""Number of beats within the time after which a machine is lost, as some may be late."""
 _PAUSE_SECONDS = 0.05
 
 
 @dataclass
 class MachineRound:
-    """Machines that train together until one is lost or comes."""
+    """Machines that train together until a machine is lost or joins."""
 
     name: str
     """Unique; its keys in the store begin with it."""
@@ -30,7 +30,7 @@ class MachineRound:
     counts: list[int] = field(init=False)
     """Beats of each machine."""
     heard: list[float] = field(init=False)
-    """When each was last heard of, on the clock of this machine: clocks need not agree."""
+    """Time of each machine's last beat, on the clock of this machine: clocks need not agree."""
 
     def __post_init__(self) -> None:
         self.counts = [0] * self.size
@@ -43,7 +43,7 @@ class MachineRound:
 
     @property
     def told(self) -> str:
-        """The key that counts who has read that."""
+        """The key that counts the machines that have read the reason."""
         return f"{self.name}/told"
 
 
@@ -73,7 +73,7 @@ class Heartbeats:
         Thread(target=self._run, daemon=True).start()
 
     def begin(self, new: MachineRound) -> None:
-        """From here on beat in this round."""
+        """Beat in this round from now on."""
         self._round = new
         self._wake.set()
 
@@ -93,7 +93,7 @@ class Heartbeats:
         return time.monotonic() - self._answered > self._lost_after / 2
 
     def lost(self) -> list[int]:
-        """The ranks of machines of the round that were not heard of for too long."""
+        """The ranks of machines of the round that have been silent for too long."""
         now, current = time.monotonic(), self._round
         if current is None:
             return []
@@ -117,7 +117,7 @@ class Heartbeats:
                 self._wake.wait(self._lost_after / _BEATS)
 
     def beat(self, store: Store) -> None:
-        """Say that this machine is there, and hear who else is."""
+        """Send this machine's beat, and read those of the others."""
         current = self._round
         if current is None:
             store.add("beats", 0)

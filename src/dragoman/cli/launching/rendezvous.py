@@ -1,4 +1,4 @@
-"""The rendezvous of machines that train together, also when one is lost or another comes.
+"""The rendezvous of machines that train together, even as machines are lost or join.
 
 PyTorch's own rendezvous decides who takes part and with which rank.  A :class:`Rendezvous` stands
 between it and PyTorch's agent, and decides whether to go on at all: a process that was killed is
@@ -45,7 +45,7 @@ from dragoman.core.errors import ConfigError, WorkerError
 from dragoman.training.distributed import CONTINUES
 
 JOIN_SECONDS = 900
-"""Machines wait this long for one another."""
+"""Seconds that machines wait for one another."""
 _LAST_CALL_SECONDS = 5  # for machines beyond the fewest
 _STORE_SECONDS = 60  # for one answer of the store
 _KEEP_ALIVES = 4  # that a machine may miss before PyTorch's rendezvous takes it for lost
@@ -63,7 +63,7 @@ class RendezvousTerms:
     restarts: int = 0
     """Maximum restarts of this machine's failed processes."""
     lost_after: float = 20.0
-    """Seconds after which a machine that is not heard of is lost."""
+    """Seconds of silence after which a machine is lost."""
 
     @property
     def elastic(self) -> bool:
@@ -179,7 +179,7 @@ class Rendezvous(RendezvousHandler):
             self._heartbeats.end_for_all(_spelt(reason))
 
     def part(self) -> None:
-        """Take no part any more."""
+        """Leave the round."""
         self._abandoned = True
         if self._heartbeats is not None:
             self._heartbeats.stop()
@@ -239,7 +239,7 @@ class Rendezvous(RendezvousHandler):
         )
 
     def _end_for_all(self, failures: Failures) -> None:
-        """Tell the other machines why they shall not go on."""
+        """Send the other machines the reason why the training ends."""
         said = [error for error in failures.errors if error["exit_code"] != WorkerError.exit_code]
         message, code = failures.in_short, None
         if said:
@@ -279,7 +279,7 @@ class Rendezvous(RendezvousHandler):
         )
 
     def _arrive(self) -> RendezvousHandler:
-        """Connect to where machines meet, or be there first."""
+        """Connect to the rendezvous, or open it as the first machine."""
         terms = self._terms
         keep_alive = max(1, round(terms.lost_after / _KEEP_ALIVES))
         address, hosts = None, True

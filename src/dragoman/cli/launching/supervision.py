@@ -1,4 +1,4 @@
-"""Watching over the processes of this machine, and passing signals on to them."""
+"""Supervision of the processes of this machine, with signals forwarded to them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Supervision:
         self.error: Exception | None = None
         self.received: signal.Signals | None = None
         self.cut_off = False
-        """Whether this machine could not reach the others any more."""
+        """Whether this machine lost contact with the others."""
         self._pending = False
 
     def run(self) -> None:

@@ -13,7 +13,7 @@ from dragoman.core.errors import WorkerError
 from dragoman.core.files import read_json
 
 RECOVERS = "DRAGOMAN_RECOVERS"
-"""The environment variable that the launcher sets if it starts processes again."""
+"""The environment variable that the launcher sets if it restarts processes."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Failures:
 
 
 def is_stop(code: int) -> bool:
-    """Whether a process with this exit code had been told to stop."""
+    """Whether this exit code is of a process that was stopped by a signal."""
     return code > 128 and code != BROKEN_PIPE
 
 

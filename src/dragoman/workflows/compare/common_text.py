@@ -31,9 +31,9 @@ class CommonTest:
     references: list[str]
     """The references that all translations are scored against."""
     own_sources: list[str]
-    """Those of the first recipe without tags and context."""
+    """Sources of the first recipe, without tags and context."""
     languages: tuple[str, str]
-    """Of sources and references."""
+    """Languages of sources and references."""
 
 
 def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) -> CommonTest:
@@ -78,7 +78,7 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
 
 
 def _check_measurable(recipe: str, config: ExperimentConfig) -> None:
-    """Refuse training whose speed and operations are not those of one stream of pairs.
+    """Refuse training whose speed and operations differ from those of a single stream of pairs.
 
     Raises:
         ConfigError: there are several tasks, or the model makes sources while it is trained.

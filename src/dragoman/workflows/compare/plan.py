@@ -140,7 +140,7 @@ def _plan(
 
 
 def _limited(config: ExperimentConfig, steps: int | None) -> ExperimentConfig:
-    """The same recipe with ``steps`` as its only limit."""
+    """The recipe with ``steps`` as its only limit."""
     limits: dict[str, int | None] = {"max_minutes": None, "max_epochs": None, "patience": None}
     if steps is not None:
         limits["max_steps"] = steps

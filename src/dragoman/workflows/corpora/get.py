@@ -96,7 +96,7 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
 
 
 def _copied_to(one: Corpus, name: str, source: Path) -> Path:
-    """The folder that has the copy of a corpus: that of its name, if any of its files is there."""
+    """The folder of a corpus's copy: the folder of its name, if that has any of its files."""
     folder = source / name
     archives = any((folder / archive.name).is_file() for archive in one.archives)
     return folder if archives or any(_copies(file, folder) for file in one.files) else source
@@ -105,7 +105,7 @@ def _copied_to(one: Corpus, name: str, source: Path) -> Path:
 def _obtainable(
     one: Corpus, left: list[CorpusFile], source: Path | None, say: Say
 ) -> list[CorpusFile]:
-    """The files that can be had.  Others are reported, and no error if none of them is required."""
+    """The available files; missing files are reported, as an error only if required."""
     found = []
     has_archives = source is not None and _has_archives(one, source)
     for file in left:

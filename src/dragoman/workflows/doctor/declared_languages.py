@@ -20,7 +20,7 @@ from dragoman.workflows.doctor.text_checks import Texts
 
 
 def check_languages(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check each language of either side, as far as it can be told from others here.
+    """Check each language of either side, as far as it can be distinguished from others here.
 
     Text without a source is judged part by part.
     """
@@ -65,7 +65,7 @@ def _check_alone(
 
 
 def _lines(config: ExperimentConfig, texts: Texts) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """The sample's lines with their places, by side and declared language, if there are any."""
+    """The sample's lines with their places, by side and declared language."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     alone = {part.name for part in config.train_parts() if not part.has_source}
     for example, _ in texts.sample:

@@ -158,7 +158,7 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
 def _check_evaluation_lengths(
     config: ExperimentConfig, texts: Texts, encoded: Encoded
 ) -> Iterator[Finding]:
-    """Find dev and test lines that translation refuses, which would end the run at scoring."""
+    """Detect dev and test lines that translation refuses, which would end the run at scoring."""
     assert encoded.vocabularies is not None
     positions = config.model.position_limit
     for name, pairs in texts.evaluation.items():

@@ -1,4 +1,4 @@
-"""Checks of the scores: whether they can be computed here and of these sets, and are meaningful."""
+"""Checks that scores can be computed on this machine and these sets, and are meaningful."""
 
 from __future__ import annotations
 

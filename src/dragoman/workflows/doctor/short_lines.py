@@ -22,7 +22,7 @@ _DIGIT = regex.compile(r"\p{Nd}")
 
 
 def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check the shares of short lines, lines in capitals, and lines of numbers or codes.
+    """Check the shares of short lines, of lines in capitals, and of numbers or codes.
 
     Those of which a transform makes examples are left out.
     """

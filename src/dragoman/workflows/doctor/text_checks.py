@@ -1,4 +1,4 @@
-"""Checks of the text itself: whether it is readable, clean, and its sides match."""
+"""Checks of the text itself: readable, clean, and with matching sides."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SAMPLE_PAIRS = 50_000
 _FEW_DEV_PAIRS, _MANY_DEV_PAIRS = 100, 5000
 _FREQUENT_WORDS = 200
 ENOUGH_PAIRS = 50
-"""Pairs that a statistic needs."""
+"""Minimum pairs for a statistic."""
 
 
 @dataclass
 class Texts:
-    """The text that could be read."""
+    """The readable text."""
 
     sample: list[tuple[Example, float]] = field(default_factory=list)
     """A sample of the training pairs that cleaning keeps, with their weights."""
@@ -119,7 +119,7 @@ def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterat
 
 
 def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Check that the training text is readable, and how much of it cleaning keeps."""
+    """Check that the training text is readable, and that cleaning keeps enough of it."""
     held_out = frozenset(texts.held_out)
     report = CleaningReport()
     sample: Reservoir[tuple[Example, float]] = Reservoir(SAMPLE_PAIRS, config.seed)

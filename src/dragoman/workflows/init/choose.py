@@ -117,7 +117,7 @@ def worth_measuring(
 
 
 def choose_size(facts: Facts, pieces: Pieces, speeds: Mapping[str, float], minutes: float) -> Size:
-    """The largest model that the text can teach and the time allows.
+    """The largest model that the text can train and the time allows.
 
     Args:
         facts: of the text.

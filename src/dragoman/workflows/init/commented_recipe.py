@@ -120,7 +120,7 @@ def _from(path: str, folder: Path) -> str:
 
 
 def notes_of(chosen: Chosen) -> dict[str, str]:
-    """Why each value was chosen and when to change it, by its key."""
+    """The reason for each value and advice on changing it, by its key."""
     facts, plan, pieces = chosen.facts, chosen.plan, chosen.pieces
     notes = {
         "data": _about_text(chosen),

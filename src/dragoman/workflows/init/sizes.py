@@ -17,11 +17,11 @@ from dragoman.workflows.init.look import Facts, Side
 
 @dataclass(frozen=True)
 class Size:
-    """A Transformer, and the text and training it needs to pay off."""
+    """A Transformer, and the text and training from which it pays off."""
 
     name: str
     layers: int
-    """Layers of the encoder, and as many of the decoder."""
+    """Layers of the encoder, and of the decoder."""
     d_model: int
     d_ff: int
     heads: int

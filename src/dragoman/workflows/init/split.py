@@ -17,7 +17,7 @@ from dragoman.text.reservoir import Reservoir
 BLOCK_PAIRS = 10
 """Lines per block: neighbours are often similar, so they go to the same set."""
 MOST_DEV_PAIRS, MOST_TEST_PAIRS = 500, 1000
-"""More would cost time in every validation and hardly be more informative."""
+"""A larger set would cost time in every validation and hardly be more informative."""
 _FEWEST_PAIRS = 100  # of each set, if an eighth of the text is as much
 _SMALLEST_TEXT = 8 * BLOCK_PAIRS
 

@@ -96,7 +96,7 @@ def install(
 
 @contextmanager
 def _errors_of_a_model() -> Iterator[None]:
-    """Turn errors in an archive into those of a model: no text is wrong."""
+    """Turn errors in an archive into errors of a model, since no text is involved."""
     try:
         yield
     except DataError as error:
@@ -129,7 +129,7 @@ def _origin(place: str, sha256: str) -> ModelOrigin:
 
 
 def _split_address(address: str) -> urllib.parse.SplitResult:
-    """The parts of an address, in the form that can be asked for: a space as %20.
+    """The parts of an address, in the form of a request: a space as %20.
 
     Raises:
         ConfigError: it is none.
@@ -196,7 +196,7 @@ def _unpacked(archive: Path, folder: Path, say: Say) -> None:
 
 @contextmanager
 def _archive(origin: ModelOrigin, say: Say) -> Iterator[Path]:
-    """The archive as a file whose digest is right."""
+    """The archive as a file with a verified digest."""
     if origin.is_remote:
         with _downloaded(origin, say) as archive:
             yield archive

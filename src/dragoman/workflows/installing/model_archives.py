@@ -1,4 +1,4 @@
-"""Archives of models: written the same each time, and read without trusting them.
+"""Archives of models: written reproducibly, and read without trusting them.
 
 Nothing is unpacked to a path that an archive names: only files that a model has are written, under
 the names that they have in every model.
@@ -31,7 +31,7 @@ from dragoman.saved.model import CONFIG_FILE, MODEL_FILES
 from dragoman.saved.weights import WEIGHTS_FILE
 
 PACKED = (".tar.gz", ".tar.zst", ".tar")
-"""Suffixes of the archives that are written."""
+"""Suffixes of archives that can be written."""
 DIGEST_SUFFIX = ".sha256"
 
 _CHUNK_BYTES = 2**20

@@ -74,7 +74,7 @@ class RunCurves:
         return choose(points, key=lambda one: one[1], default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Its size, and the best value of each figure of the dev set with its step."""
+        """The run's size, and the best value of each dev figure with its step."""
         last = [one for one in self.records if one.get("kind") == "training"][-1]
         best = {one: self.best(one) for one in ("loss", *self.metrics)}
         return {

@@ -35,7 +35,7 @@ class DevText:
     own_sources: Sequence[str]
     """The sources without tags and context."""
     languages: tuple[str, str]
-    """Of sources and references, as a glossary names them."""
+    """Languages of sources and references, as a glossary names them."""
     language: str | None = None
     """Language of the references, if known."""
 
@@ -176,7 +176,7 @@ def _saved_config(system: TranslationSystem) -> SavedConfig:
 
 
 def _run_of(model: Path) -> ExperimentConfig | None:
-    """The configuration of the run that ``model`` means, or of the one that a checkpoint is in."""
+    """The configuration of the run at ``model``, or of the run of a checkpoint."""
     for folder in (model, home_of(model_directory(model))):
         path = folder / CONFIG_FILE
         if path.is_file() and "data" in (values := read_yaml(path)):

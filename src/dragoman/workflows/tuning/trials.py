@@ -37,17 +37,17 @@ _SHARED = {
     *("models", "weights", "ensemble", "language_model", "target_language", "tags", "prefix"),
     *("search", "precision", "device"),
 }
-"""Settings of a system that translators of the same open models can have."""
+"""Settings that translators of the same open models support."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and how it did."""
+    """A setting and its score and time."""
 
     values: Values
     score: Score
     seconds: float
-    """Of translating the dev set."""
+    """Time of translating the dev set."""
     translations: list[str] = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -65,9 +65,9 @@ class Tuned:
 
     text: DevText
     trials: list[Trial]
-    """The first has the settings as they were."""
+    """The first has the system's current settings."""
     best: Trial
-    """The first itself, if no other is better."""
+    """The best trial; the first if no other is better."""
     comparison: SignificanceTest | None
     """The best trial compared with the first; None if they are the same."""
     system: TranslationSystem
