@@ -237,7 +237,7 @@ def user_data_folder() -> Path:
     ``XDG_DATA_HOME`` names another parent (XDG Base Directory Specification).
     """
     data = os.environ.get("XDG_DATA_HOME", "")
-    if not os.path.isabs(data):  # which the specification says to ignore
+    if not os.path.isabs(data):  # ignored, as the specification requires
         data = os.path.expanduser("~/.local/share")
     return Path(data) / "dragoman"
 

@@ -138,7 +138,7 @@ class LastingPool:
         with self._turn:
             pool = self._standing()
             for future in list(self._waiting):
-                with suppress(Exception):  # which whoever submitted it will see
+                with suppress(Exception):  # reported where it was submitted
                     pool.result(future)
             pool = self._standing()
             try:

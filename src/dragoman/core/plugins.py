@@ -52,7 +52,7 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
     what = f"{group}: {name} ({entry.value} of {_package(entry)})"
     try:
         found = entry.load()
-    except Exception as error:  # whatever a foreign module does when it is imported
+    except Exception as error:  # any failure of a foreign module's import
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(
             f"{what} cannot be loaded: {reason:.300}; update or uninstall the package"

@@ -210,7 +210,7 @@ class WorkerPool:
         the rest, which cannot come, as the pipe does not end while this process also holds an end
         of it.
         """
-        executor: Any = self._executor  # no public attribute provides what is needed here
+        executor: Any = self._executor  # no public attribute suffices here
         workers = self._workers()
         if executor._broken or all(worker.is_alive() for worker in workers):
             return

@@ -11,7 +11,7 @@ from dragoman.core.errors import ConfigError
 
 _FOLDER = "recipes"
 _SUFFIX = ".yaml"
-_TABLE = "table.yaml"  # beside recipes: which rows a table of their results has; see studies/tables
+_TABLE = "table.yaml"  # beside recipes: the rows of a table of their results; see studies/tables
 _BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
 
 

@@ -81,7 +81,7 @@ def flattened(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any
 
 @dataclass(frozen=True)
 class OneName:
-    """Annotates text that must be one of some names, to which installed packages may add.
+    """Annotates text that must be a known name; installed packages may add names.
 
     Errors and the reference read as for a ``Literal``.
     """
@@ -89,7 +89,7 @@ class OneName:
     names: Callable[[], Sequence[str]]
 
     def validate(self, value: Any) -> str:
-        """``value``, if it is one of the names."""
+        """Return ``value`` if it is a known name."""
         known = self.names()
         if isinstance(value, str) and value in known:
             return value

@@ -82,7 +82,7 @@ def without_unseen(text: str) -> str:
 
 
 def _needed(run: str, base: str, following: str) -> str:
-    """The unseen characters of a run between two visible ones that the script needs."""
+    """The invisible characters that the script needs in a run between two visible characters."""
     kept = ""
     if not base:
         return kept
@@ -95,7 +95,7 @@ def _needed(run: str, base: str, following: str) -> str:
 
 
 def _tags(run: str) -> str:
-    """The tags of a flag such as that of Scotland, up to the one that ends them."""
+    """The tags of a flag, such as that of Scotland, up to the closing tag."""
     tags = "".join(takewhile(lambda one: "\U000e0020" <= one < _TAG_END, run))
     return tags + _TAG_END if tags and run[len(tags) :].startswith(_TAG_END) else ""
 

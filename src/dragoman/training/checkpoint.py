@@ -243,7 +243,7 @@ def write_checkpoint(
             if not values[name]:
                 del values[name]
         if progress.unlogged and not progress.unlogged.tallies:
-            del values["unlogged"]["tallies"]  # which an older Dragoman does not know
+            del values["unlogged"]["tallies"]  # unknown to older versions of Dragoman
         state = json.dumps(values, indent=2)
         (temporary / STATE_FILE).write_text(state + "\n", encoding="utf-8")
     return path

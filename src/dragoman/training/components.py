@@ -88,7 +88,7 @@ def check_components(
         vocabularies: of the run, if already known.
 
     Raises:
-        ConfigError: a component is another kind of model than the configuration says.
+        ConfigError: a component differs in kind from the configuration.
         SavedError: it is missing or damaged, has another vocabulary, or is not the one that
             training began with.
     """

@@ -166,7 +166,7 @@ def fisher_diagonal(
     was_training = model.training
     model.eval()
     for module in model.modules():
-        if isinstance(module, nn.RNNBase):  # cuDNN goes back through no other; none drops anything
+        if isinstance(module, nn.RNNBase):  # cuDNN's backward pass needs it; they have no dropout
             module.training = True
     for batch in batches[world.rank :: world.size]:
         objective.backward(model, batch.to(parameters[0].device))

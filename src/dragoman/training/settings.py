@@ -1,4 +1,4 @@
-"""How a model is trained: the section ``training`` of a configuration."""
+"""The section ``training`` of a configuration."""
 
 from __future__ import annotations
 

@@ -46,9 +46,8 @@ def make_products_steady(model: nn.Module) -> None:
     """Make the linear layers of a model in training compute with few different numbers of rows.
 
     Args:
-        model: its layers change their class, which keeps additions to them, such as the hook and
-        the
-            factors of a low-rank adapter.
+        model: its layers change their class, which keeps additions to them, such as the hook
+            and the factors of a low-rank adapter.
     """
     for module in model.modules():
         if type(module) is nn.Linear:
@@ -60,7 +59,7 @@ class SteadyLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(..., in_features)`` to ``(..., out_features)``."""
-        if not torch.is_grad_enabled():  # a step of search has few rows, and code is made sooner
+        if not torch.is_grad_enabled():  # a search step has few rows: code is faster to make
             return functional.linear(x, self.weight, self.bias)
         apply: Callable[..., Tensor] = _SteadyProduct.apply
         product = apply(x.reshape(-1, x.shape[-1]), self.weight, self.bias)
@@ -76,7 +75,7 @@ class _SteadyProduct(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(rows, weight)  # without the zeros, since other layers keep x, too
+        ctx.save_for_backward(rows, weight)  # without zeros, as other layers also keep x
         return functional.linear(_with_zeros(rows), weight, bias)
 
     @staticmethod

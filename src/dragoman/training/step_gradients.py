@@ -71,7 +71,7 @@ class StepGradients:
             batches, last = taken[number], not any(taken[number + 1 :])
             sums.append(self._backward(task, batches, weight, last))
             self._wait_idly(task, batches, passes[number] - len(batches))
-        if not any(passes):  # fewer sentences than processes: this one has none in this step
+        if not any(passes):  # fewer sentences than processes: none for this process
             self._sharding.collect()
         return sums
 

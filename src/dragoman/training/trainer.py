@@ -101,7 +101,7 @@ class Trainer:
         if gains_from_steady_products(world.device, precision):
             make_products_steady(self.model)
         self.sharding = (make_sharding or chosen_sharding(config, world))(self.model)
-        keep_freed_memory()  # not the weights that have just moved into the sharding's vectors
+        keep_freed_memory()  # not the old weights, which the sharding's vectors have replaced
         if config.recompute == "layers":
             recompute_layers(self.model)
         self._penalty = None if make_penalty is None else make_penalty(self.sharding)
@@ -159,7 +159,7 @@ class Trainer:
             with self._interruption.listening():
                 step, validated = self.progress.step, self.progress.validated_step
                 if self._config.bounds and self.progress.watched is None:
-                    self._validate_and_save(validate=True)  # what the bounds count from
+                    self._validate_and_save(validate=True)  # bounds count from this
                 elif step > validated and step % self._config.validation_steps == 0:
                     self._validate_and_save(validate=True)  # it failed before
                 while limit_reached(self.progress, self._config) is None:

@@ -32,8 +32,8 @@ OF_TRAINING = frozenset(
         "language_tags",  # pre-training often has no tags at all
     ]
 )
-# Settings of the positions that a model sees.  Training may go on with others, as Longformer does
-# from RoBERTa (Beltagy et al. 2020, section 5), but models that differ here cannot be averaged.
+# Settings of the positions that a model sees.  Training may continue with others, as Longformer
+# does from RoBERTa (Beltagy et al. 2020, section 5), but models that differ here have no mean.
 _OF_SIGHT = frozenset(["window", "global_positions", "global_tags"])
 
 

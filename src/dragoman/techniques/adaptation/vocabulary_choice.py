@@ -53,7 +53,7 @@ def choose_vocabulary(
         parent: the vocabularies of the model.
         pairs: the new text.
         tags: all tags in front of its sources.
-        general: text of the kind that the model knows, for comparison.
+        general: text like the model's training text, for comparison.
         seed: seed of the sample drawn from a large corpus.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How text in one language is translated back, and how much of it training sees."""
+"""Settings of back-translation, and of the amount of synthetic text in training."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     values["source_language"], values["target_language"] = languages
     values["vocabulary"] |= _reversed_kinds(config)
     values["vocabulary"]["tags"] = _reversed_vocabulary_tags(config)
-    values["vocabulary"]["digest"] = None  # of one that is taken; its sides may be exchanged, too
+    values["vocabulary"]["digest"] = None  # of a taken vocabulary; its sides may be exchanged
     if (given := values["training"]["embeddings"]) is not None:
         given["source"], given["target"] = given["target"], given["source"]
         given["digest"] = None  # it depends on the order of the files

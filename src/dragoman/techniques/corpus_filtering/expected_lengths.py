@@ -18,7 +18,7 @@ _GROUPS = 10
 _GROUP_PAIRS = 100  # at least, for a median that few pairs do not decide
 _LEAST_SPREAD = 0.1  # of logarithms: a tenth more or less is never odd
 _DEVIATIONS = 1.4826  # of a normal distribution in its median absolute deviation
-_DIGITS = 6  # on any processor the same, so that scoring may be resumed on another
+_DIGITS = 6  # equal on any processor, so that scoring may be resumed on another
 
 
 @dataclass(frozen=True)

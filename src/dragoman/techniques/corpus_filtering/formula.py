@@ -14,7 +14,7 @@ def adequacy(forward: float, reverse: float) -> float:
     """The dual conditional cross-entropy: 1 if both models are certain, and so agree.
 
     ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  Both models give a pair of
-    unrelated sides a high cross-entropy.  If one side says more than the other, one model does,
+    unrelated sides a high cross-entropy.  If one side has more content, only one model does,
     which the difference penalises.
 
     Args:

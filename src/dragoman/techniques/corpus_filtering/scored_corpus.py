@@ -37,7 +37,7 @@ from dragoman.translation.shards import Made, Shards
 
 SHARD_LINES = 4000
 _LOCK = ".lock"
-_MEASURED = 100_000  # pairs whose lengths say which are usual
+_MEASURED = 100_000  # pairs from which usual lengths are learned
 
 Progress = Callable[[int, int], AbstractContextManager[ShowCount]]
 """From the number of pairs done before and that of all pairs to a display of progress."""

@@ -25,9 +25,9 @@ from dragoman.techniques.embedding.nearest_vectors import (
 )
 from dragoman.text.word_vectors import Matrix
 
-_IMPROVEMENT = 1e-6  # of the mean similarity: less is none
+_IMPROVEMENT = 1e-6  # of the mean similarity; smaller ones do not count
 _GROWTH = 2.0  # of the share of candidates that are considered
-_FARTHER = np.float32(10)  # than any word: a candidate that is not considered, unless none is
+_FARTHER = np.float32(10)  # than any word: for candidates left out, unless all are
 
 
 class SelfLearningConfig(Config):

@@ -115,7 +115,7 @@ class MaskedLM:
         chosen = batch.target_output != PAD  # (batch, source)
         states = model.encoder_states(batch.source, batch.source_mask)
         is_empty = not chosen.any()  # sentences of tags alone
-        if is_empty:  # a pass with weight 0 all the same: one may be a collective of all processes
+        if is_empty:  # a pass with weight 0, as a pass may be a collective of all processes
             chosen[0, 0], scale = True, 0.0
         hidden = states[chosen]  # (positions, d_model)
         gold = batch.target_output[chosen]
