@@ -55,9 +55,6 @@ class ShardFiles:
             number: number of the shard.
             content: bytes of its file.
             facts: plain values for its record.
-
-        Raises:
-            StorageError: the disk refuses.
         """
         digest = hashlib.sha256(content).hexdigest()
         with atomic_write(self.path(number), "wb") as stream:

@@ -190,7 +190,6 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
 
     Raises:
         ConfigError: the teacher does not fit.
-        SavedError: a model is missing or damaged.
     """
     if not student.model.reads_source:
         raise ConfigError(

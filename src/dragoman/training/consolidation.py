@@ -116,9 +116,6 @@ def write_consolidation(
         model: as training begins, in float32.
         batches: of one pair each, all of them in every process.
         world: the processes that share the work.
-
-    Raises:
-        StorageError: the disk refuses.
     """
     fisher = fisher_diagonal(model, batches, world)
     origin = {name: p for name, p in model.named_parameters() if p.requires_grad}

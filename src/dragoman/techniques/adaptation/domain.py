@@ -61,7 +61,6 @@ def domain_text(domain: Domain, folder: Path) -> DomainText:
 
     Raises:
         DataError: a text has no pairs, or all text to learn from is in test sets.
-        StorageError: the disk refuses.
     """
     test = _kept_sets(domain.test, folder, "test")
     given, pairs, notes = _apart_from_tests(domain)

@@ -123,10 +123,6 @@ def sampled(
 
     Returns:
         The parts from which pairs were drawn.
-
-    Raises:
-        DataError: a part cannot be read.
-        StorageError: the disk refuses.
     """
     drawn: Reservoir[tuple[int, Pair]] = Reservoir(size, seed)
     for numbered in _pairs_without(parts, without or {}):
@@ -153,9 +149,6 @@ def count_pairs(
         parts: the parts to draw from.
         without: keys of pairs that must not be drawn, by their target language.
         most: number at which counting stops.
-
-    Raises:
-        DataError: a part cannot be read.
     """
     return sum(1 for _ in islice(_pairs_without(parts, without or {}), most))
 

@@ -123,7 +123,6 @@ def general_text(
     Raises:
         ConfigError: there is no general text.
         DataError: it cannot be read, or is too small.
-        StorageError: the disk refuses.
     """
     options: Any = {"size": size, "folder": folder, "seed": seed, "host": host}
     origin, parts = _found(choice, parent, direction, **options)

@@ -41,7 +41,6 @@ class ParentModel:
 
         Raises:
             ConfigError: it does not translate text, or reads context.
-            SavedError: it is missing or damaged.
         """
         directory = model_directory(path)
         home = home_of(directory)
@@ -64,11 +63,7 @@ class ParentModel:
         return weights_digest(model_directory(self.path))
 
     def vocabularies(self) -> Vocabularies:
-        """Its vocabularies.
-
-        Raises:
-            SavedError: they are missing or damaged.
-        """
+        """Its vocabularies."""
         return Vocabularies.load(home_of(model_directory(self.path)))
 
     @property

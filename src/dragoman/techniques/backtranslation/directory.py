@@ -84,7 +84,6 @@ def opened(
             with which the work began; or the directory holds something else.
         SavedError: another process is using it; a file in it, or the reverse model, is missing or
             damaged.
-        StorageError: the disk refuses.
     """
     if not is_begun(directory):
         _check_empty(directory)

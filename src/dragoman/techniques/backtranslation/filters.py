@@ -43,7 +43,6 @@ def filter_pairs(
 
     Raises:
         DataError: nothing is left.
-        StorageError: the disk refuses.
     """
     cleaned = CleaningReport()
     scores = np.array([row["score"] for row in _clean(corpus, learner, cleaned)], dtype=np.float64)

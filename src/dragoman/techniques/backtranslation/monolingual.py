@@ -64,7 +64,6 @@ def choose_lines(
 
     Raises:
         DataError: the text cannot be read, or no line is fit.
-        StorageError: the disk refuses.
     """
     report = TextReport(name)
     cleaned = CleaningReport()

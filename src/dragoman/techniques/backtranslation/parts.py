@@ -58,7 +58,6 @@ def check_begins(recipe: ExperimentConfig) -> None:
 
     Raises:
         ConfigError: a model does not fit, or its vocabulary, which is kept, lacks a tag.
-        SavedError: a model is missing or damaged.
     """
     parent = check_parents(completed(recipe))
     if parent is None or parent.extended:

@@ -68,7 +68,6 @@ def prepare_texts(plan: BackTranslationPlan, host: Host) -> int:
     Raises:
         DataError: a text cannot be read, or no line is fit.
         SavedError: a file of an earlier call is damaged.
-        StorageError: the disk refuses.
     """
     if not is_begun(plan.directory):
         with atomic_directory(plan.text, _FILES) as folder:

@@ -45,7 +45,6 @@ def scoring_models(
     Raises:
         ConfigError: the models are of the same direction, the languages are not known, or there is
             only one language model.
-        SavedError: a model is missing or damaged.
     """
     if (domain is None) != (general is None):
         raise ConfigError(

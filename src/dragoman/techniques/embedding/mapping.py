@@ -99,7 +99,6 @@ class Mapping:
             DataError: a file cannot be used, all its vectors point the same way, or the first
                 dictionary is empty.
             SavedError: the file that describes a file's origin is damaged.
-            StorageError: the disk refuses.
         """
         self.check()
         paths = (self.source, self.target)
