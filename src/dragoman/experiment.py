@@ -245,7 +245,7 @@ class Experiment:
         def attach_observers() -> None:
             self._check_model(resumed)
             step = trainer.progress.step
-            kept = step if resumed else -1  # what is validated before the first step, is so again
+            kept = step if resumed else -1  # validation before the first step is repeated
             trainer.observers = [MetricsFile(self.run / METRICS_FILE, kept), *observe(step)]
 
         world.broadcast(attach_observers)  # a failure ends all processes

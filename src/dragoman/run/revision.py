@@ -77,7 +77,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     where = run / CONFIG_FILE
     before = plain_values(config)
     values = override(before, list(settings))
-    here = from_folder(Path.cwd())  # of what may change, only a glossary has a path
+    here = from_folder(Path.cwd())  # among changeable settings, only a glossary has a path
     values = {**values, "evaluation": here.of(EvaluationConfig, values["evaluation"])}
     after = parse(ExperimentConfig, values, where)
     changed = list(changed_keys(before, plain_values(after)))

@@ -23,7 +23,7 @@ from dragoman.saved.system import TranslationSystem
 
 FORMAT = 1
 """Newest format of calibrations; it rises when an older Dragoman could misread a newer one."""
-_LARGEST = 2**20  # bytes, hundreds of times what one has: weights need not be read to tell
+_LARGEST = 2**20  # bytes, hundreds of times a calibration's: avoids reading weights
 
 
 class Conditions(Config):

@@ -225,7 +225,7 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
         return []
     try:
         found = [tags_for(config, vocabulary, language) for language in languages]
-    except ConfigError:  # nothing asks for one of them
+    except ConfigError:  # a language without tags
         return []
     return found if all(found) else []
 

@@ -69,7 +69,7 @@ def tags_learned(
     """
     method, inline = term_annotation(transforms), inline_tags(transforms)
     if (method is None or inline is None) and _keeps_all(start):
-        with suppress(SavedError):  # whoever needs the vocabulary will hear what is wrong with it
+        with suppress(SavedError):  # a user of the vocabulary will report its fault
             known = _common_tags(vocabularies())
             method, inline = method or _annotation_by(known), inline or _inline_tags_among(known)
     return {"term_annotation": method, "inline_tags": inline}

@@ -140,10 +140,10 @@ class LengthLimit:
 class Rules:
     """All constraints and requirements of one search, with the limits that bound it."""
 
-    constraints: list[Constraint]  # MinimumLength last: it must see what the others left
+    constraints: list[Constraint]  # MinimumLength last: it reads the result of the others
     requirements: list[Requirement]
     limits: Tensor  # (sentences,): maximum output length in pieces
-    unbroken: Unbroken | None = None  # one of the constraints: it holds for phrases, too
+    unbroken: Unbroken | None = None  # one of the constraints: it also holds for phrases
 
     def apply(self, scores: Tensor, partial: PartialOutputs) -> Tensor:
         """Set the log-probabilities ``(rows, vocabulary)`` of forbidden pieces to -inf.

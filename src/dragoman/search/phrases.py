@@ -136,7 +136,7 @@ class PhraseTable:
 
     def pieces_met(self, progress: PhraseProgress) -> Tensor:
         """Pieces of phrases so far, ``(rows,)``: all but the fewest that must still come."""
-        apart = progress.ended.unsqueeze(1)  # what has counted for a phrase begins no other
+        apart = progress.ended.unsqueeze(1)  # pieces of a met phrase begin no other
         gains = torch.where(apart, self._own_gains[progress.nodes], self._gains[progress.nodes])
         begun = gains.masked_fill(progress.met, 0)  # (rows, phrases)
         return self._pieces_of_met(progress) + begun.amax(1)
@@ -154,7 +154,7 @@ class PhraseTable:
         """
         known = self._labels[progress.nodes] == pieces.unsqueeze(1)  # (rows, edges)
         edge, found = known.to(torch.uint8).argmax(1, keepdim=True), known.any(1)
-        apart = progress.ended.unsqueeze(1)  # what has counted for a phrase begins no other
+        apart = progress.ended.unsqueeze(1)  # pieces of a met phrase begin no other
         onward = torch.where(apart, self._next_apart[progress.nodes], self._next[progress.nodes])
         target = onward.gather(1, edge).squeeze(1)
         # The second root of a sentence is where a word has not ended.
@@ -208,7 +208,7 @@ class _Row:
     ends: list[int]
     strict: list[int]
     gains: list[int]
-    own_gains: list[int]  # without what failure adds
+    own_gains: list[int]  # without those of the failure
 
 
 @dataclass
@@ -218,8 +218,8 @@ class _Node:
     ends: dict[int, bool] = field(default_factory=dict)  # phrase to whether its end is strict
     left: dict[int, int] = field(default_factory=dict)  # phrase to the fewest further pieces of it
     own_left: dict[int, int] = field(default_factory=dict)  # the same without failure
-    edges: dict[int, int] = field(default_factory=dict)  # children and what failure leads to
-    apart: dict[int, int] = field(default_factory=dict)  # children and what the root leads to
+    edges: dict[int, int] = field(default_factory=dict)  # children, and edges of the failure
+    apart: dict[int, int] = field(default_factory=dict)  # children, and edges of the root
 
 
 class _Trie:

@@ -56,7 +56,7 @@ def _keys(scores: Tensor, ids: Tensor) -> Tensor:
     Read as an integer, the bits of a positive float32 rise with its value; those of a negative
     float32 fall.
     """
-    infinity = float("inf")  # NaN counts as this, whatever its sign
+    infinity = float("inf")  # NaN of either sign counts as this
     scores = scores.nan_to_num(nan=infinity, posinf=infinity, neginf=-infinity)
     bits = (scores + 0.0).view(torch.int32)  # -0.0 becomes 0.0
     ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)

@@ -29,7 +29,7 @@ class Choices:
     """
 
     pieces: Tensor  # (choices,): ids, ascending, the symbols first
-    bias: Tensor  # (sentences, choices): 0, or -inf for what only other sentences may have
+    bias: Tensor  # (sentences, choices): 0, or -inf for pieces of other sentences
 
     @classmethod
     def of(cls, allowed: Tensor) -> Choices:

@@ -37,7 +37,7 @@ class TagSymbols:
     pairs: int
     names: tuple[str, ...]  # by slot
     ids: Tensor  # (slots,): of the target vocabulary
-    slots: Tensor  # (target vocabulary,): of each piece; `len(names)` of what is no symbol
+    slots: Tensor  # (target vocabulary,): of each piece; `len(names)` if not a symbol
     sources: Tensor  # (source vocabulary,): the same there
 
     @classmethod

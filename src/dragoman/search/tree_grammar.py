@@ -43,7 +43,7 @@ class TreeSymbols:
 
     openings: Tensor  # (labels,): ids
     leaves: Tensor  # (tags,): ids
-    kinds: Tensor  # (target vocabulary,): what each piece is
+    kinds: Tensor  # (target vocabulary,): kind of each piece
     closing: Tensor  # (target vocabulary,): of an opening bracket, the id that closes it
     begins: Tensor  # (source vocabulary,): words that a piece begins; -1 for a tag
 

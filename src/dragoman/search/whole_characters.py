@@ -58,7 +58,7 @@ _GRAMMAR: dict[str, list[tuple[int, int, str]]] = {
         (0xBF, 0xBF, "EF BF"),
     ],
     "EF BB": [(0x80, 0xBE, _START)],  # behind is the byte order mark
-    "EF BF": [(0x80, 0xBC, _START)],  # behind are U+FFFD and what are no characters
+    "EF BF": [(0x80, 0xBC, _START)],  # U+FFFD and noncharacters follow
     "F0": [(0x90, 0xBF, "more")],
     "F1": [(0x80, 0xBF, "more")],
     "F4": [(0x80, 0x8F, "more")],
@@ -197,7 +197,7 @@ class WholeCharacters:
         if len(within):
             values, allowed = values[within], allowed[within]
             finite = values.isfinite()
-            lost = ~finite.any(1, keepdim=True)  # others have forbidden what must follow
+            lost = ~finite.any(1, keepdim=True)  # others have forbidden the required bytes
             values = torch.where(finite | lost, some_probability(values), _IMPOSSIBLE)
             scores.index_fill_(0, within, _IMPOSSIBLE)
             scores[within.unsqueeze(1), ids] = values.masked_fill(~allowed, _IMPOSSIBLE)

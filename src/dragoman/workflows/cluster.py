@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 _AHEAD = 2
 """Waiting or running tasks per core, so that no core idles."""
-_OBJECT_STORE_BYTES = 128 * 2**20  # tasks exchange little: what they make is in files
+_OBJECT_STORE_BYTES = 128 * 2**20  # tasks exchange little: their results are files
 _QUIET: dict[str, Any] = {
     "log_to_driver": False,
     "logging_level": logging.ERROR,

@@ -30,7 +30,7 @@ _TIMEOUT = 30.0  # seconds without a byte
 _ATTEMPTS = 4
 _PAUSE = 2.0  # seconds
 
-_VERSION = ".version"  # beside an unfinished download: the server's name for what it is part of
+_VERSION = ".version"  # beside an unfinished download: the server's mark of its version
 
 _KEPT = "downloaded data is kept; repeat the command to resume"
 

@@ -134,7 +134,7 @@ def _beside(
         sides = names
     told = choice.format
     if train.path is not None and len(files) == 2 and all(map(language_of_file, files)):
-        told = None  # it is told of the training file; the suffixes of these say what they are
+        told = None  # for the training file only; other files have suffixes
     return _part(files, Choice(*sides, told))[0]
 
 

@@ -101,7 +101,7 @@ def pack(model: Path, output: Path, as_json: bool) -> None:
     from dragoman.workflows.progress import counted_bytes
     from dragoman.workflows.results import print_json
 
-    opened = load_model(model, "cpu").path  # what does not open is not passed on
+    opened = load_model(model, "cpu").path  # only a model that opens is passed on
     if not (opened / "config.yaml").is_file():
         raise SavedError(
             f"{model}: a checkpoint; make a model of it with 'dragoman average', and pack that"

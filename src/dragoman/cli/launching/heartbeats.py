@@ -107,7 +107,7 @@ class Heartbeats:
             self._wake.set()
 
     def _run(self) -> None:
-        with suppress(RuntimeError, ValueError):  # the store is gone; ``cut_off`` says so
+        with suppress(RuntimeError, ValueError):  # the store is gone, see ``cut_off``
             store = self._connect()
             while not self._done:
                 self._wake.clear()

@@ -159,7 +159,7 @@ class Rendezvous(RendezvousHandler):
             if not self._lost and (lost := heartbeats.lost()):
                 self._lost = True
                 self._tell(f"{len(lost)} of the machines cannot be reached any more")
-                self._end_processes()  # they wait for what never comes
+                self._end_processes()  # they wait in vain
             reason = self._reason()
             if self._lost or (reason is not None and not is_stop(reason.exit_code)):
                 return 1

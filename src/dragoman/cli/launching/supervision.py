@@ -57,7 +57,7 @@ class RecordingAgent(LocalElasticAgent):
 
     def _stop_workers(self, worker_group: WorkerGroup, *args: Any, **kwargs: Any) -> None:
         super()._stop_workers(worker_group, *args, **kwargs)
-        # Now, since a process that is being stopped may say what had been wrong before.
+        # Now, since a process that is being stopped may report an earlier error.
         self._history.last = Failures(read_errors(self._folder), self._history.last.codes)
         forget_errors(self._folder)
 

@@ -52,7 +52,7 @@ def _check_sets(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     of_trees = tuple(metrics_of("trees", metrics))
     for name, part in {**config.dev_sets(), **config.test_sets()}.items():
         if not (part.gives_source and texts.evaluation.get(name)):
-            continue  # what cannot be read was reported; without a source nothing is translated
+            continue  # unreadable: reported before; without a source: not translated
         direction = part.direction
         try:
             counters(glossary, (direction.source_language, direction.target_language))

@@ -29,7 +29,7 @@ Say = Callable[[str], object]
 _DOWNLOADS = ".downloads"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_IN_ADDRESSES = "%/:?@!$&'()*+,;=~[]|"  # what stays as it is in a path or query
+_IN_ADDRESSES = "%/:?@!$&'()*+,;=~[]|"  # unquoted in a path or query
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")  # in the name of a downloaded file
 _LONGEST_NAME = 100
 _DIGEST_BYTES = 4096  # of a .sha256 file

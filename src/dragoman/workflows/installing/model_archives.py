@@ -78,7 +78,7 @@ def pack(model: Path, archive: Path, advance: Advance) -> str:
                     tar.addfile(info, content)
                 advance(info.size)
         with storage_errors(beside):
-            beside.unlink(missing_ok=True)  # never one of another archive, whatever comes next
+            beside.unlink(missing_ok=True)  # never a digest of another archive
     digest = content_digest(archive)
     with atomic_write(beside) as stream:
         stream.write(f"{digest}  {archive.name}\n")  # as sha256sum writes and checks
