@@ -27,7 +27,7 @@ _ZIPS = (".zip", ".argosmodel")  # packages of Argos Translate are zip archives
 
 LARGEST = 2**36  # bytes, unpacked; 64 GiB
 _MOST_MEMBERS = 10_000
-_MOST_ENDS = 100  # that tarfile may look for more at the end; whole archives take a few
+_MOST_ENDS = 100  # reads at the end that tarfile may try; whole archives need a few
 
 _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError),

@@ -325,7 +325,7 @@ class TranslationSystem(Config):
             "shortlist",
         )
         if self.own_pieces and self.target_language != other.target_language:
-            return False  # pieces of the one are foreign to the other
+            return False  # each language forbids pieces of the other
         return all(
             getattr(self, n) == getattr(other, n)
             for n in (*names, "own_pieces", "precision", "device", "workers")

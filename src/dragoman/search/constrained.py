@@ -231,7 +231,7 @@ def _likeliest_apart(
     rows = (progress.open_end != NONE).nonzero().flatten()
     if len(rows):
         apart = scores[rows]
-        # NaN would rank first, be no hypothesis, and so leave none.
+        # NaN would rank first without being a hypothesis, and so leave none.
         unusable = table.edges.continues_word | ~apart.isfinite()
         values[rows], pieces[rows] = best(apart.masked_fill(unusable, _IMPOSSIBLE), 1)
     return pieces, values

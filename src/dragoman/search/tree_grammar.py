@@ -80,7 +80,7 @@ class TreeSymbols:
         starts = [piece.startswith(SPACE_SIGN) for piece in source.pieces(range(len(source)))]
         begins = torch.tensor(starts, dtype=torch.int64)
         if not source.tags_alone:
-            begins[source.tags] = -1  # each comes after a piece that is a space, and is no word
+            begins[source.tags] = -1  # each comes after a piece that is a space, and is not a word
         return cls(torch.tensor(list(openings)), torch.tensor(leaves), kinds, closing, begins)
 
     def to(self, device: torch.device) -> TreeSymbols:

@@ -218,7 +218,7 @@ def _start(workers: int, folder: Path) -> None:
                 **_QUIET,
             )
             return
-        except Exception as error:  # Ray raises no narrower one when it is late
+        except Exception as error:  # Ray raises no narrower exception on a timeout
             ray.shutdown()
             if not left:
                 raise WorkerError(

@@ -96,7 +96,7 @@ def run_demo(directory: Path) -> None:
 
 
 def _check_directory(directory: Path, run: Path) -> None:
-    """Refuse a directory with other files, to overwrite none."""
+    """Refuse a directory with other files, which would be overwritten."""
     with storage_errors(directory):
         names = os.listdir(directory) if directory.exists() else []
     strangers = [name for name in names if not name.startswith(".")]

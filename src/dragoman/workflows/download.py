@@ -138,7 +138,7 @@ def _complete(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) 
 
 
 def _empty(stream: IO[bytes], advance: Advance) -> None:
-    """Begin again with nothing."""
+    """Start again from an empty file."""
     advance(-stream.tell())
     stream.truncate(0)
     stream.seek(0)

@@ -176,7 +176,7 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
 
 
 def _warn_of_no_header(path: Path, names: tuple[str, str]) -> None:
-    """Say so where the columns have names like no header, as those of a first pair."""
+    """Warn if the names of columns are unlike a header, as if from a first pair."""
     if not any(is_language_tag(name) or name.lower() in _SIDES for name in names):
         log.warning(
             "%s: the first line is read as the header, with the columns %s; if it is a pair, put a "

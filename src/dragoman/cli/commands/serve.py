@@ -158,7 +158,7 @@ def _configured(
     if file is not None and source is ParameterSource.ENVIRONMENT:
         changes.pop("database")
         if read_server(file, changes, settings).database not in (None, read.database):
-            # Neither is told, as a URL may have a password.
+            # Neither is shown, as a URL may have a password.
             log.warning(
                 "%s: its database is not used, as DRAGOMAN_DATABASE names another one; remove one "
                 "of them",

@@ -137,7 +137,7 @@ def _split_address(address: str) -> urllib.parse.SplitResult:
     try:
         parts = urllib.parse.urlsplit(address)
         known = bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that are no IPv6, a port that is no number
+    except ValueError:  # brackets without IPv6, a port that is not a number
         known = False
     if not known or not parts.netloc.isprintable() or " " in parts.netloc:
         raise ConfigError(
@@ -243,7 +243,7 @@ def _digest_beside(archive: Path) -> str:
 def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     _check_suffix(origin.file_name)
     folder = models_folder() / _DOWNLOADS
-    # Archives of one name at other addresses are others: one must not resume another.
+    # Archives of one name at different addresses differ, and must not resume one another.
     address = hashlib.sha256(origin.place.encode("utf-8", "surrogatepass")).hexdigest()
     name = _UNSAFE.sub("_", origin.file_name)[-_LONGEST_NAME:]
     target = folder / f"{address[:16]}-{name}"

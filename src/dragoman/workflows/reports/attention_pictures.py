@@ -13,7 +13,7 @@ except ImportError as error:
     raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
 
 Rows = Sequence[tuple[str, Sequence[float]]]
-"""A piece that looks, and its weight on each piece that is looked at."""
+"""An attending piece, and its weight on each attended piece."""
 
 _MOST_CELLS = 4000  # each would be a shape in an SVG
 _COLUMNS = 4  # of small pictures
@@ -97,7 +97,7 @@ def lines_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title
 
 
 def _draw_shades(axes: Axes, source: Sequence[str], rows: Rows, size: float) -> None:
-    """A row per piece that looks, a column per piece that is looked at."""
+    """A row per attending piece, a column per attended piece."""
     many = len(source) * len(rows) > _MOST_CELLS
     axes.pcolormesh([weights for _, weights in rows], cmap="Reds", vmin=0, vmax=1, rasterized=many)
     for axis, pieces in ((axes.xaxis, source), (axes.yaxis, [piece for piece, _ in rows])):

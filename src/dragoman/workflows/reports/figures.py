@@ -97,7 +97,7 @@ def to_png(figure: Figure) -> bytes:
 
 
 def _take_literally(figure: Figure) -> None:
-    """Draw dollar signs as such: between two of them, matplotlib reads a formula, or fails to."""
+    """Draw dollar signs literally: matplotlib would parse text between two as a formula."""
     for one in figure.findobj(Text):
         one.set_parse_math(False)
 

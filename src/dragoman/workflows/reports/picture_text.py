@@ -1,4 +1,4 @@
-"""Text that every picture can have: names of files and words may hold anything."""
+"""Text that every picture can show: names of files and words may hold any characters."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _REPLACEMENT = "\ufffd"
 
 
 def plain(text: str) -> str:
-    """``text``, with a replacement character for each one that no picture can have."""
+    """``text``, with a replacement for each character that pictures cannot have."""
     return _NO_CHARACTER.sub(_REPLACEMENT, text)

@@ -213,7 +213,7 @@ def _top(ranges: Sequence[tuple[float, float]]) -> float:
 
 
 def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
-    """Scores over the length of the source, a line per system, with intervals if there are any.
+    """Scores over the length of the source, a line per system, with intervals if available.
 
     Args:
         buckets: from short to long.

@@ -68,7 +68,7 @@ class Samples:
     """Sentences drawn at random and translated; the worst are chosen from them."""
     seed: int
     random: list[Sample]
-    """Drawn at random, in the order of the set."""
+    """Random samples, in the order of the set."""
     worst: list[Sample]
     """Translations with the lowest chrF, the worst first, except any that equal their reference."""
 

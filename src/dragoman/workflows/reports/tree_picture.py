@@ -73,12 +73,12 @@ def _height(tree: Tree) -> int:
 
 
 def _width(text: str) -> float:
-    """About the width of a text in pixels."""
+    """Approximate width of a text in pixels."""
     return _CHARACTER * display_width(text)
 
 
 def _room(node: Tree | Leaf) -> float:
-    """Pixels from one side to the other, with a gap."""
+    """Width in pixels, with a gap."""
     if isinstance(node, Leaf):
         return max(_width(node.word), _width(_tag(node))) + _GAP
     return max(_width(node.label) + _GAP, sum(map(_room, node.children)))
