@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from soak.outputs.masks import timeless_lines
 from soak.outputs.workplace import Workplace, in_parallel
 
 _LISTED = re.compile(r"^  ([a-z][\w-]*)  ", re.MULTILINE)
@@ -64,6 +63,9 @@ corpora list
 corpora where multi30k
 """
 """In this order, as some read what others write."""
+
+_LINE = "one hundred euros\n"
+"""Input of every command that reads any."""
 
 _WRITTEN = (
     *("all.jsonl", "converted.tsv", "tuned.yaml"),
@@ -193,7 +195,7 @@ def record(place: Workplace) -> None:
     _help(place, [""])
     for number, command in enumerate(_COMMANDS.splitlines(), 1):
         name = "-".join(re.findall(r"[a-z]\w+", command)[:3])
-        place.keep(f"command-line/commands/{number:02}-{name}.txt", _came(place, command))
+        place.keep(f"command-line/commands/{number:02}-{name}.txt", place.run(command, _LINE))
     for name in _WRITTEN:
         content = (place.folder / name).read_text("utf-8")
         place.keep(f"command-line/written/{name}.txt", content)
@@ -201,23 +203,10 @@ def record(place: Workplace) -> None:
     came = [""] * len(lines)
 
     def fail(place_of_line: int) -> None:
-        came[place_of_line] = _came(place, lines[place_of_line])
+        came[place_of_line] = place.run(lines[place_of_line], _LINE)
 
     in_parallel([partial(fail, number) for number in range(len(lines))])
     place.keep("command-line/errors.txt", "\n".join(came))
-
-
-def _came(place: Workplace, command: str) -> str:
-    """What a command came to, with no times in its JSON."""
-    came = place.run(command, stdin="one hundred euros\n")
-    parts = (
-        timeless_lines(f"{line}\n") if _is_json(line) else f"{line}\n" for line in came.splitlines()
-    )
-    return "".join(parts)
-
-
-def _is_json(line: str) -> bool:
-    return line.startswith("{") and line.endswith("}")
 
 
 def _help(place: Workplace, commands: list[str]) -> None:

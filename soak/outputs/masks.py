@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
-_MEASURED = {
-    *("seconds", "tokens_per_second", "date", "created", "time", "timestamp"),
-    *("modified_ns", "changed_ns", "inode"),
-}
-"""Keys whose values a clock measured."""
+_MEASURED = "seconds|tokens_per_second|date|created|time|timestamp|modified_ns|changed_ns|inode"
+"""Keys of JSON whose values a clock measured."""
 
 _NUMBER = r"(?:(?<![\w.])\d[\d,]*(?:\.\d+)?)"
 _PATTERNS = {
+    rf'("(?:{_MEASURED})": ?)("[^"]*"|[-+.\deE]+)': r"\1MEASURED",
+    r"(?m)( ± +[\d.]+ +)\d+\.\d(?= |$)": r"\1N",  # seconds, in the table of tune
+    r"(\| \d+ \| [\d,]+ \|) \d+\.\d \|": r"\1 N |",  # minutes, in that of show training
     r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?": "TIME",
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?: UTC)?": "TIME",
     r"\d{4}-\d\d-\d\d": "DATE",
@@ -42,17 +40,3 @@ def masked(text: str, names: Mapping[str, str], *, is_timed: bool = True) -> str
     for pattern, placeholder in _PATTERNS.items() if is_timed else ():
         text = re.sub(pattern, placeholder, text)
     return text
-
-
-def timeless(value: Any) -> Any:
-    """A value of JSON without the times in it."""
-    if isinstance(value, dict):
-        return {
-            key: "MEASURED" if key in _MEASURED else timeless(inner) for key, inner in value.items()
-        }
-    return [timeless(inner) for inner in value] if isinstance(value, list) else value
-
-
-def timeless_lines(text: str) -> str:
-    """JSON lines without the times in them, all digits of numbers kept."""
-    return "".join(f"{json.dumps(timeless(json.loads(line)))}\n" for line in text.splitlines())

@@ -19,7 +19,6 @@ from typing import Any
 
 import yaml
 
-from soak.outputs.masks import timeless
 from soak.outputs.workplace import Workplace
 
 _REQUESTS = Path(__file__).with_name("requests.yaml")
@@ -77,6 +76,7 @@ def _serving(place: Workplace, name: str) -> Iterator[str]:
 
 def _answer(address: str, request: dict[str, Any], known: dict[str, str]) -> str:
     """The answer as text, repeated until it has what ``until`` says."""
+    time.sleep(request.get("after", 0))
     end = time.monotonic() + _PATIENCE
     while True:
         answer = _sent(address, request, known)
@@ -132,10 +132,6 @@ def _shown(status: int, headers: Any, body: bytes, path: str) -> str:
     if body[:2] == b"\x1f\x8b":
         body = gzip.decompress(body)
     text = body.decode("utf-8", "backslashreplace")
-    if "json" in (headers["content-type"] or "") and text:
-        lines = text.splitlines() if "ndjson" in headers["content-type"] else [text]
-        dumped = (json.dumps(timeless(json.loads(line)), ensure_ascii=False) for line in lines)
-        text = "\n".join(dumped)
     if path == "/metrics":
         text = re.sub(r"(?m)^([^#].*) [-+.\deE]+$", r"\1 N", text)
     return "\n".join([f"status {status}", *kept, "", text, ""])

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from safetensors import deserialize
 
-from soak.outputs.masks import timeless_lines
 from soak.outputs.workplace import Workplace
 
 _TEXTS = ("config.yaml", "scores.json", "adaptation.json", "README.md")
@@ -25,9 +24,7 @@ def record(place: Workplace) -> None:
             name = f"trainings/{path.relative_to(place.folder / 'runs')}"
             if path.suffix == ".safetensors":
                 place.keep(f"{name}.txt", digests(path))
-            elif path.suffix == ".jsonl":
-                place.keep(name, timeless_lines(path.read_text("utf-8")))
-            elif path.name in _TEXTS:
+            elif path.suffix == ".jsonl" or path.name in _TEXTS:
                 place.keep(name, path.read_text("utf-8"))
             elif path.suffix in (".model", ".ids", ".offsets"):
                 place.keep(f"{name}.txt", f"{_digest(path.read_bytes())}\n")
