@@ -347,7 +347,7 @@ from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.text.corpora.cleaning import CleaningConfig
 from dragoman.text.corpora.corpus_part import CorpusPart
-from dragoman.text.vocabularies.vocabulary import Vocabularies
+from dragoman.text.vocabularies.saved_vocabularies import Vocabularies
 
 def main(folder, corpus, processes, pause):
     prepare(
