@@ -134,3 +134,9 @@ def test_a_glossary_of_either_door_serves_both(tmp_path: Path) -> None:
             ok(httpx.post(f"{deepl.address}/v2/translate", json=asked, headers=key))
     asked_of = [call[0].glossary for call in service.calls]
     assert [one and one.terms[0].targets for one in asked_of] == [("casa",)] * 4
+
+
+@pytest.mark.parametrize("path", ["/v1/languages", "/v1/health", "/v2/languages", "/languages"])
+def test_figures_name_a_path_with_its_prefix(address: str, path: str) -> None:
+    httpx.get(address + path, headers=DEEPL if path.startswith("/v2") else {})
+    assert f'path="{path}"' in httpx.get(f"{address}/metrics").text

@@ -15,7 +15,7 @@ from dragoman.server.threads import in_thread
 from dragoman.server.v1.access import admit, glossary_of_request
 from dragoman.server.v1.requests import DocumentForm
 from dragoman.server.v1.responses import DocumentAnswer
-from dragoman.server.v1.strict_route import StrictRoute
+from dragoman.server.v1.strict_route import PREFIX, StrictRoute
 from dragoman.translation.service.interface import RefusedError
 
 _LOOK_AGAIN = 2.0  # seconds after which clients may repeat a request for an unfinished file
@@ -25,7 +25,7 @@ Secret = Annotated[
 ]
 
 
-router = APIRouter(route_class=StrictRoute)
+router = APIRouter(prefix=PREFIX, route_class=StrictRoute)
 
 
 @router.post("/documents", response_model=DocumentAnswer, status_code=202)

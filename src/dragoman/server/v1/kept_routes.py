@@ -20,10 +20,10 @@ from dragoman.server.v1.responses import (
     GlossaryAnswer,
     UsageAnswer,
 )
-from dragoman.server.v1.strict_route import StrictRoute
+from dragoman.server.v1.strict_route import PREFIX, StrictRoute
 from dragoman.translation.service.interface import Pairing
 
-router = APIRouter(route_class=StrictRoute)
+router = APIRouter(prefix=PREFIX, route_class=StrictRoute)
 
 
 @router.post("/corrections", response_model=CorrectionAnswer, status_code=201)

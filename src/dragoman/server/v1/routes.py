@@ -15,10 +15,9 @@ from dragoman.server.dependencies import Api, Server
 from dragoman.server.v1 import document_routes, kept_routes, text_routes
 from dragoman.server.v1.manual import STYLE, manual_page
 from dragoman.server.v1.responses import ErrorAnswer, HealthAnswer, Problem
-from dragoman.server.v1.strict_route import StrictRoute
+from dragoman.server.v1.strict_route import PREFIX, StrictRoute
 from dragoman.translation.service.interface import RefusedError
 
-PREFIX = "/v1"
 HEALTH = f"{PREFIX}/health"
 
 _REFUSALS: dict[int | str, str] = {
@@ -45,38 +44,30 @@ A request that is refused is answered with an `error`, whose `kind` is for progr
 """
 
 
-router = APIRouter(
-    prefix=PREFIX,
-    route_class=StrictRoute,
-    responses={
-        code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()
-    },
-)
-for _part in (text_routes, kept_routes, document_routes):
-    router.include_router(_part.router)
+_about_itself = APIRouter(prefix=PREFIX, route_class=StrictRoute)
 
 
-@router.get("/health", response_model=HealthAnswer)
+@_about_itself.get("/health", response_model=HealthAnswer)
 async def health(server: Server) -> HealthAnswer:
     """Say that the server works; needs no key."""
     directions = len(server.service.directions())
     return HealthAnswer(status="ok", version=dragoman.__version__, directions=directions)
 
 
-@router.get("/openapi.json", include_in_schema=False)
+@_about_itself.get("/openapi.json", include_in_schema=False)
 async def openapi(server: Server) -> Response:
     """The description of all routes, for programs."""
     return Response(_written(server.config.require_key), media_type="application/json")
 
 
-@router.get("/docs", include_in_schema=False)
+@_about_itself.get("/docs", include_in_schema=False)
 async def docs(request: Request, server: Server) -> Response:
     """The description of all routes, for people."""
     spec = _spec(server.config.require_key)
     return HTMLResponse(manual_page(spec, str(request.base_url)))
 
 
-@router.get("/docs.css", include_in_schema=False)
+@_about_itself.get("/docs.css", include_in_schema=False)
 async def style() -> Response:
     """The style sheet of this page."""
     return Response(STYLE, media_type="text/css")
@@ -89,6 +80,14 @@ def _refused(error: RefusedError, status: int) -> Response:
     response.status_code = status
     return response
 
+
+router = APIRouter(
+    responses={
+        code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()
+    }
+)
+for _part in (text_routes.router, kept_routes.router, document_routes.router, _about_itself):
+    router.include_router(_part)
 
 V1 = Api("v1", (PREFIX,), router, _refused)
 

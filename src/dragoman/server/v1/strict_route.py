@@ -27,6 +27,9 @@ _NO_BOUNDARY = (
     "library write this header"
 )
 
+PREFIX = "/v1"
+"""Of the paths of all routes.  Each router has it itself, for metrics name a path by its route."""
+
 
 class StrictRoute(APIRoute):
     """A route that reports all problems of a body, with "did you mean" for unknown names.

@@ -27,7 +27,7 @@ from dragoman.server.v1.responses import (
     StreamEvent,
     TranslateAnswer,
 )
-from dragoman.server.v1.strict_route import StrictRoute
+from dragoman.server.v1.strict_route import PREFIX, StrictRoute
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
@@ -66,7 +66,7 @@ STREAM_FORMS = (
 """The first is the default for clients without a preference."""
 
 
-router = APIRouter(route_class=StrictRoute)
+router = APIRouter(prefix=PREFIX, route_class=StrictRoute)
 
 
 @router.post("/translate", response_model=TranslateAnswer)
