@@ -9,15 +9,20 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import NamedTuple, TextIO, cast
 
 _STARTS_PROCESSES = frozenset(("--workers", "--processes", "serve", "bulk"))
 """Arguments of commands that are started afresh, as they start others themselves."""
 
 _PATIENCE = 600.0  # seconds
+
+_ONE_AT_A_TIME = Lock()
+"""Whatever reads exit codes: to start a process reads those of others, too."""
 
 
 class Ended(NamedTuple):
@@ -55,9 +60,12 @@ def ended(
             process = _forks().Process(
                 target=_become, args=(arguments, folder, dict(environment), streams)
             )
-            process.start()
-            process.join(_PATIENCE)
-            assert process.exitcode is not None, f"dragoman {' '.join(arguments)} goes on"
+            with _ONE_AT_A_TIME:
+                process.start()
+            assert wait([process.sentinel], _PATIENCE), f"dragoman {' '.join(arguments)} goes on"
+            with _ONE_AT_A_TIME:
+                process.join()
+            assert process.exitcode is not None
             code = process.exitcode
         return Ended(code, *(path.read_bytes().decode("utf-8", "replace") for path in streams[1:]))
 
