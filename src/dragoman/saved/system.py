@@ -16,9 +16,9 @@ can express::
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -347,7 +347,7 @@ class TranslationSystem(Config):
             found.append(Path(name))
             return name
 
-        Relocation({"path": noted}).of(TranslationSystem, self.plain())
+        _with_paths(self.plain(), noted)
         return list(dict.fromkeys(found))
 
     def plain(self) -> dict[str, Any]:
@@ -376,8 +376,17 @@ def read_values(path: Path) -> dict[str, Any]:
 
 def on_folder(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The values of a description, whose relative paths are relative to a folder, made absolute."""
-    made = Relocation({"path": lambda name: str(absolute(name, folder))})
-    return cast(dict[str, Any], made.of(TranslationSystem, dict(values)))
+    return _with_paths(dict(values), lambda name: str(absolute(name, folder)))
+
+
+def _with_paths(values: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """The values of a description with changed paths, also those of its routes."""
+    relocation = Relocation({"path": change})
+    changed: dict[str, Any] = relocation.of(TranslationSystem, values)
+    if isinstance(routes := values.get("routes"), dict):  # which differ from the system in values
+        found = {name: relocation.of(TranslationSystem, one) for name, one in routes.items()}
+        changed["routes"] = found
+    return changed
 
 
 def is_description(path: Path) -> bool:
@@ -407,5 +416,5 @@ def write_system(path: Path, system: TranslationSystem) -> None:
         return str(whole.relative_to(folder) if whole.is_relative_to(folder) else whole)
 
     with atomic_write(path) as stream:
-        values = Relocation({"path": shortened}).of(TranslationSystem, system.plain())
+        values = _with_paths(system.plain(), shortened)
         stream.write(to_yaml(values))
