@@ -14,12 +14,16 @@ from torch import Tensor
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
-from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, search
-from dragoman.search.sampling import Filter, draw
+from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, sampling, search
+from dragoman.search.sampling import Filter
 from dragoman.text.vocabularies.vocabulary import BOS, EOS
 
 Build = Callable[..., TranslationModel]
 Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]
+
+
+def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
+    return sampling.draw(scores, uniform, config.temperature, config.filters())
 
 
 def expected(scores: np.ndarray, config: SamplingConfig) -> np.ndarray:
@@ -201,8 +205,8 @@ def test_a_low_temperature_or_one_piece_is_greedy(build: Build, pad: Pad) -> Non
     lines = pad([[5, 6, 7], [8], []])
     greedy = search(scorer, *lines, SearchConfig(beam=1, extra_length=5))
     low = [SamplingConfig(temperature=temperature) for temperature in (1e-6, 1e-320)]
-    for sampling in (*low, SamplingConfig(top_k=1)):
-        config = SearchConfig(extra_length=5, sampling=sampling)
+    for settings in (*low, SamplingConfig(top_k=1)):
+        config = SearchConfig(extra_length=5, sampling=settings)
         for (sample,), (best,) in zip(search(scorer, *lines, config), greedy, strict=True):
             assert (sample.ids, sample.ended) == (best.ids, best.ended)
             assert sample.score == pytest.approx(best.score)

@@ -59,9 +59,9 @@ def option(
     return Declared(name or _key(flag), sets, attributes, flag)
 
 
-def flag(flag: str, text: str, *, name: str = "", **more: Any) -> Declared:
+def flag(usage: str, text: str, *, name: str = "", **more: Any) -> Declared:
     """An option without a value; arguments as of :func:`option`."""
-    return Declared(name or _key(flag), None, {"is_flag": True, "help": text, **more}, flag)
+    return Declared(name or _key(usage), None, {"is_flag": True, "help": text, **more}, usage)
 
 
 def _key(flag: str) -> str:

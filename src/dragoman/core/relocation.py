@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -20,8 +20,8 @@ from dragoman.core.sections import OneOf, keys_of
 class PathMark:
     """The annotation of a key that holds a path, or a list of paths."""
 
-    names: str
-    """``model``, or ``text``: files of text, vectors and glossaries may be of public corpora."""
+    sort: Literal["model", "text"]
+    """Files of text may belong to public corpora, which have a folder of their own."""
     unless: str | None = None
     """Another key of the section; if it is given, this key holds no path."""
 
@@ -38,7 +38,7 @@ class Relocation:
     """Changes paths in the plain values of a configuration, such as relative into absolute paths.
 
     Args:
-        changes: the function for each sort of paths: the names of :class:`PathMark`, and ``path``
+        changes: the function for each sort of paths: those of :class:`PathMark`, and ``path``
             for keys of the type ``Path``.  Paths of other sorts stay.
     """
 
@@ -62,7 +62,7 @@ class Relocation:
         """The values of a field of this annotation, which has these marks."""
         for mark in marks:
             if isinstance(mark, PathMark):
-                values = self._changed(mark.names, values)
+                values = self._changed(mark.sort, values)
             elif isinstance(mark, OneOf) and isinstance(values, dict):
                 # A section without its key is completed by the base of the file.
                 for kind in mark.chosen(values) if mark.key in values else mark.at_hand():
@@ -70,9 +70,9 @@ class Relocation:
                 return values
         return self._within(annotation, values)
 
-    def _changed(self, names: str, values: Any) -> Any:
+    def _changed(self, sort: str, values: Any) -> Any:
         """A changed path, or the changed paths of a list."""
-        change = self.changes.get(names)
+        change = self.changes.get(sort)
         if change is None or not isinstance(values, (str, list)):
             return values
         if isinstance(values, str):

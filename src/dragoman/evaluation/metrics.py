@@ -67,8 +67,11 @@ def metric_named(name: str) -> type[Metric]:
 
 def metrics_of(output: Output, metrics: Iterable[str]) -> list[str]:
     """Those of ``metrics`` that score this kind of output."""
-    named = (name for name in metrics if name not in _HIGHER_IS_BETTER)
-    return [name for name in named if metric_named(name).output == output]
+    return [
+        name
+        for name in metrics
+        if name not in _HIGHER_IS_BETTER and metric_named(name).output == output
+    ]
 
 
 def higher_is_better(figure: str) -> bool:

@@ -155,11 +155,13 @@ def sample(
         numbers: of each sentence in the whole input.  They and the seed alone determine the random
             numbers of a sentence.
     """
+    filters = config.filters()
     draws = _draws(config.seed, numbers, count, int(rules.limits.max()) + 1).to(source.device)
 
     def choose(scores: Tensor, partial: PartialOutputs) -> Tensor:
         path = torch.arange(len(scores), device=scores.device) % count
-        return draw(scores, draws[partial.sentences, path, partial.length], config)
+        uniform = draws[partial.sentences, path, partial.length]
+        return draw(scores, uniform, config.temperature, filters)
 
     found = follow_paths(
         scorer, source, source_mask, rules, choose, paths=count, penalties=penalties
@@ -167,20 +169,20 @@ def sample(
     return [rank(samples) for samples in found]
 
 
-def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
+def draw(scores: Tensor, uniform: Tensor, temperature: float, filters: Sequence[Filter]) -> Tensor:
     """One id for each row, by inversion of the cumulative distribution.
 
     Args:
         scores: log-probabilities ``(rows, vocabulary)``, -inf where forbidden; the remaining
             probabilities need not sum to one.
         uniform: random numbers in [0, 1), ``(rows,)``, float64.
-        config: temperature and filters.
+        temperature: divisor of the scores.
+        filters: of the pieces that may be drawn.
 
     Returns:
         Ids ``(rows,)``; for a row without a distribution (everything is forbidden, or the scores
         contain NaN or +inf), a piece whose score is not finite.
     """
-    filters = config.filters()
     ids = None
     if any(one.ranked for one in filters):
         vocabulary = scores.size(1)
@@ -188,7 +190,7 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
     # Small probabilities would vanish from a long sum in float32. The largest score is shifted to
     # 0 first, so that a tiny temperature does not turn all of them into -inf.
     highest, where_highest = scores.max(1, keepdim=True)
-    probabilities = torch.softmax((scores.double() - highest) / config.temperature, dim=1)
+    probabilities = torch.softmax((scores.double() - highest) / temperature, dim=1)
     kept = probabilities
     for one in filters:
         kept = kept.masked_fill(~one.keeps(probabilities), 0.0)

@@ -142,6 +142,8 @@ def test_score_has_the_old_spelling(
         line = one_error(dragoman("score", models["forward"], pair_table, option, value), 2)
         assert f"{option} needs --filter" in line
     assert "--keep" not in dragoman("score", "--help").out
+    refused = one_error(dragoman("score", "--filter", models["forward"], pair_table), 2)
+    assert refused.endswith("see 'dragoman filter --help'")
 
 
 def test_models_come_before_the_pairs(pair_table: Path, dragoman: CommandLine) -> None:

@@ -14,7 +14,7 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.alignment_output import AlignmentOutput
-from dragoman.cli.commands.filter import filter_options, filter_pairs
+from dragoman.cli.commands.filter import filter_, filter_options, filter_pairs
 from dragoman.cli.options import (
     FILE,
     MODEL,
@@ -241,7 +241,12 @@ def score(
             raise click.UsageError(
                 "--adapter does not go with --filter; make a model of both with 'dragoman merge'"
             )
-        filter_pairs(paths, options, device=device, as_json=as_json)
+        try:
+            filter_pairs(paths, options, device=device, as_json=as_json)
+        except click.UsageError as error:  # whose --help shows the options
+            parent = click.get_current_context().parent
+            error.ctx = click.Context(filter_, info_name=filter_.name, parent=parent)
+            raise
         return
     _refuse_filter_options(options)
     from dragoman.evaluation.metrics import perplexity

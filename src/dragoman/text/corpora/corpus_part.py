@@ -35,21 +35,21 @@ TRANSLATION = "translation"
 
 _BESIDE_CONTEXT = {"filter", "tag"}
 """Transforms that leave the words of a sentence as they are."""
-_FILE_ALONE = PathMark("text", unless="path")
+_FILE_ALONE = PathMark("text", unless="path")  # beside a path, it is a column, key or language
 
 
-def from_folder(folder: Path, *names: str) -> Relocation:
-    """Makes paths absolute if they are relative to a folder or belong to public corpora.
+def from_folder(folder: Path, *sorts: str) -> Relocation:
+    """Paths made absolute: relative ones from a folder, and files of public corpora.
 
     Args:
         folder: of the file that has the paths.
-        names: of a :class:`PathMark`: the sort of paths; by default all.
+        sorts: the :attr:`PathMark.sort` of paths to change; by default both.
     """
     changes: dict[str, Callable[[str], str]] = {
         "model": lambda name: str(absolute(name, folder)),
         "text": lambda name: str(located(name, folder)) if name else name,
     }
-    return Relocation({name: changes[name] for name in names or changes})
+    return Relocation({sort: changes[sort] for sort in sorts or changes})
 
 
 class CorpusPart(Config):
