@@ -22,7 +22,7 @@ _STARTS_PROCESSES = frozenset(("--workers", "--processes", "serve", "bulk"))
 _PATIENCE = 600.0  # seconds
 
 _ONE_AT_A_TIME = Lock()
-"""Whatever reads exit codes: to start a process reads those of others, too."""
+"""Held while exit codes are read, since starting a process also reads those of others."""
 
 
 class Ended(NamedTuple):

@@ -76,7 +76,7 @@ _TEXTS: Mapping[str, str] = {
 
 
 def contents() -> dict[str, str | bytes]:
-    """Of each file, by name; three are refused."""
+    """The content of each file by its name.  The last three texts are files to be refused."""
     return {**_TEXTS, "a.docx": _docx(), "a.odt": _odt(), "a.pptx": _pptx()}
 
 

@@ -1,4 +1,4 @@
-"""What is imported before commands are forked: all that the package offers to programs."""
+"""Imports the whole public API, before commands are forked."""
 
 from __future__ import annotations
 
