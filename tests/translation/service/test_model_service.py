@@ -40,6 +40,12 @@ def run(use: Callable[[ModelService], Awaitable[Any]], *systems: FakeSystem, **o
     return asyncio.run(main())
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition; a test that waits for ever is ended by pytest."""
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
 def translated(
     *requests: TextRequest, system: FakeSystem | None = None, **options: Any
 ) -> list[TranslatedText]:
@@ -332,9 +338,9 @@ def test_a_full_queue_says_when_to_come_back_and_time_is_bounded() -> None:
     async def use(service: ModelService) -> None:
         system.translator.gate.clear()
         first = asyncio.ensure_future(service.translate([to_german("At work.")]))
-        await asyncio.sleep(0.05)
+        await until(lambda: len(system.translator.calls) == 1)
         second = asyncio.ensure_future(service.translate([to_german("a\nb\nc")]))
-        await asyncio.sleep(0.01)
+        await until(lambda: service.status().waiting_lines == 3)
         with pytest.raises(RefusedError) as busy:
             await service.translate([to_german("d\ne")])
         assert busy.value.kind == "busy"
@@ -345,8 +351,7 @@ def test_a_full_queue_says_when_to_come_back_and_time_is_bounded() -> None:
         assert (late.value.kind, late.value.retry_after) == ("timed_out", 5)
         assert service.status().waiting_lines == 3
         second.cancel()
-        await asyncio.sleep(0.01)
-        assert service.status().waiting_lines == 0
+        await until(lambda: service.status().waiting_lines == 0)
         system.translator.gate.set()
         assert (await first)[0].text == "ATde WORK.de"
 
@@ -471,8 +476,7 @@ def test_a_request_of_several_rounds_is_finished_by_the_system_that_began_it() -
         old.translator.gate.clear()
         request = to_german("one two three, four five six seven", split="none")
         waiting = asyncio.ensure_future(service.translate([request]))
-        while not old.translator.calls:
-            await asyncio.sleep(0.001)
+        await until(lambda: bool(old.translator.calls))
         service._exchange(0, cast("LoadedSystem", new))
         await asyncio.sleep(0.01)
         old.translator.gate.set()
@@ -480,7 +484,6 @@ def test_a_request_of_several_rounds_is_finished_by_the_system_that_began_it() -
         assert found.text.split()[-1] == "SEVENde"
         assert service.directions() == [Pairing("en", "fr")]
         assert (await service.translate([TextRequest("a", "fr", "en")]))[0].text == "Afr"
-        while not old.translator.closed:
-            await asyncio.sleep(0.001)
+        await until(lambda: old.translator.closed)
 
     run(use, old)
