@@ -42,7 +42,7 @@ Progress = Callable[[int, int], AbstractContextManager[Callable[[int], object]]]
 function to call with the number done so far."""
 
 SHARD_LINES = 2000
-_LOCK = ".lock"
+LOCK_FILE = ".lock"
 _MODEL_DIGITS = 12
 
 
@@ -156,9 +156,9 @@ def translate_corpus(
     system = _with_precision(system)
     shards = Shards(output)
     shards.check_usable()
-    total, digest = _measure(text)
+    total, digest = measured(text)
     use = "this directory; wait until it ends, or choose another one"
-    with claimed(output / _LOCK, use), Translator.of(system) as translator:
+    with claimed(output / LOCK_FILE, use), Translator.of(system) as translator:
         if translator.context is not None:
             raise ConfigError(
                 f"{system.models[0]}: it reads context, and a corpus is translated in shards of "
@@ -171,7 +171,7 @@ def translate_corpus(
             row = _Rows(known, _models(origin), origin["method"], choose)
             there = shards.finished()
             done = sum(there.values())
-            left = (one for one in _pieces(text, shard_lines) if one.number not in there)
+            left = (one for one in pieces(text, shard_lines) if one.number not in there)
             with progress(done, total) as show:
                 if runner is None:
                     _translate_here(translator, left, shards, row, partial(_show_more, show, done))
@@ -195,7 +195,7 @@ def _with_precision(system: TranslationSystem) -> TranslationSystem:
     return system.model_copy(update={"precision": decided})
 
 
-def _measure(text: Iterable[GivenLine]) -> tuple[int, str]:
+def measured(text: Iterable[GivenLine]) -> tuple[int, str]:
     """The number of lines and a digest of everything that their translations depend on."""
     content, total = hashlib.sha256(), 0
     for line in text:
@@ -211,19 +211,20 @@ def _models(origin: Mapping[str, Any]) -> str:
     return "+".join(one[:_MODEL_DIGITS] for one in origin["models"])
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """Lines that become one shard."""
 
     number: int
     lines: list[GivenLine]
 
 
-def _pieces(text: Iterable[GivenLine], shard_lines: int) -> Iterator[_Piece]:
+def pieces(text: Iterable[GivenLine], shard_lines: int) -> Iterator[Piece]:
+    """The lines of each shard."""
     lines = iter(text)
     for number in count():
         if not (piece := list(islice(lines, shard_lines))):
             return
-        yield _Piece(number, piece)
+        yield Piece(number, piece)
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ def _show_more(show: Callable[[int], object], before: int, done: int) -> None:
 
 def _translate_here(
     translator: Translator,
-    pieces: Iterable[_Piece],
+    pieces: Iterable[Piece],
     shards: Shards,
     row: _Rows,
     show: Callable[[int], object],
@@ -272,7 +273,7 @@ def _translate_here(
 
 def _translate_shard(
     translator: Translator,
-    piece: _Piece,
+    piece: Piece,
     shards: Shards,
     row: _Rows,
     show: Callable[[int], object] = lambda done: None,
@@ -306,7 +307,7 @@ class TranslateShard:
     """The directory of the corpus, which all workers share."""
     row: _Rows
 
-    def __call__(self, piece: _Piece) -> None:
+    def __call__(self, piece: Piece) -> None:
         """Write the shard of some lines."""
         _translate_shard(_opened(self.system), piece, Shards(self.output), self.row)
 
