@@ -125,9 +125,6 @@ class TestParse:
         with pytest.raises(ValidationError):
             run.training.seed = 3  # type: ignore[misc]
 
-    def test_descriptions_are_the_docstrings(self) -> None:
-        assert Training.model_fields["steps"].description == "How many steps."
-
     @pytest.mark.parametrize(
         ("values", "expected"),
         [

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from dragoman.core.config import Config
 from dragoman.core.relocation import MODEL_PATH, ModelPath, PathMark, Relocation, TextPath
-from dragoman.core.sections import keys_of, members
+from dragoman.core.sections import key_docstrings, keys_of, members
 from dragoman.recipe import ExperimentConfig
 
 
@@ -58,11 +58,12 @@ def strings(kind: type[BaseModel], seen: set[type]) -> Iterator[tuple[str, bool,
     if kind in seen:
         return
     seen.add(kind)
+    docstrings = key_docstrings(kind)
     for key, field in keys_of(kind).items():
         marked = any(isinstance(mark, PathMark) for mark in field.metadata)
         marked = marked or "PathMark" in repr(field.annotation)
         if "str" in repr(field.annotation):
-            yield f"{kind.__name__}.{key}", marked, field.description or ""
+            yield f"{kind.__name__}.{key}", marked, docstrings[key]
         for section in members(field, Config):
             yield from strings(section, seen)
 

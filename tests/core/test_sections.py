@@ -12,16 +12,19 @@ from pydantic import Field
 
 from dragoman.core.config import ComposedConfig, Config, parse
 from dragoman.core.errors import ConfigError
-from dragoman.core.sections import Flat, OneOf, keys_of
+from dragoman.core.sections import Flat, OneOf, key_docstrings, keys_of
 
 
 class Deep(Config):
     rate: float = Field(0.1, ge=0, lt=1)
+    """How much
+    of it."""
     limit: int | None = None
 
 
 class Inner(ComposedConfig):
     heads: int = Field(8, ge=1)
+    """How many."""
     deep: Flat[Deep] = Deep()
 
     def conflicts(self) -> Iterator[str]:
@@ -60,6 +63,11 @@ def message(values: dict[str, Any], kind: type[Config] = Whole) -> str:
 
 def test_keys_stand_side_by_side_in_the_order_of_the_fields() -> None:
     assert list(keys_of(Outer)) == list(Outer().model_dump()) == KEYS
+
+
+def test_docstrings_are_those_below_the_fields() -> None:
+    assert key_docstrings(Inner) == {"rate": "How much\nof it.", "heads": "How many."}
+    assert key_docstrings(Outer) == key_docstrings(Inner)
 
 
 def test_code_finds_them_in_their_sections() -> None:

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
-from dragoman.core.sections import OneName, choice_in, choice_of, keys_of, members
+from dragoman.core.sections import OneName, choice_in, choice_of, key_docstrings, keys_of, members
 from dragoman.core.text_tables import markdown_table
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
@@ -224,8 +224,9 @@ def _render(section: _Section, sections: list[_Section]) -> str:
     fields = sorted(
         keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
     )
+    docstrings = key_docstrings(section.kind)
     rows = [
-        [f"`{name}`", _words(field, links), _default(field), _text(field.description)]
+        [f"`{name}`", _words(field, links), _default(field), _text(docstrings.get(name))]
         for name, field in fields
     ]
     intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])

@@ -45,9 +45,9 @@ _USUAL_NAME = "config.yaml"  # of the configuration in a run or model
 class Config(BaseModel):
     """Base of all configurations: immutable, finite; unknown keys are refused."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    # Not use_attribute_docstrings: pydantic would read source text at import, for a tenth of the
+    # time that a command takes to start.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def conflicts(self) -> Iterator[str]:
         """Problems of values that are valid by themselves, a line each; subclasses override this.

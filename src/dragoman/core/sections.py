@@ -10,10 +10,15 @@ with an :class:`OneOf`.
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from textwrap import dedent
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
@@ -52,6 +57,30 @@ def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
     for name, field in kind.model_fields.items():
         keys.update(keys_of(sections[name]) if name in sections else {name: field})
     return keys
+
+
+def key_docstrings(kind: type[BaseModel]) -> dict[str, str]:
+    """The docstrings beside the fields of a class by key, including those of flat sections."""
+    found: dict[str, str] = {}
+    for section in flat_sections(kind).values():
+        found |= key_docstrings(section)
+    for owner in reversed(kind.__mro__):
+        if issubclass(owner, BaseModel) and owner is not BaseModel:
+            found |= _docstrings_in(owner)
+    return found
+
+
+@cache
+def _docstrings_in(owner: type[BaseModel]) -> dict[str, str]:
+    """The docstrings beside the fields that the text of a class itself declares."""
+    (definition,) = ast.parse(dedent(inspect.getsource(owner))).body
+    assert isinstance(definition, ast.ClassDef)
+    found: dict[str, str] = {}
+    for statement, following in pairwise(definition.body):
+        match statement, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(text))):
+                found[name] = inspect.cleandoc(text)
+    return found
 
 
 def gathered(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -142,6 +143,7 @@ def _length(state: str) -> int:
     return length
 
 
+@cache
 def _tables() -> tuple[Tensor, Tensor]:
     """For each state and byte, ``(states, 257)``: the state behind it, and the pieces it needs."""
     behind = torch.zeros((len(_STATES), _OTHER + 1), dtype=torch.int64)
@@ -156,9 +158,6 @@ def _tables() -> tuple[Tensor, Tensor]:
                 behind[row, byte] = _STATES.index(_following(_START, byte) or _START)
     needed[0, _OTHER] = 0  # has nothing to do with bytes
     return behind, needed
-
-
-_BEHIND, _NEEDED = _tables()
 
 
 class TakesRoom(Protocol):
@@ -184,7 +183,7 @@ class WholeCharacters:
         self, symbols: ByteSymbols, limits: Tensor, others: TakesRoom | None = None
     ) -> None:
         self._symbols, self._limits, self._others = symbols, limits, others
-        self._behind, self._needed = _BEHIND.to(limits.device), _NEEDED.to(limits.device)
+        self._behind, self._needed = (table.to(limits.device) for table in _tables())
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Forbid pieces that break a character; see :meth:`Constraint.forbid`."""

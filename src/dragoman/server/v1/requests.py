@@ -165,6 +165,8 @@ TermsOrName = Annotated[
 class Body(Config):
     """Base of what clients send."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_many_keys(cls, values: Any) -> Any:

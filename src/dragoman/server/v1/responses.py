@@ -26,7 +26,9 @@ from dragoman.translation.service.interface import (
 class Answer(Config):
     """Base of responses, which are made from objects with attributes of the same names."""
 
-    model_config = ConfigDict(from_attributes=True, allow_inf_nan=True)
+    model_config = ConfigDict(
+        from_attributes=True, allow_inf_nan=True, use_attribute_docstrings=True
+    )
 
 
 class Problem(Answer):
