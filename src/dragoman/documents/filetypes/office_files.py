@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.marks.markup_tokens import MarkupToken
-from dragoman.documents.office.inline_roles import OPEN_DOCUMENT_ROLES, OPEN_DOCUMENT_TEXTS
+from dragoman.documents.office.inline_roles import (
+    OPEN_DOCUMENT_ROLES,
+    OPEN_DOCUMENT_TEXTS,
+    OPEN_XML_ROLES,
+    OPEN_XML_TEXTS,
+)
 from dragoman.documents.office.office_document import OfficeDocument, read_text
-from dragoman.documents.office.open_xml import read_open_xml
 from dragoman.documents.office.paragraph_items import ParagraphMarkup
 from dragoman.documents.office.part_tokens import attribute, part_tokens
 from dragoman.documents.office.zip_package import ZipPackage
@@ -28,6 +34,28 @@ _UNSEEN_NAMES = """
     rfc-language-tag rsid script
 """
 _UNSEEN = frozenset(_UNSEEN_NAMES.split())
+_CONTENT_TYPES = "[Content_Types].xml"
+_OPEN_XML_MARKUP = ParagraphMarkup(OPEN_XML_ROLES, OPEN_XML_TEXTS)
+_MOST_TYPES = 4 * 2**20
+"""Bytes of the part that says what the others are."""
+
+_KINDS = {
+    "wordprocessingml": "a document of Word (.docx)",
+    "presentationml": "a presentation (.pptx)",
+    "spreadsheetml": "a workbook (.xlsx)",
+}
+_OF_ANY = frozenset(
+    [
+        "application/vnd.openxmlformats-officedocument.drawingml.chart+xml",
+        "application/vnd.openxmlformats-officedocument.drawingml.chartshapes+xml",
+        "application/vnd.ms-office.chartex+xml",
+        "application/vnd.openxmlformats-officedocument.drawingml.diagramData+xml",
+        "application/vnd.ms-office.drawingml.diagramDrawing+xml",
+        "application/vnd.ms-powerpoint.comments+xml",
+    ]
+)
+"""Parts of any document: charts and shapes on them, diagrams with the picture that is kept of them,
+and comments of newer programs."""
 
 
 class DocxFile(DocumentFormat):
@@ -43,7 +71,7 @@ class DocxFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
-        return read_open_xml(content, "wordprocessingml", "document.main", _WORD_PARTS)
+        return _read_open_xml(content, "wordprocessingml", "document.main", _WORD_PARTS)
 
 
 class PptxFile(DocumentFormat):
@@ -58,7 +86,7 @@ class PptxFile(DocumentFormat):
 
     @override
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
-        return read_open_xml(content, "presentationml", "presentation.main", _SLIDE_PARTS)
+        return _read_open_xml(content, "presentationml", "presentation.main", _SLIDE_PARTS)
 
 
 class OdtFile(DocumentFormat):
@@ -114,7 +142,7 @@ def _plain_styles(text: str) -> set[str]:
 
     LibreOffice makes them to record when words were written.
     """
-    found: set[str] = set()
+    plain: set[str] = set()
     style = ""
     for token in part_tokens(text):
         if token.name in ("office:body", "office:master-styles"):
@@ -124,12 +152,57 @@ def _plain_styles(text: str) -> set[str]:
             is_plain = is_plain and not attribute(token, "parent-style-name")
             style = attribute(token, "name") if is_plain else ""
             if style:
-                found.add(style)
+                plain.add(style)
         elif style and token.kind in ("open", "empty") and not _is_unseen(token):
-            found.discard(style)
-    return found
+            plain.discard(style)
+    return plain
 
 
 def _is_unseen(token: MarkupToken) -> bool:
     names = {name.rpartition(":")[2] for name in token.attributes if not name.startswith("xmlns")}
     return token.name == "style:text-properties" and names <= _UNSEEN
+
+
+def _read_open_xml(content: bytes, kind: str, main: str, others: Collection[str]) -> OfficeDocument:
+    """A document of Office Open XML (ECMA-376, part 2).
+
+    Args:
+        content: the file.
+        kind: of markup, such as ``wordprocessingml``.
+        main: type of its main part, as in ``document.main``.
+        others: types of the other parts that are translated, such as ``header``.
+    """
+    package = ZipPackage(content)
+    types = _types_of_parts(package)
+    if any("macroenabled" in one.lower() or "vbaproject" in one.lower() for one in types.values()):
+        raise DataError("the file has macros, which are not taken; save it without them")
+    base = f"application/vnd.openxmlformats-officedocument.{kind}."
+    first = [name for name, found in types.items() if found == f"{base}{main}+xml"]
+    if not first:
+        all_types = " ".join(types.values())
+        other = next((text for name, text in _KINDS.items() if name in all_types), "something else")
+        raise DataError(f"the file is not {_KINDS[kind]}, but {other}; give it the name of that")
+    wanted = {f"{base}{name}+xml" for name in others} | _OF_ANY
+    rest = [name for name, found in types.items() if found in wanted]
+    return OfficeDocument(package, [*first, *rest], lambda text: _OPEN_XML_MARKUP)
+
+
+def _types_of_parts(package: ZipPackage) -> dict[str, str]:
+    """The type of each part, by name, in the order of the file."""
+    if any(name.rpartition("/")[2].lower() == "vbaproject.bin" for name in package.names):
+        raise DataError("the file has macros, which are not taken; save it without them")
+    if package.size(_CONTENT_TYPES) > _MOST_TYPES:
+        raise DataError(f"the part {_CONTENT_TYPES!r} is too large: the file is damaged or hostile")
+    text, _ = read_text(package, _CONTENT_TYPES)
+    defaults: dict[str, str] = {}
+    named: dict[str, str] = {}
+    for token in part_tokens(text):
+        if token.name == "types:Default":
+            defaults[attribute(token, "Extension").lower()] = attribute(token, "ContentType")
+        elif token.name == "types:Override":
+            name = attribute(token, "PartName").removeprefix("/").lower()
+            named[name] = attribute(token, "ContentType")
+    return {
+        name: named.get(name.lower()) or defaults.get(name.rpartition(".")[2].lower(), "")
+        for name in package.names
+    }

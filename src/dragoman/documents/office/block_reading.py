@@ -1,7 +1,13 @@
-"""Parts of office documents as paragraphs, and what is between them."""
+"""Parts of office documents as paragraphs, and what is between them.
+
+Attributes that people read, such as alternative text, are paragraphs, too.  An initial that Word
+has in a frame in front of its paragraph (ECMA-376, part 1, section 17.3.1.11) is read with its
+word, and the first letter of the translation is put into the frame.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -9,7 +15,6 @@ from dragoman.core.errors import DataError
 from dragoman.documents.marks.marked_document import DocumentMarking
 from dragoman.documents.marks.markup_pieces import MarkupPiece
 from dragoman.documents.marks.markup_tokens import MarkupToken
-from dragoman.documents.office.drop_caps import is_initial, joined
 from dragoman.documents.office.inline_roles import ALTERNATIVES
 from dragoman.documents.office.paragraph import (
     Initial,
@@ -18,25 +23,30 @@ from dragoman.documents.office.paragraph import (
     RunFormat,
     Symbol,
     merged,
+    read_words,
 )
 from dragoman.documents.office.paragraph_item import Item
 from dragoman.documents.office.paragraph_items import ParagraphMarkup, read_items
-from dragoman.documents.office.part_tokens import written_name
+from dragoman.documents.office.part_tokens import attribute, written_name
 from dragoman.documents.office.run_formats import main_formats, smoothed
-from dragoman.documents.office.shown_attributes import attribute_parts
 
 _HYPHEN = "noBreakHyphen"
 _DEEPEST = 16
 """Paragraphs within one another, as those of a text box are."""
+_ESCAPED_LINE_END = re.compile(r"(&#(?:10|13|[xX]0*[aAdD]);)")
+_FILE_OR_ADDRESS = re.compile(
+    r"\w+://\S*|\\\\\S.*|[A-Za-z]:[\\/].*|mailto:\S*"
+    r"|.*\.(?:bmp|emf|eps|gif|html?|jpe?g|pdf|png|svgz?|tiff?|webp|wmf|docx?|pptx?|xlsx?)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Programs write these where nobody has written a text."""
+_FRAME = "w:framePr"
+_LONGEST_INITIAL = 12
+"""Letters: usually one, at most a short word."""
 
 
 def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: int = 0) -> Parts:
-    """The paragraphs of a part, and what is between them.
-
-    Args:
-        tokens: all of it, in order.
-        markup: how paragraphs are written.
-        depth: paragraphs that this is within.
+    """The paragraphs of a part, and what is between them; ``depth`` counts paragraphs around it.
 
     Raises:
         DataError: too many paragraphs are within one another.
@@ -56,21 +66,21 @@ def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: i
         is_whole = role in ("paragraph", "hidden") or is_alternative
         element = _element(token, waiting) if is_whole else [token]
         reader = _ParagraphReader(markup, depth)
-        if frame and role == "paragraph" and not is_initial(element):
+        if frame and role == "paragraph" and not _is_initial(element):
             parts += reader.read_with_initial(frame, between, element)
             frame, between = [], []
             continue
         if frame:
             parts += [reader.read(frame), *between]
             frame, between = [], []
-        if role == "paragraph" and is_initial(element):
+        if role == "paragraph" and _is_initial(element):
             frame = element
         elif role == "paragraph":
             parts.append(reader.read(element))
         elif is_alternative:
             parts += reader.read_alternative(element)
         elif role != "hidden" and token.name in markup.texts:
-            parts += attribute_parts(token, markup.texts[token.name])
+            parts += _attribute_parts(token, markup.texts[token.name])
         else:
             parts += [one.raw for one in element]
     if frame:
@@ -80,23 +90,18 @@ def read_blocks(tokens: Iterable[MarkupToken], markup: ParagraphMarkup, depth: i
 
 def _element(first: MarkupToken, following: Iterator[MarkupToken]) -> list[MarkupToken]:
     """The tokens of an element."""
-    found = [first]
+    tokens = [first]
     depth = 1
     for token in following:
-        found.append(token)
+        tokens.append(token)
         depth += (token.kind == "open") - (token.kind == "close")
         if not depth:
             break
-    return found
+    return tokens
 
 
 class _ParagraphReader:
-    """Reads paragraphs, and those within them.
-
-    Args:
-        markup: how they are written.
-        depth: paragraphs that they are within.
-    """
+    """Reads paragraphs, and those within them; they are ``depth`` paragraphs deep."""
 
     def __init__(self, markup: ParagraphMarkup, depth: int) -> None:
         self._markup, self._depth = markup, depth
@@ -109,20 +114,14 @@ class _ParagraphReader:
     def read_with_initial(
         self, frame: Sequence[MarkupToken], between: Parts, tokens: Sequence[MarkupToken]
     ) -> Parts:
-        """A paragraph, and the one in front of it that is the frame of its initial.
-
-        Args:
-            frame: tokens of that one.
-            between: what is between them.
-            tokens: of the paragraph.
-        """
+        """A paragraph with the frame of its initial in front, and what is between the two."""
         letters, raw_frame = self._items(frame)
         items, raw = self._items(tokens)
-        found = joined(letters, items)
-        if found is None:
+        joined = _joined_initial(letters, items)
+        if joined is None:
             alone = _paragraph(frame, letters, raw_frame)
             return [alone, *between, _paragraph(tokens, items, raw)]
-        items, initial = found
+        items, initial = joined
         initial.begin = [frame[0].raw, *initial.begin]
         initial.end = [*initial.end, frame[-1].raw, *between]
         return [_paragraph(tokens, items, [*raw_frame, *between, *raw], initial)]
@@ -166,18 +165,10 @@ def _paragraph(
 
 
 class _ParagraphMarking:
-    """Makes texts with marks of the items of a paragraph.
-
-    Args:
-        formats: of most of the words, by the element around them.
-
-    Attributes:
-        marking: has the texts.
-        symbols: what their tags stand for.
-    """
+    """Makes texts with marks of the items of a paragraph, and the symbols of their tags."""
 
     def __init__(self, formats: dict[int, RunFormat]) -> None:
-        self._formats = formats
+        self._formats = formats  # of most of the words, by the element around them
         self._numbers: dict[int, int] = {}  # index of the symbol of an element
         self._ranks = 0  # of symbols whose order stays
         self.marking = DocumentMarking(collapses=False)
@@ -248,3 +239,73 @@ class _ParagraphMarking:
             number = self._symbol(Symbol(item.parts, is_shown=item.is_shown, rank=rank))
             self._ranks += item.is_ordered
             self.marking.add(MarkupPiece("point", f"<{number}/>", is_shown=item.is_shown))
+
+
+def _attribute_parts(token: MarkupToken, names: Sequence[str]) -> Parts:
+    """A tag as it is written, with its attributes of these names, without prefixes, as texts."""
+    if attribute(token, "type") == "autoText":  # the value is the name of an entry
+        return [token.raw]
+    local = "|".join(map(re.escape, names))
+    value = re.compile(rf"(?<=\s)(?:[\w.-]+:)?(?:{local})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+    parts: Parts = []
+    end = 0
+    for found in value.finditer(token.raw):
+        start, stop = found.span(1 if found[1] is not None else 2)
+        parts += [token.raw[end:start], *_shown_text(token.raw[start:stop])]
+        end = stop
+    return [*parts, token.raw[end:]]
+
+
+def _shown_text(raw: str) -> Parts:
+    """The value of an attribute, whose lines are texts."""
+    if _FILE_OR_ADDRESS.fullmatch(read_words(raw).strip()):
+        return [raw]
+    marking = DocumentMarking(collapses=False)
+    for number, part in enumerate(_ESCAPED_LINE_END.split(raw)):
+        if number % 2:
+            marking.split(part)
+        elif part:
+            marking.add(MarkupPiece("text", part))
+    marking.finish()
+    return [Paragraph("", "", [raw], marking.document, [], None, is_attribute=True)]
+
+
+def _is_initial(tokens: Sequence[MarkupToken]) -> bool:
+    """Whether a paragraph is the frame of an initial."""
+    kinds = (attribute(token, "dropCap") for token in tokens if token.name == _FRAME)
+    return next(kinds, "none") not in ("none", "")
+
+
+def _joined_initial(
+    frame: Sequence[Item], items: Sequence[Item]
+) -> tuple[list[Item], Initial] | None:
+    """The items of a paragraph with the initial of the frame in front of its first word.
+
+    None if the frame holds something else: they are read as two paragraphs.
+    """
+    letters = "".join(str(item.parts[0]) for item in frame if item.format is not None)
+    form = next((item.format for item in frame if item.format is not None), None)
+    if form is None or len(letters) > _LONGEST_INITIAL or not any(map(str.isalpha, letters)):
+        return None
+    at = next((at for at, item in enumerate(items) if item.format is not None), None)
+    if at is None or sum(item.kind in ("edge", "atom") for item in items[:at]) > _properties(items):
+        return None
+    first = items[at]
+    text = str(first.parts[0])
+    whole = len(letters) > 1 and text[:1].isspace()
+    begin, end = _around(frame)
+    word = Item("text", [letters + text], first.owner, format=first.format)
+    return [*items[:at], word, *items[at + 1 :]], Initial(begin, end, form, whole)
+
+
+def _properties(items: Sequence[Item]) -> int:
+    """How many items at the start are the properties of the paragraph."""
+    return int(bool(items) and items[0].kind == "edge" and "pPr" in str(items[0].parts[:2]))
+
+
+def _around(frame: Sequence[Item]) -> tuple[Parts, Parts]:
+    """Items of a frame in front of its letters, and all others."""
+    first = next(at for at, item in enumerate(frame) if item.format is not None)
+    begin = [part for item in frame[:first] for part in item.parts]
+    end = [part for item in frame[first:] if item.format is None for part in item.parts]
+    return begin, end

@@ -147,10 +147,9 @@ _COPIED = frozenset(_COPIED_FIELDS.split())
 
 
 def is_copied(instruction: str) -> bool:
-    """Whether what a field of Word shows is copied: a number, a date, a name, a citation.
+    """Whether the result of an instruction of Word, such as ``PAGEREF _Toc1``, is copied.
 
-    Args:
-        instruction: what it says, such as ``PAGEREF _Toc1 \\h``.
+    That is a number, a date, a name, or a citation.
     """
     name = next(iter(instruction.lower().split()), "")
     return name.startswith("=") or name in _COPIED

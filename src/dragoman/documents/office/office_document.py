@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -11,10 +12,11 @@ from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.document_format import OpenDocument
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.marks.outline import OutlineBlock
+from dragoman.documents.marks.markup_tokens import xml_tokens
+from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 from dragoman.documents.office.block_reading import read_blocks
-from dragoman.documents.office.office_outline import part_blocks
 from dragoman.documents.office.paragraph import (
+    Paragraph,
     Parts,
     identity,
     paragraphs,
@@ -27,6 +29,13 @@ from dragoman.documents.office.zip_package import ZipPackage
 
 _MOST_MARKUP = 32 * 2**20
 """Bytes of all parts that are translated, unpacked: some thousand pages."""
+_OF_WORDS = frozenset(["r", "t", "span", "s"])
+"""Elements that hold words, by their names without prefix: there may be more or fewer of them."""
+_RUN_FORMAT, _PROPERTIES = "rPr", "pPr"
+_LEFT_OUT = frozenset(
+    ["lastRenderedPageBreak", "noBreakHyphen", "proofErr", "soft-page-break", "softHyphen"]
+)
+"""Elements that a paragraph loses when it is translated."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +55,12 @@ class OfficeDocument(OpenDocument):
         package: the file.
         names: of the parts that are translated, the main one first.
         markup: how the paragraphs of a part are written, by its text.
-
-    Raises:
-        DataError: a part is damaged or hostile, or all are too large.
     """
 
     def __init__(
-        self,
-        package: ZipPackage,
-        names: Iterable[str],
-        markup: Callable[[str], ParagraphMarkup],
+        self, package: ZipPackage, names: Sequence[str], markup: Callable[[str], ParagraphMarkup]
     ) -> None:
         self._package = package
-        names = list(names)
         size = sum(package.size(name) for name in names)
         if size > _MOST_MARKUP:
             raise DataError(
@@ -81,7 +83,7 @@ class OfficeDocument(OpenDocument):
     @override
     def outline(self) -> Sequence[OutlineBlock]:
         numbers = {key: number for number, key in enumerate(self._texts)}
-        return [block for part in self._parts for block in part_blocks(part.parts, numbers)]
+        return [block for part in self._parts for block in _part_blocks(part.parts, numbers)]
 
     @override
     def written(self, translations: Sequence[str]) -> bytes:
@@ -124,3 +126,55 @@ def _read(package: ZipPackage, name: str, markup: Callable[[str], ParagraphMarku
 
 def _of_part(name: str, error: DataError) -> DataError:
     return DataError(f"the part {name!r}: {error}")
+
+
+def _part_blocks(parts: Parts, numbers: Mapping[str, int]) -> Iterator[OutlineBlock]:
+    """The blocks of a part: what is around its paragraphs, and each of these.
+
+    ``numbers`` are the indices of the texts of the document, by their keys.
+    """
+    yield OutlineBlock(list(_tags(parts)))
+    for part in parts:
+        if isinstance(part, Paragraph):
+            yield from _paragraph_blocks(part, numbers)
+
+
+def _paragraph_blocks(paragraph: Paragraph, numbers: Mapping[str, int]) -> Iterator[OutlineBlock]:
+    raw = paragraph.raw
+    texts = [numbers[key] for key in paragraph.keys]
+    kept = placeholders_of(paragraph.document.texts)
+    if paragraph.is_attribute:
+        yield OutlineBlock((), html.unescape("".join(map(str, raw))), kept, texts)
+        return
+    yield OutlineBlock(list(_tags(raw)), _words_within(raw), kept, texts)
+    within = [list(_paragraph_blocks(part, numbers)) for part in raw if isinstance(part, Paragraph)]
+    # Notes and comments move with the words that they belong to.
+    for blocks in sorted(within, key=lambda nested: [sorted(block.codes) for block in nested]):
+        yield from blocks
+
+
+def _without_paragraphs(parts: Parts) -> str:
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _tags(parts: Parts) -> Iterator[str]:
+    """Start tags as they are written, but those of runs and of their formats."""
+    opened: list[str] = []
+    for token in xml_tokens(_without_paragraphs(parts)):
+        if token.kind == "close":
+            if opened:
+                opened.pop()
+            continue
+        if token.kind not in ("open", "empty"):
+            continue
+        name = token.name.rpartition(":")[2]
+        in_format = _RUN_FORMAT in (name, *opened) and _PROPERTIES not in opened
+        if not in_format and name not in _OF_WORDS and name not in _LEFT_OUT:
+            yield token.raw
+        if token.kind == "open":
+            opened.append(name)
+
+
+def _words_within(parts: Parts) -> str:
+    tokens = xml_tokens(_without_paragraphs(parts))
+    return html.unescape("".join(token.raw for token in tokens if token.kind == "text"))

@@ -36,12 +36,7 @@ class RunFormat:
     """Whether white space at the ends of words is lost unless an attribute keeps it."""
 
     def run(self, words: str, hyphens: int = 0) -> str:
-        """Words in this format, written as a run.
-
-        Args:
-            words: as they are written in XML.
-            hyphens: within words, from the first on, that are written so that no line ends there.
-        """
+        """Words of XML in this format, as a run; no line ends at the first hyphens within words."""
         parts = HYPHEN.split(words, hyphens) if hyphens else [words]
         hyphen = f"<{self.words.removesuffix('t')}noBreakHyphen/>"
         return self.begin + hyphen.join(map(self._element, parts)) + self.end
@@ -121,8 +116,7 @@ class Paragraph:
     def written(self, answers: Callable[[str], str | None]) -> str:
         """The paragraph with its texts translated.
 
-        Args:
-            answers: the translation of a text by its key, with its tags; None if it is unchanged.
+        ``answers`` gives the translation of a text by its key, with tags; None if it is unchanged.
         """
         found = [answers(key) for key in self.keys]
         if all(one is None for one in found):
@@ -146,12 +140,7 @@ class Paragraph:
 
 
 def written_parts(parts: Parts, answers: Callable[[str], str | None]) -> str:
-    """Parts with their paragraphs translated.
-
-    Args:
-        parts: of a document.
-        answers: as for :meth:`Paragraph.written`.
-    """
+    """Parts with their paragraphs translated; ``answers`` as for :meth:`Paragraph.written`."""
     return "".join(part if isinstance(part, str) else part.written(answers) for part in parts)
 
 
@@ -206,13 +195,7 @@ def _key(text: MarkedText) -> str:
 
 
 class _Writing:
-    """Writes words in runs, and the markup around and between them.
-
-    Attributes:
-        answers: as for :meth:`Paragraph.written`.
-        parts: written so far.
-        initial: written into its frame so far.
-    """
+    """Writes words in runs, and the markup around and between them."""
 
     def __init__(self, paragraph: Paragraph, answers: Callable[[str], str | None]) -> None:
         self._paragraph, self.answers = paragraph, answers
@@ -222,8 +205,8 @@ class _Writing:
         self._is_spaced = True  # whether a space that comes next would not be seen
         self._held: dict[int, Symbol] = {}  # whose time has not come
         self._rank = 0  # of the symbol whose time is next
-        self.parts: list[str] = []
-        self.initial = ""
+        self.parts: list[str] = []  # written so far
+        self.initial = ""  # written into its frame so far
         self._hyphens = paragraph.hyphens  # left
 
     def write(self, text: str) -> None:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from dragoman.documents.marks.marked_document import find_elements
 from dragoman.documents.marks.markup_tokens import MarkupToken
 from dragoman.documents.office.inline_roles import ALTERNATIVES, Role, hides_run, is_copied
-from dragoman.documents.office.item_pairs import joined_pairs
 from dragoman.documents.office.paragraph import (
     WHITE,
     Parts,
@@ -19,7 +18,7 @@ from dragoman.documents.office.paragraph import (
     merged,
     read_words,
 )
-from dragoman.documents.office.paragraph_item import Item, ItemKind
+from dragoman.documents.office.paragraph_item import Item, ItemKind, joined_pairs
 from dragoman.documents.office.part_tokens import attribute, written_name
 from dragoman.documents.office.run_formats import format_key
 
@@ -41,12 +40,9 @@ def read_items(
     markup: ParagraphMarkup,
     read_blocks: Callable[[Sequence[MarkupToken]], Parts],
 ) -> tuple[list[Item], Parts]:
-    """The content of a paragraph, read and raw.
+    """The content of a paragraph, whose own tags are in ``tokens``, read and raw.
 
-    Args:
-        tokens: of the paragraph, its own tags included.
-        markup: how it is written.
-        read_blocks: reads elements that may hold paragraphs.
+    ``read_blocks`` reads elements that may hold paragraphs.
     """
     reader = _ItemReader(tokens, markup, read_blocks)
     reader.read()
@@ -76,11 +72,7 @@ class _Opened(NamedTuple):
 
 
 class _ItemReader:
-    """Reads the content of a paragraph.
-
-    Attributes:
-        items: in order.
-    """
+    """Reads the content of a paragraph."""
 
     def __init__(
         self,
@@ -189,16 +181,16 @@ class _ItemReader:
         """The words within an element."""
         tokens = self._tokens[start:stop]
         is_words = not self._has_runs
-        found = []
+        words = []
         for token in tokens:
             if token.kind in ("text", "opaque"):
                 if is_words:
-                    found.append(token.raw)
+                    words.append(token.raw)
             elif self._has_runs:
                 is_words = token.kind == "open" and (
                     self._markup.roles.get(token.name) in ("words", "instruction")
                 )
-        return read_words(escaped_words(found))
+        return read_words(escaped_words(words))
 
     def _run(self, start: int, stop: int) -> None:
         if self._ends.get(start) is None:

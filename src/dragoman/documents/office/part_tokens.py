@@ -54,11 +54,8 @@ _NAME = re.compile(r"</?([^\s/>]+)")
 def part_tokens(text: str) -> Iterator[MarkupToken]:
     """The tokens of a part.
 
-    Names have the usual prefixes, as ``w:p``, even if the part has others; names of unknown
+    Names have the usual prefixes, as ``w:p``, even if the part has others.  Names of unknown
     namespaces begin with ``?:``.
-
-    Args:
-        text: of the part, decoded.
 
     Raises:
         DataError: it is not well-formed, has a document type, or is nested too deeply.
@@ -103,13 +100,11 @@ def written_name(token: MarkupToken) -> str:
 
 def _declared(token: MarkupToken) -> dict[str, str]:
     """The prefixes that a tag declares, and what stands for their namespaces here."""
-    found: dict[str, str] = {}
-    for name, value in token.attributes.items():
-        if name == "xmlns":
-            found[""] = _PREFIXES.get(value, _UNKNOWN)
-        elif name.startswith("xmlns:"):
-            found[name[len("xmlns:") :]] = _PREFIXES.get(value, _UNKNOWN)
-    return found
+    return {
+        name.removeprefix("xmlns").removeprefix(":"): _PREFIXES.get(value, _UNKNOWN)
+        for name, value in token.attributes.items()
+        if name == "xmlns" or name.startswith("xmlns:")
+    }
 
 
 def _named(token: MarkupToken, prefixes: dict[str, str]) -> MarkupToken:

@@ -53,8 +53,7 @@ class _Property(NamedTuple):
 def format_key(properties: Sequence[MarkupToken]) -> str:
     """A key that is equal for formats that look the same; empty without properties.
 
-    Args:
-        properties: the tokens of the element that holds them, its own tags included.
+    ``properties`` are the tokens of the element that holds them, its own tags included.
     """
     root = _Property("", (), [])
     opened = [root]

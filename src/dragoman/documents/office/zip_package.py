@@ -32,15 +32,9 @@ _ENCRYPTED = 1  # bit of the flags (APPNOTE.TXT, section 4.4.4)
 class ZipPackage:
     """The parts of a zip file.
 
-    Args:
-        content: the file.
-
-    Attributes:
-        content: the file.
-
     Raises:
-        DataError: it is no zip file, damaged, encrypted, or hostile: too large or too many parts,
-            names that occur twice or lead elsewhere.
+        DataError: it is damaged, encrypted, or hostile: too large or too many parts, names that
+            occur twice or lead elsewhere.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -61,23 +55,16 @@ class ZipPackage:
         return 0 if info is None else info.file_size
 
     def read(self, name: str) -> bytes:
-        """The content of a part.
-
-        Raises:
-            DataError: there is none of that name, or it is damaged.
-        """
+        """The content of a part."""
         if name not in self._by_name:
             raise DataError(f"the file has no part {name!r}: it is damaged, or of another format")
         with _opened(self.content) as archive:
             return _read(archive, self._by_name[name])
 
     def written(self, replaced: Mapping[str, bytes]) -> bytes:
-        """The file with some of its parts replaced.
+        """The file with some of its parts replaced, by their names.
 
         Order, names, dates and methods of compression stay.
-
-        Args:
-            replaced: new contents by name.
         """
         buffer = io.BytesIO()
         with _opened(self.content) as archive, zipfile.ZipFile(buffer, "w") as target:
