@@ -14,8 +14,8 @@ from dragoman.documents.file_translation import TranslatedFile, translate_file
 from dragoman.documents.filetypes import OpenDocument
 from dragoman.documents.filetypes.spliced_document import SplicedDocument
 from dragoman.documents.marks import marked_text
+from dragoman.documents.marks.marked_document import OutlineBlock
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.marks.outline import OutlineBlock
 from dragoman.documents.written_check import CHANGED, checked
 from dragoman.translation.service.interface import TextRequest
 

@@ -7,9 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
+from typing_extensions import override
+
+from dragoman.core.errors import DataError
+from dragoman.documents.character_encoding import CharacterEncoding
 from dragoman.documents.marks.mark_placement import unchanged
+from dragoman.documents.marks.marked_document import OutlineBlock
 from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.marks.outline import OutlineBlock
+from dragoman.text.language_codes import base_language
 
 
 class FileLanguages(NamedTuple):
@@ -18,6 +23,41 @@ class FileLanguages(NamedTuple):
     source: str | None
     """None: detected, unless the file says it."""
     target: str
+
+    def agreed_source(self, said: str | None) -> str | None:
+        """The language that a file says it is in.
+
+        Raises:
+            DataError: the request says another.
+        """
+        if said and self.source and not is_same_language(said, self.source):
+            raise DataError(
+                f"the file says that it is in {said!r}, not {self.source!r}; ask for "
+                "its own language, or for none"
+            )
+        return said or None
+
+    def check_target(self, said: str | None) -> None:
+        """Check that a file, as it says itself, is for translations into the target language.
+
+        Raises:
+            DataError: it is for another.
+        """
+        if said and not is_same_language(said, self.target):
+            if self.source and is_same_language(said, self.source):
+                raise DataError(
+                    f"the file is for translations into {said!r}, the language of its source; give "
+                    f"one for {self.target!r}, or a template, which names no language"
+                )
+            raise DataError(
+                f"the file is for translations into {said!r}, not {self.target!r}; ask for "
+                f"{said!r}, or give a file for {self.target!r}"
+            )
+
+
+def is_same_language(one: str, other: str) -> bool:
+    """Whether two codes are of one language, regions aside: ``en`` and ``en_GB``."""
+    return base_language(one) == base_language(other)
 
 
 EMPTY = "its translation is empty"
@@ -55,25 +95,36 @@ class OpenDocument(ABC):
 
     @abstractmethod
     def written(self, translations: Sequence[str]) -> bytes:
-        """The file with its texts replaced.
-
-        Args:
-            translations: of all texts, as they are written, with their marks.
-        """
+        """The file with its texts replaced by all their translations, which have their marks."""
 
     def partly_written(self, translations: Sequence[str], left: Collection[int]) -> bytes:
-        """The file with its texts replaced, but for some.
-
-        Args:
-            translations: as for :meth:`written`.
-            left: indices of the texts that stay as they are.
-        """
+        """The file as :meth:`written`, but with the texts of some indices as they are."""
         return self.written(
             [
-                unchanged(text, self.escape) if at in left else one
-                for at, (text, one) in enumerate(zip(self.texts, translations, strict=True))
+                unchanged(text, self.escape) if at in left else translation
+                for at, (text, translation) in enumerate(zip(self.texts, translations, strict=True))
             ]
         )
+
+
+class EncodedDocument(OpenDocument):
+    """A document that is one text in some encoding.
+
+    Args:
+        encoding: of the file.
+        is_markup: whether characters that the encoding lacks can be written as references.
+    """
+
+    def __init__(self, encoding: CharacterEncoding, *, is_markup: bool) -> None:
+        self._encoding, self._is_markup = encoding, is_markup
+
+    @abstractmethod
+    def joined(self, translations: Sequence[str]) -> str:
+        """The text of the file with its texts replaced."""
+
+    @override
+    def written(self, translations: Sequence[str]) -> bytes:
+        return self._encoding.encode(self.joined(translations), is_markup=self._is_markup)
 
 
 class DocumentFormat(ABC):

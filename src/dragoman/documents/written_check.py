@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dragoman.core.errors import DataError
 from dragoman.documents.document_format import OpenDocument
-from dragoman.documents.marks.outline import OutlineBlock
+from dragoman.documents.marks.marked_document import OutlineBlock
 
 CHANGED = "its translation would change tags, placeholders or blocks of the document"
 """Why a text stays as it is."""

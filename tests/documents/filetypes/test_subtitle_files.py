@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.documents.filetypes.subtitle_files import SubtitleDocument
+from dragoman.documents.filetypes import FileLanguages, document_format
 from dragoman.translation.service.interface import RefusedError
 
 TIMES = "00:00:01,000 --> 00:00:02,000"
@@ -68,7 +68,7 @@ def test_only_words_are_translated(name: str, source: str, expected: str) -> Non
 def test_no_translation_makes_another_cue_or_tag(kind: str, name: str, said: str) -> None:
     head = "WEBVTT\n\n" if kind == "WebVTT" else "1\n"
     found = file_by(lambda _: said, name, f"{head}{TIMES}\n<b>one</b>\n\n{TIMES}\ntwo\n")
-    again = SubtitleDocument.read(found, "WebVTT" if kind == "WebVTT" else "SubRip")
+    again = document_format(name).read(found.encode(), FileLanguages(None, "en"))
     assert found.count("-->") == 2
     marks = [mark for text in again.texts for mark in text.marks]
     assert len(marks) <= 1
@@ -108,7 +108,7 @@ def test_what_is_no_subtitle_is_refused(name: str, content: str, message: str) -
     with pytest.raises(RefusedError, match=message):
         file_by(capitals, name, content)
     with pytest.raises(DataError):
-        SubtitleDocument.read(content, "SubRip" if name == "a.srt" else "WebVTT")
+        document_format(name).read(content.encode(), FileLanguages(None, "en"))
 
 
 def reversed_words(text: str) -> str:

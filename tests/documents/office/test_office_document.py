@@ -10,7 +10,7 @@ from office_files import CapitalService, ReversingService, body_of, docx, odt, p
 
 from dragoman.documents.file_translation import translate_file
 from dragoman.documents.filetypes import FileLanguages, document_format
-from dragoman.documents.marks.outline import OutlineBlock
+from dragoman.documents.marks.marked_document import OutlineBlock
 from dragoman.documents.office.paragraph import RunFormat
 from dragoman.documents.written_check import CHANGED
 from dragoman.translation.service.interface import TextRequest

@@ -30,8 +30,7 @@ from dragoman.documents.strings.inline_codes import (
     unescaped,
     written_parts,
 )
-from dragoman.documents.strings.plural_rules import plural_forms
-from dragoman.documents.strings.plural_strings import source_forms
+from dragoman.documents.strings.plural_rules import plural_forms, source_forms
 from dragoman.documents.strings.string_placeholders import (
     TAG,
     apart,
@@ -49,7 +48,7 @@ from dragoman.documents.strings.string_values import (
     string_pieces,
     without_spaces,
 )
-from dragoman.documents.xml_elements import XmlElement, read_elements, with_attribute, xml_label
+from dragoman.documents.xml import XmlElement, read_elements, with_attribute, xml_label
 from dragoman.text.break_codes import BREAKING_TAGS
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"

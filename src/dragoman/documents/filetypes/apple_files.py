@@ -21,11 +21,10 @@ from dragoman.documents.filetypes.spliced_document import (
 )
 from dragoman.documents.marks.marked_text import escaped
 from dragoman.documents.strings.inline_codes import as_section, section_text
-from dragoman.documents.strings.plural_rules import CATEGORIES
-from dragoman.documents.strings.plural_strings import translated_forms
+from dragoman.documents.strings.plural_rules import CATEGORIES, translated_forms
 from dragoman.documents.strings.string_syntax import APPLE
 from dragoman.documents.strings.string_values import PlainValue
-from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
+from dragoman.documents.xml import XmlElement, read_elements, xml_label
 
 _BETWEEN = re.compile(r"(?:\s+|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|([\w.:/$-]+)', re.DOTALL)

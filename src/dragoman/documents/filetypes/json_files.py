@@ -9,8 +9,11 @@ from typing import Literal
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import decode
-from dragoman.documents.document_format import DocumentFormat, FileLanguages
-from dragoman.documents.filetypes.languages_of_files import agreed_source, is_same_language
+from dragoman.documents.document_format import (
+    DocumentFormat,
+    FileLanguages,
+    is_same_language,
+)
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
@@ -20,8 +23,12 @@ from dragoman.documents.filetypes.spliced_document import (
 )
 from dragoman.documents.json_text import JsonMember, JsonNode, json_string, read_json
 from dragoman.documents.strings.icu_messages import read_message
-from dragoman.documents.strings.plural_rules import CATEGORIES
-from dragoman.documents.strings.plural_strings import has_count, translated_forms, unused_forms
+from dragoman.documents.strings.plural_rules import (
+    CATEGORIES,
+    has_count,
+    translated_forms,
+    unused_forms,
+)
 from dragoman.documents.strings.string_syntax import shown_syntax
 from dragoman.text.language_codes import is_language_tag
 
@@ -57,7 +64,7 @@ class _Strings:
         self._text, self._root, self._languages = text, root, languages
         # Where all is escaped that is not ASCII, the translation is, too.
         self._ascii_only = text.isascii() and _ESCAPED.search(text) is not None
-        self.source_language = agreed_source(self._language(), languages)
+        self.source_language = languages.agreed_source(self._language())
         self._syntax = shown_syntax(_values(root))
 
     def slots(self) -> Iterator[Slot]:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from typing_extensions import override
 
 from dragoman.core.errors import MissingExtraError
-from dragoman.documents.character_encoding import CharacterEncoding, decode
+from dragoman.documents.character_encoding import decode
 from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
-from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.marks.outline import OutlineBlock
-
-if TYPE_CHECKING:
-    from dragoman.documents.markdown.markdown_blocks import MarkdownDocument
 
 
 class MarkdownFile(DocumentFormat):
@@ -33,11 +27,11 @@ class MarkdownFile(DocumentFormat):
     @override
     def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
         try:
-            from dragoman.documents.markdown.markdown_blocks import read_markdown
+            from dragoman.documents.markdown.markdown_blocks import MarkdownDocument
         except ModuleNotFoundError as error:
             raise MissingExtraError.of("Markdown", "markdown-it-py") from error
         text, encoding = decode(content, is_page=False)
-        return _OpenMarkdown(read_markdown(text, is_mdx=self.is_mdx), encoding)
+        return MarkdownDocument(text, encoding, is_mdx=self.is_mdx)
 
 
 class MdxFile(MarkdownFile):
@@ -47,24 +41,3 @@ class MdxFile(MarkdownFile):
     suffixes = (".mdx",)
     media_type = "text/mdx"
     is_mdx = True
-
-
-class _OpenMarkdown(OpenDocument):
-    def __init__(self, document: MarkdownDocument, encoding: CharacterEncoding) -> None:
-        self._document, self._encoding = document, encoding
-
-    @property
-    @override
-    def texts(self) -> Sequence[MarkedText]:
-        return self._document.texts
-
-    @property
-    @override
-    def outline(self) -> Sequence[OutlineBlock]:
-        return self._document.outline
-
-    @override
-    def written(self, translations: Sequence[str]) -> bytes:
-        joined = self._document.joined(translations)
-        self.refused = self._document.refused
-        return self._encoding.encode(joined, is_markup=True)

@@ -9,12 +9,13 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding
-from dragoman.documents.document_format import DocumentFormat, FileLanguages
-from dragoman.documents.filetypes.languages_of_files import agreed_source, check_target
+from dragoman.documents.document_format import (
+    DocumentFormat,
+    FileLanguages,
+)
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, fixed
 from dragoman.documents.strings.icu_messages import read_message
-from dragoman.documents.strings.plural_rules import catalogue_rule
-from dragoman.documents.strings.plural_strings import catalogue_values
+from dragoman.documents.strings.plural_rules import catalogue_rule, catalogue_values
 from dragoman.documents.strings.string_syntax import StringSyntax, flagged_syntax, shown_syntax
 from dragoman.documents.strings.string_values import KeptValue, StringValue
 from dragoman.text.po_catalogue import (
@@ -47,8 +48,8 @@ class PoFile(DocumentFormat):
     @override
     def read(self, content: bytes, languages: FileLanguages) -> SplicedDocument:
         found = read_catalogue(content)
-        check_target(found.fields.get("language"), languages)
-        source = agreed_source(found.fields.get("x-source-language"), languages)
+        languages.check_target(found.fields.get("language"))
+        source = languages.agreed_source(found.fields.get("x-source-language"))
         slots = list(_Filling(found, languages).slots())
         kind = _PoDocument if found.charset else _OpenPoDocument
         encoding = CharacterEncoding(found.encoding, found.mark)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import CharacterEncoding
-from dragoman.documents.document_format import EMPTY, OpenDocument
+from dragoman.documents.document_format import EMPTY, EncodedDocument
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.strings.string_values import StringValue, are_unchanged
 
@@ -39,15 +39,7 @@ def replacement(
     write: Callable[[str], str],
     current: str | None = None,
 ) -> Slot:
-    """The slot of one value.
-
-    Args:
-        start: in characters of the file.
-        stop: after its last character.
-        value: what is translated.
-        write: how it is written.
-        current: the value that the file has; None: the source of ``value``.
-    """
+    """The slot of one value, instead of the source of this value or another ``current`` one."""
     current = value.source if current is None else current
     return Slot(start, stop, [value], lambda found: write(found[0]), current)
 
@@ -57,18 +49,11 @@ def fixed(start: int, stop: int, raw: str, group: int | None = None) -> Slot:
     return Slot(start, stop, (), lambda found: raw, group=group)
 
 
-class SplicedDocument(OpenDocument):
-    """A text with slots.
+class SplicedDocument(EncodedDocument):
+    """A text with slots, none of which is within another.
 
     A value that its translation does not change is not written again, so that it keeps the way in
     which it was written.
-
-    Args:
-        text: of the file.
-        encoding: of the file.
-        slots: what is replaced, none within another.
-        source_language: as the file says.
-        is_markup: whether characters that the encoding lacks can be written as references.
     """
 
     def __init__(
@@ -80,7 +65,8 @@ class SplicedDocument(OpenDocument):
         source_language: str | None = None,
         is_markup: bool = False,
     ) -> None:
-        self._text, self._encoding, self._is_markup = text, encoding, is_markup
+        super().__init__(encoding, is_markup=is_markup)
+        self._text = text
         self._slots = sorted(slots, key=lambda one: (one.start, one.stop))
         self._texts = [
             text for slot in self._slots for value in slot.values for text in value.texts
@@ -94,11 +80,6 @@ class SplicedDocument(OpenDocument):
         return self._texts
 
     @override
-    def written(self, translations: Sequence[str]) -> bytes:
-        joined = self.joined(translations)
-        return self._encoding.encode(joined, is_markup=self._is_markup)
-
-    @override
     def partly_written(self, translations: Sequence[str], left: Collection[int]) -> bytes:
         # Slots of texts that stay as they are are not written, so that a target stays empty.
         self._left = left
@@ -107,8 +88,8 @@ class SplicedDocument(OpenDocument):
         finally:
             self._left = ()
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """The text of the file with its texts replaced."""
         waiting = iter(enumerate(translations))
         filled: list[tuple[Slot, list[str]]] = []
         self.refused = []

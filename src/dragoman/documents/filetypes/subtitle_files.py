@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import ClassVar, Literal
 
@@ -15,17 +15,17 @@ from typing_extensions import override
 from dragoman.core.errors import DataError
 from dragoman.core.text_tables import display_width
 from dragoman.documents.character_encoding import CharacterEncoding, decode
-from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.document_format import DocumentFormat, EncodedDocument, FileLanguages
 from dragoman.documents.marks.mark_placement import unchanged
-from dragoman.documents.marks.marked_text import MarkedText
-from dragoman.documents.marks.marking import mark_pieces
-from dragoman.documents.marks.markup_pieces import MarkupPiece
-from dragoman.documents.marks.numbered_marks import (
+from dragoman.documents.marks.marked_text import (
     RESERVED,
+    MarkedText,
     NumberedText,
     as_number,
     text_and_numbers,
 )
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece
 
 COLUMNS = 42
 """Of a line; wide characters, as in Chinese, take two."""
@@ -67,9 +67,9 @@ class SubtitleFile(DocumentFormat):
     kind: ClassVar[SubtitleKind]
 
     @override
-    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+    def read(self, content: bytes, languages: FileLanguages) -> SubtitleDocument:
         text, encoding = decode(content, is_page=False)
-        return _OpenSubtitles(SubtitleDocument.read(text, self.kind), encoding)
+        return SubtitleDocument(text, encoding, self.kind)
 
 
 class SubRipFile(SubtitleFile):
@@ -90,20 +90,6 @@ class WebVttFile(SubtitleFile):
     suffixes = (".vtt",)
     media_type = "text/vtt"
     kind = "WebVTT"
-
-
-class _OpenSubtitles(OpenDocument):
-    def __init__(self, document: SubtitleDocument, encoding: CharacterEncoding) -> None:
-        self._document, self._encoding = document, encoding
-
-    @property
-    @override
-    def texts(self) -> Sequence[MarkedText]:
-        return self._document.texts
-
-    @override
-    def written(self, translations: Sequence[str]) -> bytes:
-        return self._encoding.encode(self._document.joined(translations), is_markup=False)
 
 
 @dataclass(frozen=True)
@@ -139,23 +125,19 @@ _Line = tuple[str, str]
 """A line, and its end."""
 
 
-@dataclass
-class SubtitleDocument:
-    """Subtitles with the texts of their cues."""
+class SubtitleDocument(EncodedDocument):
+    """Subtitles with the texts of their cues.
 
-    kind: SubtitleKind
-    texts: list[MarkedText] = field(default_factory=list)
-    _parts: list[str | _Cue] = field(default_factory=list)
-    _tags: list[str] = field(default_factory=list)
+    Raises:
+        DataError: the file has none.
+    """
 
-    @classmethod
-    def read(cls, text: str, kind: SubtitleKind) -> SubtitleDocument:
-        """The subtitles of a file.
-
-        Raises:
-            DataError: it has none.
-        """
-        document = cls(kind)
+    def __init__(self, text: str, encoding: CharacterEncoding, kind: SubtitleKind) -> None:
+        super().__init__(encoding, is_markup=False)
+        self._is_webvtt = kind == "WebVTT"
+        self._texts: list[MarkedText] = []
+        self._parts: list[str | _Cue] = []
+        self._tags: list[str] = []
         lines = [(found[1], found[2]) for found in _LINE.finditer(text) if found[0]]
         if kind == "WebVTT" and not re.match(r"WEBVTT(?:\s|$)", text):
             raise DataError("not WebVTT at line 1: it does not begin with WEBVTT")
@@ -164,14 +146,18 @@ class SubtitleDocument:
             raise DataError(
                 "not SubRip: it has no line of times, such as 00:00:01,000 --> 00:00:02,500"
             )
-        document._keep(lines[: timed[0]] if timed else lines)
+        self._keep(lines[: timed[0]] if timed else lines)
         for number, following in pairwise([*timed, len(lines)]):
-            document._keep(lines[number : number + 1])
-            document._add_blocks(lines[number + 1 : following], is_last=following == len(lines))
-        return document
+            self._keep(lines[number : number + 1])
+            self._add_blocks(lines[number + 1 : following], is_last=following == len(lines))
 
+    @property
+    @override
+    def texts(self) -> Sequence[MarkedText]:
+        return self._texts
+
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """The file with its texts replaced."""
         return "".join(
             part if isinstance(part, str) else self._written(part, translations)
             for part in self._parts
@@ -188,7 +174,7 @@ class SubtitleDocument:
         end = len(lines) - (0 if is_last else self._name_of_cue(lines))
         for is_blank, group in groupby(lines[:end], key=lambda one: not one[0].strip()):
             block = list(group)
-            if is_blank or (self.kind == "WebVTT" and _BLOCKS.match(block[0][0])):
+            if is_blank or (self._is_webvtt and _BLOCKS.match(block[0][0])):
                 self._keep(block)
             else:
                 self._add_cue(block)
@@ -198,15 +184,15 @@ class SubtitleDocument:
         """How many lines in front of a time say which cue it is: one, or none."""
         last = lines[-1][0].strip() if lines else ""
         is_alone = len(lines) > 1 and not lines[-2][0].strip()
-        return int(last.isdigit() or (self.kind == "WebVTT" and is_alone and bool(last)))
+        return int(last.isdigit() or (self._is_webvtt and is_alone and bool(last)))
 
     def _add_cue(self, lines: Sequence[_Line]) -> None:
-        count = len(self.texts)
+        count = len(self._texts)
         if any(RESERVED.search(line) for line, _ in lines):
             self._keep(lines)
             return
         utterances = tuple(self._utterances([line for line, _ in lines]))
-        if len(self.texts) == count:
+        if len(self._texts) == count:
             self._keep(lines)  # nothing to translate
             return
         shown = [part for line, _ in lines for part in _PARTING.split(line)[::2]]
@@ -237,8 +223,8 @@ class SubtitleDocument:
         marked = mark_pieces(list(self._pieces(line)), collapses=True)
         if marked is None:
             return _Utterance(parting, begin, line)
-        self.texts.append(NumberedText(**vars(marked)))
-        return _Utterance(parting, begin, len(self.texts) - 1)
+        self._texts.append(NumberedText(**vars(marked)))
+        return _Utterance(parting, begin, len(self._texts) - 1)
 
     def _pieces(self, line: str) -> Iterator[MarkupPiece]:
         end = 0
@@ -250,13 +236,12 @@ class SubtitleDocument:
         yield self._text(line[end:])
 
     def _text(self, text: str) -> MarkupPiece:
-        is_markup = self.kind == "WebVTT"
         text = text.replace(_HARD_SPACE, "\u00a0")
-        return MarkupPiece("text", text if is_markup else html.escape(text, quote=False))
+        return MarkupPiece("text", text if self._is_webvtt else html.escape(text, quote=False))
 
     def _written(self, cue: _Cue, translations: Sequence[str]) -> str:
         numbers = [one.part for one in cue.utterances if isinstance(one.part, int)]
-        if all(translations[number] == unchanged(self.texts[number]) for number in numbers):
+        if all(translations[number] == unchanged(self._texts[number]) for number in numbers):
             return cue.source
         written: list[str] = []
         for one in cue.utterances:
@@ -292,7 +277,7 @@ class SubtitleDocument:
 
     def _safe(self, text: str) -> str:
         """Text as it is written where none of it may be a tag or a time."""
-        if self.kind == "WebVTT":
+        if self._is_webvtt:
             return html.escape(text, quote=False)
         return _LIKE_TAG.sub(r"\g<0> ", text).replace("-->", "→")
 

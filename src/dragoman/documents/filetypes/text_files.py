@@ -7,29 +7,22 @@ from collections.abc import Callable, Sequence
 from typing_extensions import override
 
 from dragoman.documents.character_encoding import CharacterEncoding, decode
-from dragoman.documents.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.document_format import DocumentFormat, EncodedDocument, FileLanguages
 from dragoman.documents.html import read_html
-from dragoman.documents.marks.marked_document import MarkedDocument
+from dragoman.documents.marks.marked_document import MarkedDocument, OutlineBlock, placeholders_of
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.marking import placeholders
-from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 from dragoman.text.sentences import split_text
 
 
-class TextDocument(OpenDocument):
-    """A document that is one text in some encoding.
-
-    Args:
-        document: the text.
-        encoding: as it came.
-        is_markup: whether it is written as HTML and XML are.
-    """
+class TextDocument(EncodedDocument):
+    """A plain text or a page."""
 
     def __init__(
         self, document: MarkedDocument, encoding: CharacterEncoding, *, is_markup: bool
     ) -> None:
-        self._document, self._encoding, self._is_markup = document, encoding, is_markup
-        self._texts = document.texts
+        super().__init__(encoding, is_markup=is_markup)
+        self._document, self._texts = document, document.texts
 
     @property
     @override
@@ -47,9 +40,8 @@ class TextDocument(OpenDocument):
         return None if self._is_markup else _on_one_line
 
     @override
-    def written(self, translations: Sequence[str]) -> bytes:
-        joined = self._document.joined(translations)
-        return self._encoding.encode(joined, is_markup=self._is_markup)
+    def joined(self, translations: Sequence[str]) -> str:
+        return self._document.joined(translations)
 
 
 class PlainTextFile(DocumentFormat):
@@ -86,10 +78,10 @@ def _lines(text: str) -> MarkedDocument:
     """The lines of a plain text, as texts without tags."""
     document = MarkedDocument()
     end = number = 0
-    for one in split_text(text, "", "paragraphs"):
-        line = text[one.start : one.end]
-        document.parts.append(text[end : one.start])
-        end = one.end
+    for paragraph in split_text(text, "", "paragraphs"):
+        line = text[paragraph.start : paragraph.end]
+        document.parts.append(text[end : paragraph.start])
+        end = paragraph.end
         if any(map(str.isalpha, line)):
             marked = MarkedText(line, placeholders(line))
             document.parts.append(marked)

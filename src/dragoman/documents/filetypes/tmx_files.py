@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import decode_as
-from dragoman.documents.document_format import DocumentFormat, FileLanguages
-from dragoman.documents.filetypes.languages_of_files import best_match
+from dragoman.documents.document_format import DocumentFormat, FileLanguages, is_same_language
 from dragoman.documents.filetypes.spliced_document import Slot, SplicedDocument, space_before
 from dragoman.documents.strings.inline_codes import CodedValue
 from dragoman.documents.strings.string_syntax import StringSyntax, shown_syntax
-from dragoman.documents.xml_elements import XmlElement, read_elements, xml_label
+from dragoman.documents.xml import XmlElement, read_elements, xml_label
+from dragoman.text.language_codes import spelling
 
 _ANY = "*all*"
 
@@ -54,15 +54,22 @@ def _source(root: XmlElement, languages: FileLanguages) -> str:
     return said
 
 
+def _best_match(wanted: str, codes: list[str]) -> int | None:
+    """Which of some codes is a language: the same code, or else one of another region."""
+    same = [at for at, code in enumerate(codes) if spelling(code) == spelling(wanted)]
+    near = [at for at, code in enumerate(codes) if is_same_language(code, wanted)]
+    return next(iter([*same, *near]), None)
+
+
 def _slots(
     text: str, unit: XmlElement, source: str, target: str, syntax: StringSyntax
 ) -> Iterator[Slot]:
     variants = unit.named("tuv")
     codes = [one.attributes.get("xml:lang", one.attributes.get("lang", "")) for one in variants]
-    at = best_match(source, codes)
+    at = _best_match(source, codes)
     if at is None:
         return
-    found = best_match(target, codes)
+    found = _best_match(target, codes)
     segment = variants[at].first("seg")
     if segment is None:
         return

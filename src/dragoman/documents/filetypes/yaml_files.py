@@ -12,8 +12,11 @@ from typing_extensions import override
 from dragoman.core.errors import DataError
 from dragoman.core.strict_yaml import compose_yaml
 from dragoman.documents.character_encoding import decode
-from dragoman.documents.document_format import DocumentFormat, FileLanguages
-from dragoman.documents.filetypes.languages_of_files import agreed_source, is_same_language
+from dragoman.documents.document_format import (
+    DocumentFormat,
+    FileLanguages,
+    is_same_language,
+)
 from dragoman.documents.filetypes.spliced_document import (
     Slot,
     SplicedDocument,
@@ -23,8 +26,12 @@ from dragoman.documents.filetypes.spliced_document import (
 )
 from dragoman.documents.json_text import json_string
 from dragoman.documents.strings.icu_messages import read_message
-from dragoman.documents.strings.plural_rules import CATEGORIES
-from dragoman.documents.strings.plural_strings import has_count, translated_forms, unused_forms
+from dragoman.documents.strings.plural_rules import (
+    CATEGORIES,
+    has_count,
+    translated_forms,
+    unused_forms,
+)
 from dragoman.documents.strings.string_syntax import shown_syntax
 from dragoman.text.language_codes import is_language_tag
 
@@ -75,7 +82,7 @@ class _Strings:
         self._seen: set[int] = set()
         self._syntax = shown_syntax(_values(root))
         said = None if self._wrapper is None else str(self._wrapper.value)
-        self.source_language = agreed_source(said, languages)
+        self.source_language = languages.agreed_source(said)
 
     def slots(self) -> Iterator[Slot]:
         if self._wrapper is not None:

@@ -5,26 +5,27 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import yaml
 from markdown_it.token import Token
+from typing_extensions import override
 
-from dragoman.documents.markdown.markdown_dialects import COLUMN, TITLED
+from dragoman.documents.character_encoding import CharacterEncoding
+from dragoman.documents.document_format import EncodedDocument
+from dragoman.documents.markdown.markdown_dialects import COLUMN, NO_TEXT, TITLED
 from dragoman.documents.markdown.markdown_html import read_html_block
-from dragoman.documents.markdown.markdown_inline import new_parser
-from dragoman.documents.markdown.markdown_outline import block_of, references_of
+from dragoman.documents.markdown.markdown_inline import Environment, is_text, new_parser, shape_of
 from dragoman.documents.markdown.markdown_text import MarkdownPassages
 from dragoman.documents.markdown.markdown_writing import Passage, Setting
 from dragoman.documents.markdown.mdx import ESM
-from dragoman.documents.marks.marked_text import MarkedText, PageText
+from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_of
+from dragoman.documents.marks.marked_text import RESERVED, MarkedText, NumberedText, PageText
 from dragoman.documents.marks.marking import mark_pieces
 from dragoman.documents.marks.markup_pieces import MarkupPiece
-from dragoman.documents.marks.numbered_marks import RESERVED, NumberedText
-from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
@@ -38,16 +39,7 @@ _LABEL = re.compile(r"(?:\[![A-Za-z]+\][+-]?[ \t]*\n)?(?:\[[ xX]\][ \t]+)?")
 _TITLED_NOTICE = re.compile(r"(?P<kind>\[![A-Za-z]+\][+-]?[ \t]+)(?P<title>\S[^\n]*)(?:\n|$)")
 _COLUMN = re.compile(r"(?<!\\)\|")
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^{}]*\}$")  # of a heading: ``{#anchor .class}``
-
-
-def read_markdown(text: str, *, is_mdx: bool = False) -> MarkdownDocument:
-    """The texts of a document, and what is around them.
-
-    Args:
-        text: all of it.
-        is_mdx: whether it is MDX, as it is in any case if it has an ``import`` or ``export``.
-    """
-    return MarkdownDocument(text, is_mdx)
+_CODE_BLOCKS = frozenset(["code_block", "fence", NO_TEXT])
 
 
 @dataclass(frozen=True)
@@ -77,15 +69,11 @@ _Part = Passage | _Scalar | _Html
 """Parts that are written again."""
 
 
-class MarkdownDocument:
-    """A document with its texts.
+class MarkdownDocument(EncodedDocument):
+    """Markdown, or MDX, as it is in any case if it has an ``import`` or ``export``."""
 
-    Args:
-        text: all of it.
-        is_mdx: see :func:`read_markdown`.
-    """
-
-    def __init__(self, text: str, is_mdx: bool) -> None:
+    def __init__(self, text: str, encoding: CharacterEncoding, *, is_mdx: bool) -> None:
+        super().__init__(encoding, is_markup=True)
         self._text = text
         self._lines = _LINE.findall(text)
         self._starts = [0]
@@ -102,7 +90,7 @@ class MarkdownDocument:
             tokens = parser.parse(content, environment)
         self._passages = MarkdownPassages(parser, environment, is_mdx)
         self._edits: list[tuple[int, int, _Part]] = []
-        self.outline: list[OutlineBlock] = []
+        self._outline: list[OutlineBlock] = []
         if self._first:
             self._read_front_matter()
         for index, token in enumerate(tokens):
@@ -111,8 +99,8 @@ class MarkdownDocument:
             texts = range(count, len(self.texts))
             kept = placeholders_of(self.texts[count:])
             cells = _cells(tokens, index) if token.type == "tr_open" else ()
-            self.outline += blocks or [block_of(token, texts, kept, cells)]
-        self.outline.append(OutlineBlock(references_of(environment)))
+            self._outline += blocks or [block_of(token, texts, kept, cells)]
+        self._outline.append(OutlineBlock(references_of(environment)))
 
     def _read(self, tokens: Sequence[Token], index: int) -> Sequence[OutlineBlock]:
         """Read a block; returns the blocks within it."""
@@ -132,22 +120,23 @@ class MarkdownDocument:
         return ()
 
     @property
+    @override
     def texts(self) -> list[MarkedText]:
-        """The texts to translate."""
         return self._passages.texts
 
     @property
-    def refused(self) -> Sequence[tuple[str, str]]:
-        """Texts that stayed as they are when the document was written last, and why."""
-        return list(self._passages.refused.items())
+    @override
+    def outline(self) -> Sequence[OutlineBlock]:
+        return self._outline
 
+    @override
     def joined(self, translations: Sequence[str]) -> str:
-        """The document with its texts replaced."""
         self._passages.refused.clear()
         written, end = [], 0
-        for start, stop, part in sorted(self._edits, key=lambda one: one[0]):
+        for start, stop, part in sorted(self._edits, key=lambda edit: edit[0]):
             written += [self._text[end:start], self._written(part, translations)]
             end = stop
+        self.refused = list(self._passages.refused.items())
         return "".join([*written, self._text[end:]])
 
     def _written(self, part: _Part, translations: Sequence[str]) -> str:
@@ -166,7 +155,7 @@ class MarkdownDocument:
         return self._first + token.map[0]
 
     def _read_front_matter(self) -> None:
-        self.outline.append(OutlineBlock([f"front matter {self._first}"]))
+        self._outline.append(OutlineBlock([f"front matter {self._first}"]))
         if not self._lines[0].startswith("---"):
             return
         for number in range(1, self._first - 1):
@@ -177,7 +166,7 @@ class MarkdownDocument:
             marked = mark_pieces([MarkupPiece("text", html.escape(value))], collapses=True)
             texts = [] if marked is None else [NumberedText(**vars(marked))]
             numbers = range(len(self.texts), len(self.texts) + len(texts))
-            self.outline.append(
+            self._outline.append(
                 OutlineBlock([found["key"]], value, placeholders_of(texts), numbers)
             )
             if marked is None:
@@ -351,3 +340,40 @@ def _as_scalar(text: str, source: str) -> str:
     if written is not None and _text_of_scalar(written or "|") == text:
         return written
     return json.dumps(text, ensure_ascii=False)
+
+
+def block_of(
+    token: Token, texts: Sequence[int], kept: Sequence[str], cells: Sequence[Token] = ()
+) -> OutlineBlock:
+    """A block as it is read.
+
+    Args:
+        token: of the parser.
+        texts: indices of the texts that it has.
+        kept: the placeholders of these.
+        cells: of a row, which has the texts of all of them.
+    """
+    if token.type == "inline":
+        children = token.children or []
+        codes = [shape_of([one]) for one in children if not is_text(one)]
+        return OutlineBlock(codes, "".join(_words_of(children)), kept, texts)
+    content = token.content if token.type in _CODE_BLOCKS else ""
+    attributes = " ".join(f"{name}={value}" for name, value in token.attrs.items())
+    code = f"{token.type} {token.tag} {attributes} {token.info} {content}"
+    words = [one for cell in cells for one in _words_of(cell.children or [])]
+    return OutlineBlock([code], "".join(words) if cells else token.content, kept, texts)
+
+
+def references_of(environment: Environment) -> list[str]:
+    """The definitions of references of a document."""
+    found = environment.get("references", {})
+    return [f"[{label}]: {one['href']}" for label, one in found.items()]
+
+
+def _words_of(tokens: Iterable[Token]) -> Iterator[str]:
+    """The text of a paragraph, with that of images and titles."""
+    for token in tokens:
+        yield " " if token.type in {"softbreak", "hardbreak"} else ""
+        yield from _words_of(token.children) if token.children else [token.content]
+        if title := token.attrGet("title"):
+            yield f" {title} "

@@ -31,17 +31,18 @@ from dragoman.documents.markdown.markdown_writing import (
 )
 from dragoman.documents.markdown.mdx import EXPRESSION, has_content, jsx_kind
 from dragoman.documents.marks.mark_placement import unchanged
-from dragoman.documents.marks.marked_text import MarkedText, walk
-from dragoman.documents.marks.marking import mark_pieces
-from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
-from dragoman.documents.marks.markup_tokens import html_tokens
-from dragoman.documents.marks.numbered_marks import (
+from dragoman.documents.marks.marked_text import (
     KEPT_BREAK,
+    MarkedText,
     NumberedText,
     as_number,
     number_of,
     text_and_numbers,
+    walk,
 )
+from dragoman.documents.marks.marking import mark_pieces
+from dragoman.documents.marks.markup_pieces import MarkupPiece, joined_texts
+from dragoman.documents.marks.markup_tokens import html_tokens
 
 EMPTY = "its translation is empty"
 CHANGED = "its translation would change the markup"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from dragoman.documents.markdown.markdown_inline import text_shape
-from dragoman.documents.marks.numbered_marks import KEPT_BREAK, KEPT_SPACE, text_and_numbers
+from dragoman.documents.marks.marked_text import KEPT_BREAK, KEPT_SPACE, text_and_numbers
 from dragoman.translation.service.placeholders import protected
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "bare", "label", "title"]

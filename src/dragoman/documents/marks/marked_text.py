@@ -11,6 +11,13 @@ from typing_extensions import override
 
 Range = tuple[int, int]
 """Start and end, half-open, in characters."""
+RESERVED = re.compile("[\x01-\x04]")
+"""Signs that enclose numbers; text that has them is not read."""
+KEPT_SPACE, KEPT_BREAK = "\x03", "\x04"
+"""Stand for white space within markup, where no line is broken."""
+
+_NUMBER = re.compile("\x01([0-9]+)\x02")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass
@@ -146,3 +153,32 @@ _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 def escaped(text: str) -> str:
     """A text as it is written in HTML and XML, where none of it is markup."""
     return html.escape(_NO_CHARACTER.sub("\ufffd", text), quote=False)
+
+
+@dataclass
+class NumberedText(MarkedText):
+    """A text whose marks are numbers."""
+
+    def escape(self, text: str) -> str:
+        """A part of a translation, without control characters; its format escapes it later."""
+        return _CONTROL_CHARACTER.sub(" ", text)
+
+
+def as_number(number: int) -> str:
+    """How a number is written."""
+    return f"\x01{number}\x02"
+
+
+def number_of(written: str) -> int | None:
+    """The number that is written; None for anything else."""
+    found = _NUMBER.fullmatch(written)
+    return None if found is None else int(found[1])
+
+
+def text_and_numbers(written: str) -> Iterator[str | int]:
+    """A translation in text, none of it empty, and the numbers of its marks."""
+    for index, part in enumerate(_NUMBER.split(written)):
+        if index % 2:
+            yield int(part)
+        elif part:
+            yield part

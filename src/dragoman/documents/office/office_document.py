@@ -11,9 +11,9 @@ from typing_extensions import override
 from dragoman.core.errors import DataError
 from dragoman.documents.character_encoding import CharacterEncoding, decode
 from dragoman.documents.document_format import OpenDocument
+from dragoman.documents.marks.marked_document import OutlineBlock, placeholders_of
 from dragoman.documents.marks.marked_text import MarkedText
 from dragoman.documents.marks.markup_tokens import xml_tokens
-from dragoman.documents.marks.outline import OutlineBlock, placeholders_of
 from dragoman.documents.office.block_reading import read_blocks
 from dragoman.documents.office.paragraph import (
     Paragraph,
