@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from datetime import datetime, timezone
 from typing import Any
 
 from echo_service import EchoService
@@ -23,6 +24,14 @@ Work = Callable[[str, bytes, TextRequest, Progress], Coroutine[Any, Any, bytes]]
 def runner(store: ServerStore, **limits: Any) -> JobRunner:
     limits.setdefault("small_documents_at_once", 0)
     return JobRunner(EchoService(), store, LimitsConfig(**limits))
+
+
+def document_job(**values: Any) -> DocumentJob:
+    """A job that is in no database."""
+    moment = datetime.now(timezone.utc)
+    common = {"id": "id", "secret": "secret", "file_name": "a.txt", "state": "queued"}
+    languages = {"source_language": "en", "target_language": "de"}
+    return DocumentJob(**{**common, **languages, "created": moment, "changed": moment, **values})
 
 
 async def ended(store: ServerStore, job: DocumentJob, *states: str) -> DocumentJob:

@@ -12,7 +12,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from document_jobs import REQUEST, Progress, Work, begun, ended, endless, runner, upper
+from document_jobs import (
+    REQUEST,
+    Progress,
+    Work,
+    begun,
+    document_job,
+    ended,
+    endless,
+    runner,
+    upper,
+)
 from echo_service import EchoService
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -506,16 +516,5 @@ def test_names_are_no_paths(name: str, suffix: str) -> None:
 def test_the_rest_takes_as_long_as_what_is_done(
     done: int, texts: int, expected: int | None
 ) -> None:
-    job = DocumentJob(
-        "id",
-        "secret",
-        "a.txt",
-        "en",
-        "de",
-        "translating",
-        NOW,
-        started=NOW,
-        texts_done=done,
-        texts=texts,
-    )
+    job = document_job(state="translating", started=NOW, texts_done=done, texts=texts)
     assert seconds_remaining(job, NOW + timedelta(seconds=10)) == expected

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from dragoman.server.database.database_engine import Database
+from dragoman.server.database.records import Record
 from dragoman.server.database.server_store import ServerStore
 from dragoman.server.database.store_limits import StoreLimits
-from dragoman.server.database.tables import metadata
 from soak.postgresql import NoPostgresqlError, PostgresqlServer, postgresql_server
 
 KINDS = ("sqlite", "postgresql")
@@ -55,9 +55,9 @@ def database(
     if request.param == "sqlite":
         return shutil.copy(found, str(tmp_path / "server.sqlite"))
     opened = Database(found)
-    with opened.writing() as connection:
-        names = ", ".join(metadata.tables)
-        connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
+    with opened.writing() as session:
+        names = ", ".join(Record.metadata.tables)
+        session.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
     opened.close()
     return found
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from dragoman.core.errors import DataError
 from dragoman.server.database import corrections_store as corrections_shelf
@@ -60,8 +61,8 @@ def test_a_direction_without_accepted_corrections_is_known_for_a_second(
     assert worth_asking() == [True, True]
     store.remembered(["a"], "en", "de")
     assert worth_asking() == [False, True]
-    with store._database.writing() as connection:  # as another process does
-        connection.execute(text("UPDATE corrections SET state = 'accepted'"))
+    with store._database.writing() as session:  # as another process does
+        session.execute(text("UPDATE corrections SET state = 'accepted'"))
     assert worth_asking() == [False, True]
     assert store.remembered(["a"], "en", "de") == {"a": "b"}
     clock[0] += 1
@@ -86,9 +87,9 @@ def test_what_is_looked_up_during_a_review_is_not_kept(
     reading = store._database.reading
 
     @contextmanager
-    def reviewed_afterwards() -> Iterator[Connection]:
-        with reading() as connection:
-            yield connection
+    def reviewed_afterwards() -> Iterator[Session]:
+        with reading() as session:
+            yield session
         monkeypatch.setattr(store._database, "reading", reading)
         store.review_correction(number, "accepted")
 
@@ -179,8 +180,8 @@ def test_addresses_are_forgotten_with_the_review(store: ServerStore, database: s
     opened = Database(database)
 
     def address() -> object:
-        with opened.reading() as connection:
-            return connection.execute(text("SELECT address FROM corrections")).scalar()
+        with opened.reading() as session:
+            return session.execute(text("SELECT address FROM corrections")).scalar()
 
     assert address() == "10.0.0.1"
     store.review_correction(number, "accepted")

@@ -12,14 +12,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, insert, text
+from sqlalchemy import create_engine, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError, StorageError
 from dragoman.server.database.database_engine import Database, database_url
 from dragoman.server.database.failures import explained
+from dragoman.server.database.records import DocumentJob, Usage
 from dragoman.server.database.server_store import ServerStore
-from dragoman.server.database.tables import jobs, usage
 from soak.postgresql import PostgresqlServer
 
 USAGE = {"month": "2026-11", "owner": 0, "characters": 1, "requests": 1}
@@ -129,8 +129,8 @@ def test_a_damaged_file(path: Path) -> None:
 
 
 def test_a_file_of_another_program(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    with closing(sqlite3.connect(path)) as session:
+        session.execute("CREATE TABLE bookmarks (url TEXT)")
     before = path.read_bytes()
     with pytest.raises(SavedError, match="tables of another program, such as bookmarks"):
         ServerStore(str(path))
@@ -138,39 +138,39 @@ def test_a_file_of_another_program(path: Path) -> None:
 
 
 def test_a_database_that_others_write_to(opened: Database) -> None:
-    with opened.writing("one") as connection:
-        connection.execute(insert(usage), USAGE)
+    with opened.writing("one") as session:
+        session.execute(insert(Usage), USAGE)
         busy = pytest.raises(StorageError, match=r"others have been writing for 0\.05 seconds")
         with busy, opened.writing("one"):
             raise AssertionError("two wrote at a time")
         with opened.reading() as reader:  # readers do not wait
-            assert reader.execute(usage.select()).all() == []
-    with opened.writing("one") as connection:
-        assert len(connection.execute(usage.select()).all()) == 1
+            assert reader.execute(select(Usage)).all() == []
+    with opened.writing("one") as session:
+        assert len(session.execute(select(Usage)).all()) == 1
 
 
 def test_what_fails_is_undone(opened: Database) -> None:
-    with pytest.raises(ZeroDivisionError), opened.writing() as connection:
-        connection.execute(insert(usage), USAGE)
+    with pytest.raises(ZeroDivisionError), opened.writing() as session:
+        session.execute(insert(Usage), USAGE)
         raise ZeroDivisionError
-    with opened.reading() as connection:
-        assert connection.execute(usage.select()).all() == []
+    with opened.reading() as session:
+        assert session.execute(select(Usage)).all() == []
 
 
 def test_a_full_disk(path: Path) -> None:
     ServerStore(str(path)).close()
-    with closing(Database(str(path))) as opened, opened.reading() as connection:
-        connection.execute(text("PRAGMA max_page_count = 1"))  # no more than there are
+    with closing(Database(str(path))) as opened, opened.reading() as session:
+        session.execute(text("PRAGMA max_page_count = 1"))  # no more than there are
         full = pytest.raises(StorageError, match="the disk is full; free some space")
         with full, opened._explaining():
-            connection.execute(text("CREATE TABLE x AS SELECT hex(randomblob(100000)) AS y"))
+            session.execute(text("CREATE TABLE x AS SELECT hex(randomblob(100000)) AS y"))
 
 
 def test_a_read_only_file(path: Path) -> None:
     ServerStore(str(path)).close()
     engine = create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
-    with pytest.raises(DBAPIError) as error, engine.begin() as connection:
-        connection.execute(insert(usage), USAGE)
+    with pytest.raises(DBAPIError) as error, engine.begin() as session:
+        session.execute(insert(Usage), USAGE)
     engine.dispose()
     found = explained(error.value, str(path), 1)
     assert isinstance(found, StorageError)
@@ -193,21 +193,21 @@ def test_a_server_without_this_database(postgresql: PostgresqlServer) -> None:
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_lost_connections_are_made_again(opened: Database) -> None:
     end = text("SELECT pg_terminate_backend(pg_backend_pid())")
-    with pytest.raises(StorageError, match="cannot be reached"), opened.reading() as connection:
-        connection.execute(end)
-    with opened.reading() as connection:
-        assert connection.execute(usage.select()).all() == []
+    with pytest.raises(StorageError, match="cannot be reached"), opened.reading() as session:
+        session.execute(end)
+    with opened.reading() as session:
+        assert session.execute(select(Usage)).all() == []
 
 
 def test_a_database_that_was_taken_away(opened: Database) -> None:
     missing = pytest.raises(SavedError, match="tables or columns that it had are missing; restore")
-    with missing, opened.reading() as connection:
-        connection.execute(text("SELECT * FROM what_there_was"))
+    with missing, opened.reading() as session:
+        session.execute(text("SELECT * FROM what_there_was"))
 
 
 def test_mistakes_of_this_program_are_no_errors_of_storage(opened: Database) -> None:
-    with pytest.raises(DBAPIError), opened.writing() as connection:
-        connection.execute(insert(jobs), {"id": "x"})
+    with pytest.raises(DBAPIError), opened.writing() as session:
+        session.execute(insert(DocumentJob), {"id": "x"})
 
 
 def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,8 +246,8 @@ def test_a_server_that_hangs_is_given_up_and_used_again(postgresql: PostgresqlSe
     url = f"{postgresql.new_database()}&connect_timeout=2"
     with closing(Database(url, busy_seconds=0.1)) as opened:
         late = pytest.raises(StorageError, match=r"cannot be reached: no answer within 2\.1 sec")
-        with late, opened.reading() as connection, postgresql.hanging():
-            connection.execute(text("SELECT 1"))
+        with late, opened.reading() as session, postgresql.hanging():
+            session.execute(text("SELECT 1"))
         with opened.reading():
             pass  # so that there is a connection, which is tried first
         begun = time.monotonic()
@@ -255,14 +255,14 @@ def test_a_server_that_hangs_is_given_up_and_used_again(postgresql: PostgresqlSe
         with gone, postgresql.hanging(), opened.reading():
             pass
         assert time.monotonic() - begun < 20
-        with opened.reading() as connection:
-            assert connection.execute(text("SELECT 1")).scalar() == 1
+        with opened.reading() as session:
+            assert session.execute(text("SELECT 1")).scalar() == 1
 
 
 def test_an_upgrade_may_take_its_time(postgresql: PostgresqlServer) -> None:
     opened = Database(postgresql.new_database(), busy_seconds=0.1)
-    with closing(opened), opened.writing(patient=True) as connection:
-        assert connection.execute(text("SELECT 1 FROM pg_sleep(2.3)")).scalar() == 1
+    with closing(opened), opened.writing(patient=True) as session:
+        assert session.execute(text("SELECT 1 FROM pg_sleep(2.3)")).scalar() == 1
 
 
 def test_a_server_that_accepts_and_says_nothing_is_given_up() -> None:

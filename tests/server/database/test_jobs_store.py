@@ -19,8 +19,8 @@ LATER = datetime.now(timezone.utc) + timedelta(days=1000)
 
 def files(database: str) -> int:
     opened = Database(database)
-    with opened.reading() as connection:
-        found = connection.execute(text("SELECT count(*) FROM job_files")).scalar_one()
+    with opened.reading() as session:
+        found = session.execute(text("SELECT count(*) FROM job_files")).scalar_one()
     opened.close()
     return int(found)
 

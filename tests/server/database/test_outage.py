@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from dragoman.server.database.failures import DamagedError, Outage, UnansweredError, UnwritableError
 from dragoman.server.database.server_store import ServerStore
@@ -60,9 +61,9 @@ def test_reading_shows_that_a_database_is_reached_but_not_that_it_can_be_written
 def full_store(tmp_path: Path) -> Iterator[ServerStore]:
     """A store whose disk is full, as SQLite sees it."""
     with ServerStore(str(tmp_path / "server.sqlite")) as store:
-        with store._database.reading() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        with store._database.reading() as session:
+            pages = session.execute(text("PRAGMA page_count")).scalar_one()
+            session.execute(text(f"PRAGMA max_page_count = {pages}"))
         yield store
 
 

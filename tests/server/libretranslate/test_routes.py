@@ -17,6 +17,7 @@ import anyio
 import httpx
 import pytest
 from api_server import ApiServer, libre_server
+from document_jobs import document_job
 from echo_service import EchoService
 from libretranslatepy import LibreTranslateAPI
 from office_files import body_of, docx, run
@@ -510,7 +511,7 @@ def test_a_file_is_gone_after_a_while(http: httpx.Client, monkeypatch: pytest.Mo
 def test_its_time_begins_when_it_is_done(state: JobState, minutes: int, over: bool) -> None:
     now = datetime.now(timezone.utc)
     sent, changed = now - timedelta(hours=2), now - timedelta(minutes=minutes)
-    job = DocumentJob("id", "secret", "a.txt", "en", "de", state, sent, changed=changed)
+    job = document_job(state=state, created=sent, changed=changed)
     assert routes._is_over(job) is over
 
 
@@ -520,7 +521,7 @@ def test_a_request_waits_for_its_file_no_longer_than_it_can_be_answered(
 ) -> None:
     """Half of its time, or what uploading has left of it."""
     waited: list[float] = []
-    job = DocumentJob("id", "secret", "a.txt", "en", "de", "queued", datetime.now(timezone.utc))
+    job = document_job()
 
     async def settled(given: DocumentJob, patience: float) -> DocumentJob:
         waited.append(patience)

@@ -7,16 +7,16 @@ from hashlib import sha256
 from itertools import islice
 from threading import Lock
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.orm import Session
 
 from dragoman.core.errors import DataError
 from dragoman.server.database.database_engine import Database
 from dragoman.server.database.records import Correction, CorrectionState
 from dragoman.server.database.store_limits import StoreLimits
 from dragoman.server.database.table_store import Shelf, language, now, storable
-from dragoman.server.database.tables import corrections
 from dragoman.text.normalization import normalize
 from dragoman.translation.service.interface import RefusedError
 
@@ -25,6 +25,8 @@ _LATER_SECONDS = 3600
 _ADDRESS_CHARACTERS = 100
 _KNOWN_SECONDS = 1.0  # until a correction accepted by another process is noticed
 _MOST_LOOKED_AT = 1000
+
+_Value = TypeVar("_Value")
 
 
 class _Accepted(NamedTuple):
@@ -77,24 +79,24 @@ class CorrectionShelf(Shelf):
                 too many corrections wait already.
         """
         limit = self._limits.correction_characters
-        row = {
-            "source": storable(source, "the source", limit),
-            "target": storable(target, "the correction", limit),
-            "source_language": language(source_language),
-            "target_language": language(target_language),
-            "digest": _digest(source),
-            "state": "pending",
-            "created": now(),
-            "key_id": key,
-            "address": None if key is not None else (address or "")[:_ADDRESS_CHARACTERS],
-        }
-        with self._database.writing("corrections") as connection:
-            known = _known(connection, row)
-            if known is None:
-                self._check_room(connection, row)
-                made = insert(corrections).returning(*corrections.c)
-                known = connection.execute(made, row).one()
-        return _correction(known)
+        correction = Correction(
+            source=storable(source, "the source", limit),
+            target=storable(target, "the correction", limit),
+            source_language=language(source_language),
+            target_language=language(target_language),
+            digest=_digest(source),
+            state="pending",
+            created=now(),
+            key=key,
+            address=None if key is not None else (address or "")[:_ADDRESS_CHARACTERS],
+        )
+        with self._database.writing("corrections") as session:
+            known = _known(session, correction)
+            if known is not None:
+                return known
+            self._check_room(session, correction)
+            session.add(correction)
+        return correction
 
     def corrections(
         self,
@@ -109,15 +111,15 @@ class CorrectionShelf(Shelf):
             source_language: None: any.
             target_language: None: any.
         """
-        wanted = select(corrections).order_by(corrections.c.id)
+        wanted = select(Correction).order_by(Correction.id)
         if state is not None:
-            wanted = wanted.where(corrections.c.state == state)
+            wanted = wanted.where(Correction.state == state)
         if source_language is not None:
-            wanted = wanted.where(corrections.c.source_language == language(source_language))
+            wanted = wanted.where(Correction.source_language == language(source_language))
         if target_language is not None:
-            wanted = wanted.where(corrections.c.target_language == language(target_language))
-        with self._database.reading() as connection:
-            return [_correction(row) for row in connection.execute(wanted)]
+            wanted = wanted.where(Correction.target_language == language(target_language))
+        with self._database.reading() as session:
+            return list(session.scalars(wanted))
 
     def review_correction(self, correction: int, state: CorrectionState) -> Correction:
         """Accept or reject a correction.
@@ -137,18 +139,14 @@ class CorrectionShelf(Shelf):
             DataError: a correction does not exist.
         """
         moment = None if state == "pending" else now()
-        found: dict[int, Correction] = {}
-        with self._database.writing("corrections") as connection:
+        changes = {"state": state, "reviewed": moment, "address": None}
+        reviewed: dict[int, Correction] = {}
+        with self._database.writing("corrections") as session:
             for numbers in _parts(dict.fromkeys(chosen)):
-                these = corrections.c.id.in_(numbers)
-                connection.execute(
-                    update(corrections)
-                    .where(these)
-                    .values(state=state, reviewed=moment, address=None)
-                )
-                rows = connection.execute(select(corrections).where(these))
-                found.update((row.id, _correction(row)) for row in rows)
-            missing = [str(number) for number in chosen if number not in found]
+                review = update(Correction).where(Correction.id.in_(numbers)).values(changes)
+                changed = session.scalars(review.returning(Correction))
+                reviewed.update((correction.id, correction) for correction in changed)
+            missing = [str(number) for number in chosen if number not in reviewed]
             if missing:
                 raise DataError(
                     f"there is no correction {', '.join(missing[:10])}; nothing was changed; see "
@@ -156,7 +154,7 @@ class CorrectionShelf(Shelf):
                 )
         with self._lock:
             self._reviews, self._accepted = self._reviews + 1, None
-        return [found[number] for number in chosen]
+        return [reviewed[number] for number in chosen]
 
     def may_remember(self, source_language: str, target_language: str) -> bool:
         """Whether :meth:`remembered` may have translations in a direction; never blocks.
@@ -174,22 +172,22 @@ class CorrectionShelf(Shelf):
         """Accepted translations of these sentences; the last accepted of each."""
         self._look_for_directions()
         digests = {sentence: _digest(sentence) for sentence in sentences}
-        found: dict[str, str] = {}
-        with self._database.reading() as connection:
+        known: dict[str, str] = {}
+        with self._database.reading() as session:
             for some in _parts(digests.values()):
                 # The last accepted come last and replace the others.
-                rows = connection.execute(
-                    select(corrections.c.digest, corrections.c.target)
+                rows = session.execute(
+                    select(Correction.digest, Correction.target)
                     .where(
-                        corrections.c.digest.in_(some),
-                        corrections.c.source_language == language(source_language),
-                        corrections.c.target_language == language(target_language),
-                        corrections.c.state == "accepted",
+                        Correction.digest.in_(some),
+                        Correction.source_language == language(source_language),
+                        Correction.target_language == language(target_language),
+                        Correction.state == "accepted",
                     )
-                    .order_by(corrections.c.reviewed, corrections.c.id)
+                    .order_by(Correction.reviewed, Correction.id)
                 )
-                found.update((row.digest, row.target) for row in rows)
-        return {sentence: found[digest] for sentence, digest in digests.items() if digest in found}
+                known.update((digest, target) for digest, target in rows)
+        return {sentence: known[digest] for sentence, digest in digests.items() if digest in known}
 
     def _look_for_directions(self) -> None:
         """Query the directions of accepted corrections, unless they are known."""
@@ -197,16 +195,14 @@ class CorrectionShelf(Shelf):
         if known is not None and moment < known.until:
             return
         wanted = (
-            select(corrections.c.source_language, corrections.c.target_language)
-            .where(corrections.c.state == "accepted")
+            select(Correction.source_language, Correction.target_language)
+            .where(Correction.state == "accepted")
             .limit(_MOST_LOOKED_AT)
         )
-        with self._database.reading() as connection:
-            found = [
-                (row.source_language, row.target_language) for row in connection.execute(wanted)
-            ]
-        is_whole = len(found) < _MOST_LOOKED_AT
-        directions = frozenset(found) if is_whole else None
+        with self._database.reading() as session:
+            pairs = [(source, target) for source, target in session.execute(wanted)]
+        is_whole = len(pairs) < _MOST_LOOKED_AT
+        directions = frozenset(pairs) if is_whole else None
         with self._lock:
             if reviews == self._reviews:  # otherwise the answer may be older than the last review
                 self._accepted = _Accepted(moment + _KNOWN_SECONDS, directions)
@@ -214,31 +210,36 @@ class CorrectionShelf(Shelf):
     def memory(self) -> list[Correction]:
         """The corrections in the translation memory, the last accepted at the end."""
         wanted = (
-            select(corrections)
-            .where(corrections.c.state == "accepted")
-            .order_by(corrections.c.reviewed, corrections.c.id)
+            select(Correction)
+            .where(Correction.state == "accepted")
+            .order_by(Correction.reviewed, Correction.id)
         )
-        found: dict[tuple[str, ...], Correction] = {}
-        with self._database.reading() as connection:
-            for row in connection.execute(wanted):
-                same = (row.digest, row.source_language, row.target_language)
-                found.pop(same, None)
-                found[same] = _correction(row)
-        return list(found.values())
+        memory: dict[tuple[str, ...], Correction] = {}
+        with self._database.reading() as session:
+            for correction in session.scalars(wanted):
+                same = (
+                    correction.digest,
+                    correction.source_language,
+                    correction.target_language,
+                )
+                memory.pop(same, None)
+                memory[same] = correction
+        return list(memory.values())
 
-    def _check_room(self, connection: Connection, row: dict[str, Any]) -> None:
+    def _check_room(self, session: Session, new: Correction) -> None:
         """Refuse a correction if too many wait.
 
         Raises:
             RefusedError: ``too_many_requests``.
         """
-        same = "key_id" if row["key_id"] is not None else "address"
-        client = corrections.c[same] == row[same]
+        client = Correction.key == new.key
+        if new.key is None:
+            client = Correction.address == new.address
         for limit, whose, of_whom in (
             (self._limits.pending_corrections_per_client, client, "of yours "),
-            (self._limits.pending_corrections, corrections.c.id.is_not(None), ""),
+            (self._limits.pending_corrections, Correction.id.is_not(None), ""),
         ):
-            if _pending(connection, whose) >= limit:
+            if _pending(session, whose) >= limit:
                 raise RefusedError(
                     "too_many_requests",
                     f"{limit:,} corrections {of_whom}wait for a review; send this one later",
@@ -246,21 +247,25 @@ class CorrectionShelf(Shelf):
                 )
 
 
-def _pending(connection: Connection, whose: ColumnElement[bool]) -> int:
-    wanted = select(func.count()).where(corrections.c.state == "pending", whose)
-    return connection.execute(wanted).scalar_one()
+def _pending(session: Session, whose: ColumnElement[bool]) -> int:
+    wanted = select(func.count()).where(Correction.state == "pending", whose)
+    return session.scalars(wanted).one()
 
 
-def _known(connection: Connection, row: dict[str, Any]) -> Row[Any] | None:
+def _known(session: Session, new: Correction) -> Correction | None:
     """The same correction, unless another has replaced it."""
-    names = ("digest", "source_language", "target_language")
-    this = [corrections.c[name] == row[name] for name in names]
-    rows = connection.execute(
-        select(corrections).where(*this).order_by(corrections.c.reviewed, corrections.c.id)
+    of_source = session.scalars(
+        select(Correction)
+        .where(
+            Correction.digest == new.digest,
+            Correction.source_language == new.source_language,
+            Correction.target_language == new.target_language,
+        )
+        .order_by(Correction.reviewed, Correction.id)
     ).all()
-    same = [one for one in rows if one.target == row["target"]]
-    accepted = [one for one in rows if one.state == "accepted"]
-    waiting = [one for one in same if one.state == "pending"]
+    same = [known for known in of_source if known.target == new.target]
+    accepted = [known for known in of_source if known.state == "accepted"]
+    waiting = [known for known in same if known.state == "pending"]
     if waiting:
         return waiting[0]
     return next((one for one in same if one.state == "rejected" or one is accepted[-1]), None)
@@ -271,20 +276,6 @@ def _digest(sentence: str) -> str:
     return sha256(normalize(sentence).encode()).hexdigest()
 
 
-def _parts(values: Iterable[Any]) -> Iterable[list[Any]]:
+def _parts(values: Iterable[_Value]) -> Iterable[list[_Value]]:
     rest = iter(values)
     return iter(lambda: list(islice(rest, _AT_ONCE)), [])
-
-
-def _correction(row: Row[Any]) -> Correction:
-    return Correction(
-        row.id,
-        row.source,
-        row.target,
-        row.source_language,
-        row.target_language,
-        row.state,
-        row.created,
-        row.key_id,
-        row.reviewed,
-    )

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError
 from dragoman.core.files import make_directory, storage_errors, user_data_folder
@@ -127,7 +128,7 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Session]:
         """A transaction that changes nothing.
 
         Raises:
@@ -135,13 +136,13 @@ class Database:
             StorageError: the database cannot be read or reached, or its file was replaced.
         """
         self._check_file()
-        with self._explaining(), self._engine.begin() as connection:
-            yield connection
+        with self._explaining(), self._engine.begin() as connection, Session(connection) as session:
+            yield session
 
     @contextmanager
     def writing(
         self, alone: str | None = None, *, durable: bool = True, patient: bool = False
-    ) -> Iterator[Connection]:
+    ) -> Iterator[Session]:
         """A transaction that is committed if the block succeeds.
 
         Args:
@@ -158,7 +159,7 @@ class Database:
         engine = self._engine.execution_options(
             dragoman_writes=True, dragoman_durable=durable, dragoman_patient=patient
         )
-        with self._explaining(), engine.begin() as connection:
+        with self._explaining(), engine.begin() as connection, Session(connection) as session:
             if not self.is_sqlite:
                 if not durable:
                     connection.execute(text("SET LOCAL synchronous_commit = off"))
@@ -166,7 +167,8 @@ class Database:
                     connection.execute(
                         text("SELECT pg_advisory_xact_lock(:number)"), {"number": _number(alone)}
                     )
-            yield connection
+            yield session
+            session.flush()
 
     def _check_file(self) -> None:
         """Check that the file is still the same, as connections would write to a deleted file.

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import hmac
-import json
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
 
 from dragoman.core.errors import DataError
 from dragoman.server.database.keys_store import add_usage
-from dragoman.server.database.records import DocumentJob, JobState
+from dragoman.server.database.records import DocumentJob, JobFile, JobState
 from dragoman.server.database.table_store import Shelf, is_identifier, language, now, storable
-from dragoman.server.database.tables import job_files, jobs
 from dragoman.translation.service.interface import RefusedError
 
 _NAME_CHARACTERS = 1024
 _FULL_SECONDS, _WAITING_SECONDS = 60, 30
 _UNFINISHED = ("queued", "translating")
+_Role = Literal["source", "result"]
 
 
 class JobShelf(Shelf):
@@ -59,55 +59,50 @@ class JobShelf(Shelf):
                 or are kept.
         """
         moment = now()
-        row = {
-            "id": secrets.token_hex(16),
-            "secret": secrets.token_hex(32),
-            "file_name": storable(file_name, "the name of the file", _NAME_CHARACTERS),
-            "source_language": None if source_language is None else language(source_language),
-            "target_language": language(target_language),
-            "state": "queued",
-            "created": moment,
-            "changed": moment,
-            "characters": 0,
-            "key_id": key,
-            "options": json.dumps(dict(options or {})),
-            "texts_done": 0,
-            "texts": 0,
-        }
+        job = DocumentJob(
+            id=secrets.token_hex(16),
+            secret=secrets.token_hex(32),
+            file_name=storable(file_name, "the name of the file", _NAME_CHARACTERS),
+            source_language=None if source_language is None else language(source_language),
+            target_language=language(target_language),
+            state="queued",
+            created=moment,
+            changed=moment,
+            key=key,
+            options=dict(options or {}),
+        )
         limit = self._limits.job_bytes
         if len(content) > limit:
             raise RefusedError(
                 "too_large", f"the file has {len(content):,} bytes; the maximum is {limit:,}"
             )
-        with self._database.writing("jobs") as connection:
-            if most is not None and _unfinished(connection) >= most:
+        with self._database.writing("jobs") as session:
+            if most is not None and _unfinished(session) >= most:
                 raise RefusedError(
                     "busy", "too many files are waiting; try again later", _WAITING_SECONDS
                 )
-            kept = connection.execute(select(func.sum(job_files.c.bytes))).scalar() or 0
+            kept = session.scalar(select(func.sum(JobFile.size))) or 0
             if kept + len(content) > limit:
                 raise RefusedError(
                     "busy",
                     "too many documents wait to be translated or fetched; try again later",
                     _FULL_SECONDS,
                 )
-            made = connection.execute(insert(jobs).returning(*jobs.c), row).one()
-            _put_file(connection, made.id, "source", content)
-        return _job(made)
+            session.add(job)
+            session.flush()
+            _put_file(session, job.id, "source", content)
+        return job
 
     def job(self, identifier: str, secret: str | None = None) -> DocumentJob | None:
         """The job, or None if it does not exist or the given secret is wrong."""
         if not is_identifier(identifier):
             return None
-        with self._database.reading() as connection:
-            row = connection.execute(select(jobs).where(jobs.c.id == identifier)).first()
-        if row is None:
-            return None
-        if secret is not None and not hmac.compare_digest(
-            secret.encode("utf-8", "surrogatepass"), row.secret.encode()
-        ):
-            return None
-        return _job(row)
+        with self._database.reading() as session:
+            job = session.get(DocumentJob, identifier)
+        if job is None or secret is None:
+            return job
+        given = secret.encode("utf-8", "surrogatepass")
+        return job if hmac.compare_digest(given, job.secret.encode()) else None
 
     def job_content(self, identifier: str) -> bytes:
         """The file as it was sent.
@@ -115,8 +110,8 @@ class JobShelf(Shelf):
         Raises:
             DataError: the file does not exist, or was deleted.
         """
-        with self._database.reading() as connection:
-            content = _file(connection, identifier, "source")
+        with self._database.reading() as session:
+            content = _file(session, identifier, "source")
         if content is None:
             raise DataError(f"there is no document {identifier[:40]!r} to translate")
         return content
@@ -138,30 +133,26 @@ class JobShelf(Shelf):
                 while the database refuses its reports.
             most_bytes: maximum size of the file; None: any.
         """
-        silent = (jobs.c.state == "translating") & (jobs.c.changed < silent_since)
+        silent = (DocumentJob.state == "translating") & (DocumentJob.changed < silent_since)
         if at_work:
-            silent &= jobs.c.id.not_in(at_work)
-        free = (jobs.c.state == "queued") | silent
+            silent &= DocumentJob.id.not_in(at_work)
+        free = (DocumentJob.state == "queued") | silent
         if most_bytes is not None:
-            source = (job_files.c.role == "source") & (job_files.c.bytes <= most_bytes)
-            free &= jobs.c.id.in_(select(job_files.c.job_id).where(source))
-        oldest = select(jobs.c.id).where(free).order_by(jobs.c.created, jobs.c.id).limit(1)
-        with self._database.reading() as connection:  # usually finds nothing
-            if connection.execute(oldest).first() is None:
+            source = (JobFile.role == "source") & (JobFile.size <= most_bytes)
+            free &= DocumentJob.id.in_(select(JobFile.job_id).where(source))
+        order = DocumentJob.created, DocumentJob.id
+        oldest = select(DocumentJob).where(free).order_by(*order).limit(1)
+        with self._database.reading() as session:  # usually finds nothing
+            if session.scalars(oldest).first() is None:
                 return None
-        with self._database.writing() as connection:
+        with self._database.writing() as session:
             # In PostgreSQL, this skips jobs that others are just claiming.
-            found = connection.execute(oldest.with_for_update(skip_locked=True)).scalar()
-            if found is None:
-                return None
-            begun = {"state": "translating", "started": now(), "changed": now()}
-            abandoned = case((silent, jobs.c.abandoned + 1), else_=jobs.c.abandoned)
-            claimed = (
-                update(jobs)
-                .where(jobs.c.id == found)
-                .values(texts_done=0, abandoned=abandoned, **begun)
-            )
-            return _job(connection.execute(claimed.returning(*jobs.c)).one())
+            job = session.scalars(oldest.with_for_update(skip_locked=True)).first()
+            if job is not None:
+                job.abandoned += job.state == "translating"
+                job.state, job.texts_done = "translating", 0
+                job.started = job.changed = now()
+        return job
 
     def report_job(self, identifier: str, done: int, texts: int) -> bool:
         """Store the progress of a job, which also shows that its translator is alive.
@@ -169,10 +160,11 @@ class JobShelf(Shelf):
         Returns:
             False if the job was deleted or is not being translated.
         """
-        this = (jobs.c.id == identifier) & (jobs.c.state == "translating")
-        report = update(jobs).where(this).values(texts_done=done, texts=texts, changed=now())
-        with self._database.writing(durable=False) as connection:
-            return connection.execute(report).rowcount > 0
+        this = (DocumentJob.id == identifier) & (DocumentJob.state == "translating")
+        report = update(DocumentJob).where(this).returning(DocumentJob.id)
+        with self._database.writing(durable=False) as session:
+            changes = report.values(texts_done=done, texts=texts, changed=now())
+            return session.scalars(changes).first() is not None
 
     def finish_job(
         self,
@@ -208,19 +200,19 @@ class JobShelf(Shelf):
             and storable(result_name, "the name of the result", _NAME_CHARACTERS),
             "changed": now(),
         }
-        with self._database.writing() as connection:
-            this = (jobs.c.id == identifier) & jobs.c.state.in_(_UNFINISHED)
-            changed = update(jobs).where(this).values(changes).returning(jobs.c.key_id)
-            found = connection.execute(changed).first()
-            if found is None:
+        with self._database.writing() as session:
+            this = (DocumentJob.id == identifier) & DocumentJob.state.in_(_UNFINISHED)
+            changed = update(DocumentJob).where(this).values(changes).returning(DocumentJob.key)
+            owner = session.execute(changed).first()
+            if owner is None:
                 return False
             if state not in _UNFINISHED:
-                _delete_file(connection, identifier, "source")
+                _delete_file(session, identifier, "source")
             if result is not None:
-                _delete_file(connection, identifier, "result")
-                _put_file(connection, identifier, "result", result)
+                _delete_file(session, identifier, "result")
+                _put_file(session, identifier, "result", result)
             if characters:
-                add_usage(connection, found.key_id, characters)
+                add_usage(session, owner.key, characters)
         return True
 
     def take_result(self, identifier: str, *, delete: bool) -> bytes | None:
@@ -233,59 +225,38 @@ class JobShelf(Shelf):
         if not is_identifier(identifier):
             return None
         if not delete:
-            with self._database.reading() as connection:
-                return _file(connection, identifier, "result")
-        with self._database.writing() as connection:
-            content = _file(connection, identifier, "result")
+            with self._database.reading() as session:
+                return _file(session, identifier, "result")
+        with self._database.writing() as session:
+            content = _file(session, identifier, "result")
             # Of several calls that have read the file, only one deletes it.
-            return content if _delete_file(connection, identifier, "result") else None
+            return content if _delete_file(session, identifier, "result") else None
 
     def forget_jobs(self, before: datetime) -> int:
         """Delete the jobs created before a time, with their files; returns their number."""
-        with self._database.writing() as connection:
-            return connection.execute(delete(jobs).where(jobs.c.created < before)).rowcount
+        with self._database.writing() as session:
+            old = delete(DocumentJob).where(DocumentJob.created < before).returning(DocumentJob.id)
+            return len(session.scalars(old).all())
 
 
-def _unfinished(connection: Connection) -> int:
+def _unfinished(session: Session) -> int:
     """The number of jobs that are queued or being translated."""
-    wanted = select(func.count()).where(jobs.c.state.in_(_UNFINISHED))
-    return connection.execute(wanted).scalar_one()
+    wanted = select(func.count()).where(DocumentJob.state.in_(_UNFINISHED))
+    return session.scalars(wanted).one()
 
 
-def _put_file(connection: Connection, identifier: str, role: str, content: bytes) -> None:
-    row = {"job_id": identifier, "role": role, "bytes": len(content), "content": content}
-    connection.execute(insert(job_files), row)
+def _put_file(session: Session, identifier: str, role: _Role, content: bytes) -> None:
+    session.add(JobFile(job_id=identifier, role=role, size=len(content), content=content))
 
 
-def _file(connection: Connection, identifier: str, role: str) -> bytes | None:
-    this = (job_files.c.job_id == identifier) & (job_files.c.role == role)
-    found = connection.execute(select(job_files.c.content).where(this)).scalar()
-    return None if found is None else bytes(found)
+def _file(session: Session, identifier: str, role: _Role) -> bytes | None:
+    this = (JobFile.job_id == identifier) & (JobFile.role == role)
+    return session.scalar(select(JobFile.content).where(this))
 
 
-def _delete_file(connection: Connection, identifier: str, role: str) -> bool:
+def _delete_file(session: Session, identifier: str, role: _Role) -> bool:
     """Delete a file; whether it existed."""
-    this = (job_files.c.job_id == identifier) & (job_files.c.role == role)
-    return connection.execute(delete(job_files).where(this)).rowcount > 0
-
-
-def _job(row: Row[Any]) -> DocumentJob:
-    return DocumentJob(
-        row.id,
-        row.secret,
-        row.file_name,
-        row.source_language,
-        row.target_language,
-        row.state,
-        row.created,
-        row.characters,
-        row.message,
-        row.key_id,
-        row.result_name,
-        json.loads(row.options),
-        row.started,
-        row.texts_done,
-        row.texts,
-        row.abandoned,
-        row.changed,
+    this = (JobFile.job_id == identifier) & (JobFile.role == role)
+    return (
+        session.scalars(delete(JobFile).where(this).returning(JobFile.job_id)).first() is not None
     )

@@ -8,13 +8,13 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.server.database.records import ApiKey, Usage
 from dragoman.server.database.table_store import Shelf, now
-from dragoman.server.database.tables import api_keys, usage
 from dragoman.text.normalization import normalize
 
 _SECRET_BYTES = 32
@@ -24,7 +24,7 @@ _NOBODY = 0
 
 
 def add_usage(
-    connection: Connection,
+    session: Session,
     key: int | None,
     characters: int,
     now: datetime | None = None,
@@ -33,16 +33,16 @@ def add_usage(
     requests: int = 1,
 ) -> bool:
     """:meth:`UsageShelf.charge` as a part of a transaction."""
-    dialect: Any = sqlite if connection.dialect.name == "sqlite" else postgresql
+    dialect: Any = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     row = {"month": _month(now), "owner": key or _NOBODY, "characters": characters}
-    added = dialect.insert(usage).values(requests=requests, **row)
-    total = usage.c.characters + added.excluded.characters
+    added = dialect.insert(Usage).values(requests=requests, **row)
+    total = Usage.characters + added.excluded.characters
     added = added.on_conflict_do_update(
         index_elements=["month", "owner"],
-        set_={"characters": total, "requests": usage.c.requests + requests},
+        set_={"characters": total, "requests": Usage.requests + requests},
         where=None if limit is None else total <= limit,
     )
-    return connection.execute(added.returning(usage.c.owner)).first() is not None
+    return session.execute(added.returning(Usage.owner)).first() is not None
 
 
 class KeyShelf(Shelf):
@@ -73,43 +73,39 @@ class KeyShelf(Shelf):
         if not name or len(name) > _NAME_CHARACTERS:
             raise ConfigError(f"a key needs a name of 1 to {_NAME_CHARACTERS} characters")
         secret = "dg_" + secrets.token_urlsafe(_SECRET_BYTES)
-        row = {
-            "name": name,
-            "prefix": secret[:_PREFIX],
-            "digest": _digest(secret),
-            "created": now(),
-            "requests_per_minute": requests_per_minute,
-            "characters_per_month": characters_per_month,
-        }
-        with self._database.writing("keys") as connection:
-            alive = api_keys.c.revoked.is_(None)
-            taken = select(api_keys.c.id).where(api_keys.c.name == name, alive)
-            if connection.execute(taken).first() is not None:
+        key = ApiKey(
+            name=name,
+            prefix=secret[:_PREFIX],
+            digest=_digest(secret),
+            created=now(),
+            requests_per_minute=requests_per_minute,
+            characters_per_month=characters_per_month,
+        )
+        with self._database.writing("keys") as session:
+            taken = select(ApiKey).where(ApiKey.name == name, ApiKey.revoked.is_(None))
+            if session.scalars(taken).first() is not None:
                 raise ConfigError(
                     f"there is a key called {name!r}; choose another name, or revoke it first"
                 )
-            made = connection.execute(insert(api_keys).returning(*api_keys.c), row).one()
-        return _key(made), secret
+            session.add(key)
+        return key, secret
 
     def find_key(self, secret: str) -> ApiKey | None:
         """The key of a secret; None if it does not exist or is revoked."""
-        wanted = select(api_keys).where(
-            api_keys.c.prefix == secret[:_PREFIX], api_keys.c.revoked.is_(None)
-        )
         if not secret.startswith("dg_") or not secret.isascii() or not secret.isprintable():
             return None
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted).all()
+        wanted = select(ApiKey).where(ApiKey.prefix == secret[:_PREFIX], ApiKey.revoked.is_(None))
+        with self._database.reading() as session:
+            candidates = session.scalars(wanted).all()
         digest = _digest(secret)
         # The database looks up the visible prefix; the digest is compared in constant time.
-        matching = [row for row in rows if hmac.compare_digest(row.digest, digest)]
-        return _key(matching[0]) if matching else None
+        matching = [key for key in candidates if hmac.compare_digest(key.digest, digest)]
+        return matching[0] if matching else None
 
     def keys(self) -> list[ApiKey]:
         """All keys, including the revoked, the oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(select(api_keys).order_by(api_keys.c.id)).all()
-        return [_key(row) for row in rows]
+        with self._database.reading() as session:
+            return list(session.scalars(select(ApiKey).order_by(ApiKey.id)))
 
     def revoke_key(self, key: int) -> ApiKey:
         """Revoke a key, unless it is already revoked.
@@ -117,20 +113,17 @@ class KeyShelf(Shelf):
         Raises:
             DataError: the key does not exist.
         """
-        this = api_keys.c.id == key
-        with self._database.writing("keys") as connection:
-            connection.execute(
-                update(api_keys).where(this, api_keys.c.revoked.is_(None)).values(revoked=now())
-            )
-            row = connection.execute(select(api_keys).where(this)).first()
-        if row is None:
-            raise DataError(f"there is no key {key}; see 'dragoman keys list'")
-        return _key(row)
+        with self._database.writing("keys") as session:
+            revoked = session.get(ApiKey, key)
+            if revoked is None:
+                raise DataError(f"there is no key {key}; see 'dragoman keys list'")
+            revoked.revoked = revoked.revoked or now()
+        return revoked
 
     def has_keys(self) -> bool:
         """Whether any key was ever made."""
-        with self._database.reading() as connection:
-            return connection.execute(select(api_keys.c.id).limit(1)).first() is not None
+        with self._database.reading() as session:
+            return session.scalars(select(ApiKey.id).limit(1)).first() is not None
 
 
 class UsageShelf(Shelf):
@@ -159,19 +152,19 @@ class UsageShelf(Shelf):
         """
         if limit is not None and characters > limit:
             return False
-        with self._database.writing(durable=False) as connection:
-            return add_usage(connection, key, characters, now, limit=limit, requests=requests)
+        with self._database.writing(durable=False) as session:
+            return add_usage(session, key, characters, now, limit=limit, requests=requests)
 
     def used(self, key: int | None, now: datetime | None = None) -> int:
         """Characters that a key has used in this month (UTC)."""
-        return self.usage(now).get(key, Usage()).characters
+        used = self.usage(now).get(key)
+        return used.characters if used else 0
 
     def usage(self, now: datetime | None = None) -> dict[int | None, Usage]:
         """The usage of each key (None: all clients without a key) in this month (UTC)."""
-        wanted = select(usage).where(usage.c.month == _month(now))
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted).all()
-        return {row.owner or None: Usage(row.characters, row.requests) for row in rows}
+        wanted = select(Usage).where(Usage.month == _month(now))
+        with self._database.reading() as session:
+            return {used.owner or None: used for used in session.scalars(wanted)}
 
 
 def _digest(secret: str) -> str:
@@ -180,15 +173,3 @@ def _digest(secret: str) -> str:
 
 def _month(moment: datetime | None) -> str:
     return (moment or now()).astimezone(timezone.utc).strftime("%Y-%m")
-
-
-def _key(row: Row[Any]) -> ApiKey:
-    return ApiKey(
-        row.id,
-        row.name,
-        row.created,
-        row.revoked,
-        row.requests_per_minute,
-        row.characters_per_month,
-        row.prefix,
-    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 
-from sqlalchemy import Column, ColumnElement
+from sqlalchemy import ColumnElement
+from sqlalchemy.orm import InstrumentedAttribute
 
 from dragoman.server.database.database_engine import Database
 from dragoman.server.database.store_limits import StoreLimits
@@ -66,6 +67,6 @@ def is_identifier(text: str) -> bool:
     return _IDENTIFIER.fullmatch(text) is not None
 
 
-def owned_by(column: Column[int], key: int | None) -> ColumnElement[bool]:
+def owned_by(column: InstrumentedAttribute[int | None], key: int | None) -> ColumnElement[bool]:
     """The condition for rows of a key; None: rows of all clients without a key."""
     return column.is_(None) if key is None else column == key

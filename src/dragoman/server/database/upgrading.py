@@ -27,12 +27,13 @@ def upgrade(database: Database) -> None:
         SavedError: the database is of a newer version, or not Dragoman's.
         StorageError: the database cannot be written or reached.
     """
-    with database.reading() as connection:
-        found = _revision(connection, database.name)
+    with database.reading() as session:
+        found = _revision(session.connection(), database.name)
     database.let_read_while_writing()
     if found == newest():
         return
-    with database.writing("upgrade", patient=True) as connection:
+    with database.writing("upgrade", patient=True) as session:
+        connection = session.connection()
         # Another server may have been faster.
         if _revision(connection, database.name) != newest():
             config = _config()

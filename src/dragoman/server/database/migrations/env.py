@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from alembic import context
 
-from dragoman.server.database.tables import metadata
+from dragoman.server.database.records import Record
 from dragoman.server.database.upgrading import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=Record.metadata,
     version_table=VERSION_TABLE,
     transactional_ddl=True,  # in SQLite too, as we begin the transactions ourselves
     render_as_batch=True,  # SQLite can alter a table only by copying it
