@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.cli.options import PATH, check_no_input, json_option
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_no_input, json_option
 from dragoman.text.formats.trees import Trees
 from dragoman.text.lines import COMPRESSIONS
 from dragoman.workflows.progress import counting, quiet_option, tell

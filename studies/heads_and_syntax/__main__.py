@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.cli.options import PATH, device_option, json_option
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import device_option, json_option
 from dragoman.workflows.progress import counting, quiet_option, tell
 from dragoman.workflows.results import print_json
 from studies.command import StudyCommand

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from dragoman.cli.options import PATH, Number, check_apart, check_no_input, device_option
+from dragoman.cli.option_types import PATH, Number
+from dragoman.cli.options import check_apart, check_no_input, device_option
 from dragoman.workflows.progress import counting, quiet_option, tell
 from studies.command import StudyCommand
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from dragoman.cli.options import PATH, device_option, json_option, rising_numbers
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import device_option, json_option, rising_numbers
 from dragoman.workflows.progress import counting, quiet_option, tell
 from dragoman.workflows.results import print_json
 from studies.command import StudyCommand

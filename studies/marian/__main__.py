@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import yaml
 
-from dragoman.cli.options import PATH
+from dragoman.cli.option_types import PATH
 from dragoman.core.errors import DataError
 from dragoman.exchange.exporting import export_model
 from dragoman.text.lines import read_lines

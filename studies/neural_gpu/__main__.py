@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.cli.options import PATH, Number, json_option
+from dragoman.cli.option_types import PATH, Number
+from dragoman.cli.options import json_option
 from dragoman.workflows.progress import counting, quiet_option
 from studies.command import StudyCommand, present
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from dragoman.cli.options import PATH, Number, json_option
+from dragoman.cli.option_types import PATH, Number
+from dragoman.cli.options import json_option
 from dragoman.core.errors import DataError
 from dragoman.workflows.progress import quiet_option, tell
 from studies.command import StudyCommand, present

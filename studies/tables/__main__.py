@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.cli.options import PATH, Number
+from dragoman.cli.option_types import PATH, Number
 from dragoman.core.errors import ConfigError, DragomanError, InterruptedRunError
 from dragoman.workflows.progress import quiet_option, tell
 from studies.command import StudyCommand

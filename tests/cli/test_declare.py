@@ -1,4 +1,4 @@
-"""Options declared in one call each, and the fields that they set."""
+"""Options declared as text, and the fields that they set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 
 
-def made(declared: declare.Declared | declare.Options) -> list[click.Parameter]:
+def made(declared: declare.Declared | declare.Options) -> list[click.Option]:
     """The parameters of a command with these options."""
 
     def command(**_: Any) -> None: ...
@@ -34,41 +34,77 @@ def made(declared: declare.Declared | declare.Options) -> list[click.Parameter]:
 
 
 @pytest.mark.parametrize(
-    ("usage", "opts", "metavar", "repeated"),
+    ("line", "metavar", "repeated"),
     [
-        ("--beam", "--beam", None, False),
-        ("--length-penalty ALPHA", "--length-penalty", "ALPHA", False),
-        ("--adapter [DOMAIN=]FILE...", "--adapter", "[DOMAIN=]FILE", True),
-        ("--dev ...", "--dev", None, True),
+        ("--beam: int", None, False),
+        ("--length-penalty ALPHA", "ALPHA", False),
+        ("--adapter [DOMAIN=]FILE... as adapters", "[DOMAIN=]FILE", True),
+        ("--dev ...: PATH", None, True),
+        ("--rendezvous HOST:PORT", "HOST:PORT", False),
     ],
 )
-def test_usage(usage: str, opts: str, metavar: str | None, repeated: bool) -> None:
-    (option,) = made(declare.option(usage, "Help."))
-    assert isinstance(option, click.Option)
-    assert (option.opts, option.metavar, option.multiple) == ([opts], metavar, repeated)
-    assert option.help == "Help."
+def test_usage(line: str, metavar: str | None, repeated: bool) -> None:
+    (option,) = made(declare.options(f"{line}\n    Help on\n    two lines."))
+    assert (option.opts, option.metavar) == (
+        [line.split(":", maxsplit=1)[0].split(maxsplit=1)[0]],
+        metavar,
+    )
+    assert (option.multiple, option.is_flag) == (repeated, False)
+    assert option.help == "Help on two lines."
 
 
-def test_a_default_is_shown_unless_the_text_says_it() -> None:
-    shown = declare.option("--layers N", "Layers.", int, default=6)
-    told = declare.option("--gpus G", "None.", int, default=0, show_default=False)
-    assert [option.show_default for option in made(declare.Options(shown, told))] == [True, False]  # type: ignore[attr-defined]
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("int", -1, "0.5"),
+        ("1 <= int <= 3", 3, "4"),
+        ("0 < number < 1", 0.5, "1"),
+        ("0 < number <= 1", 1.0, "0"),
+        ("1e-6 <= number", 1e-6, "inf"),
+        ("exact | quick", "quick", "slow"),
+    ],
+)
+def test_kinds_of_values(kind: str, good: object, bad: str) -> None:
+    (option,) = made(declare.options(f"--of: {kind}"))
+    assert option.type.convert(str(good), option, None) == good
+    with pytest.raises(click.BadParameter):
+        option.type.convert(bad, option, None)
+
+
+def test_an_option_without_placeholder_and_kind_has_no_value() -> None:
+    (option,) = made(declare.options("--sample\n    Sample."))
+    assert (option.is_flag, option.required) == (True, False)
+
+
+def test_a_default_is_shown_unless_it_is_added() -> None:
+    options = declare.options(
+        """
+        --layers N: int = 6
+        --gpus G: int required
+        """,
+        gpus={"default": 0},
+    )
+    assert [option.show_default for option in made(options)] == [True, None]
+    assert [option.required for option in made(options)] == [False, True]
 
 
 def test_groups_keep_their_order() -> None:
-    inner = declare.Options(declare.flag("--b", ""), declare.option("--c", "", name="other"))
-    options = declare.Options(declare.option("--a", ""), inner, declare.option("--d", ""))
+    inner = declare.options("--b\n    B.\n--c TEXT as other")
+    options = declare.Options(declare.options("--a"), inner, declare.options("--d"))
     assert [option.name for option in made(options)] == ["a", "b", "other", "d"]
     assert [declared.name for declared in options] == ["a", "b", "other", "d"]
+    assert all(option.hidden for option in made(options.hidden()))
 
 
 def test_options_set_the_fields_that_they_name() -> None:
-    options = declare.Options(
-        declare.option("--beam", "", int, sets="search.beam"),
-        declare.option("--weight W...", "", float, name="weights", sets="weights"),
-        declare.option("--lm PATH", "", sets="language_model.path"),
-        declare.option("--lm-weight W", "", float, sets="language_model.weight"),
-        declare.flag("--json", ""),
+    options = declare.options(
+        """
+        --beam: int -> search.beam
+        --weight W...: number as weights -> weights
+        --lm PATH -> language_model.path
+        --lm-weight W: number -> language_model.weight
+        --json
+        """
     )
     given = {"beam": 4, "weights": (), "lm": None, "lm_weight": 0.0, "json": True}
     assert options.set_fields(given) == {"search": {"beam": 4}, "language_model": {"weight": 0.0}}
@@ -104,7 +140,6 @@ SETTINGS = [
 def test_an_option_agrees_with_the_field_that_it_sets(declared: declare.Declared) -> None:
     """The command line states types itself, so that ``--help`` need not import the classes."""
     field, (option,) = field_of(declared.sets or ""), made(declared)
-    assert isinstance(option, click.Option)
     types = types_in(field.annotation)
     assert option.multiple == any(get_origin(kind) is tuple for kind in types)
     choices = [{*get_args(kind)} for kind in types if get_origin(kind) is Literal]

@@ -9,7 +9,7 @@ import torch
 from command_line import call, one_error
 from tiny_model import save_tiny_model
 
-from dragoman.cli.commands.import_ import _TOOLKITS
+from dragoman.cli.commands.import_ import import_foreign
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange import importing
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state
@@ -21,7 +21,8 @@ MODELS = Path(__file__).parent / "models"
 
 def test_every_toolkit_has_its_importer() -> None:
     """And the command line, which imports none of them, offers the same ones."""
-    assert tuple(IMPORTERS) == _TOOLKITS
+    (toolkit,) = (option for option in import_foreign.params if option.name == "toolkit")
+    assert tuple(IMPORTERS) == toolkit.type.choices  # type: ignore[attr-defined]
     for name in IMPORTERS:
         assert importer_from(name).name == name
         assert isinstance(importer_from(name), Importer)

@@ -9,10 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from dragoman.cli import declare
-from dragoman.cli.options import Number, json_option
+from dragoman.cli.options import json_option
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,22 +21,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 bulk_options = declare.Options(
-    declare.option(
-        "--workers N",
-        "Processes on this machine; 0 works in the current process, without Ray.  [default: "
-        "one per core]",
-        click.IntRange(0, 1024),
-    ),
-    declare.option(
-        "--cluster ADDRESS",
-        "Work on a running Ray cluster, such as HOST:6379, instead.  All its machines need "
-        "the same Dragoman, and the same files under the same paths.",
-    ),
-    declare.option(
-        "--price-per-hour PRICE",
-        "Price of one machine per hour, to show what the work costs.",
-        Number(min=0),
-    ),
+    declare.options("""
+        --workers N: 0 <= int <= 1024
+            Processes on this machine; 0 works in the current process, without Ray.  [default: one
+            per core]
+        --cluster ADDRESS
+            Work on a running Ray cluster, such as HOST:6379, instead.  All its machines need the
+            same Dragoman, and the same files under the same paths.
+        --price-per-hour PRICE: 0 <= number
+            Price of one machine per hour, to show what the work costs.
+    """),
     json_option,
 )
 """The options that all bulk commands have."""
@@ -118,11 +110,12 @@ class _RunnerWhenNeeded:
         return self._runner.carry_out(work, items)
 
 
-def shard_lines_option(default: int) -> declare.Declared:
+def shard_lines_option(default: int) -> declare.Options:
     """The option that limits the work lost if a worker is killed."""
-    return declare.option(
-        "--shard-lines N",
-        "Lines of a shard, which one worker makes in one go.",
-        click.IntRange(1, 10_000_000),
-        default=default,
+    return declare.options(
+        """
+        --shard-lines N: 1 <= int <= 10000000
+            Lines of a shard, which one worker makes in one go.
+        """,
+        shard_lines={"default": default, "show_default": True},
     )

@@ -1,96 +1,135 @@
-"""Declaration of options: one call each, with the configuration field that the option sets.
+"""Declaration of options: a text like a manual page, with the configuration fields that they set.
 
-Types and ranges are those that ``--help`` shows.  They are not read from the classes of the
-configuration, which would import pydantic and PyTorch before ``--help`` could answer;
-``tests/cli/test_declare.py`` checks that the two agree.
+::
+
+    --beam: 1 <= int -> search.beam
+        Beam size; 1 is greedy search.
+    --tag TAG... as tags -> tags
+        Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.
+
+The line of an option has its flag, a placeholder, and ``...`` if it may be repeated.  These may
+follow, in this order:
+
+- ``: KIND``: type of the value, by default text: one of :data:`KINDS`, a number and perhaps its
+  bounds, such as ``0 < number <= 1``, or the choices, such as ``exact | quick``
+- ``= DEFAULT``, which ``--help`` shows
+- ``as NAME``: key among the options of a command, by default that of the flag
+- ``-> FIELD``: field of a configuration that the option sets
+- ``required``
+
+Without placeholder and kind, an option has no value.  The indented lines are for ``--help``.
+
+Kinds are not read from the classes of the configuration, which would import pydantic and PyTorch
+before ``--help`` could answer; ``tests/cli/test_declare.py`` checks that the two agree.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import click
 
+from dragoman.cli.option_types import FILE, MODEL, OUTPUT, PATH, FormatName, MetricName, Number
+
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
+KINDS: dict[str, Any] = {
+    "text": str,
+    "FILE": FILE,
+    "FORMAT": FormatName(),
+    "METRIC": MetricName(),
+    "MODEL": MODEL,
+    "OUTPUT": OUTPUT,
+    "PATH": PATH,
+}
+"""Types of values by their names."""
+_LINE = re.compile(
+    r"(?P<flag>--[\w-]+)(?: (?P<placeholder>[A-Z\[]\S*?))?(?P<repeated> ?\.\.\.)?"
+    r"(?:: (?P<kind>.+?))?(?: = (?P<default>.+?))?"
+    r"(?: as (?P<name>\w+))?(?: -> (?P<sets>[\w.]+))?(?P<required> required)?"
+)
+_NUMBER = re.compile(
+    r"(?:(?P<min>\S+) (?P<above><=?) )?(?P<of>int|number)(?: (?P<below><=?) (?P<max>\S+))?"
+)
 
+
+@dataclass(frozen=True)
 class Declared:
     """An option; a decorator that adds it to a command."""
 
-    def __init__(self, name: str, sets: str | None, attributes: dict[str, Any], flag: str) -> None:
-        self.name = name
-        """Its key among the options of a command."""
-        self.sets = sets
-        """The field that the option sets, such as ``search.beam``; None: no single field."""
-        self.attributes = attributes
-        self.flag = flag
+    flag: str
+    name: str
+    """Its key among the options of a command."""
+    sets: str | None
+    """The field that the option sets, such as ``search.beam``; None: no single field."""
+    attributes: dict[str, Any]
+    """Arguments of :func:`click.option`."""
 
-    def hidden(self) -> Declared:
-        """The same, without a line in ``--help``."""
-        return Declared(self.name, self.sets, {**self.attributes, "hidden": True}, self.flag)
+    @classmethod
+    def read(cls, line: str, text: str) -> Declared:
+        """Read the line of an option, whose text for ``--help`` is given."""
+        match = _LINE.fullmatch(line)
+        assert match is not None, line
+        flag, placeholder, repeated, kind, default, name, sets, required = match.groups()
+        attributes: dict[str, Any] = {"help": text}
+        if placeholder or repeated or kind:
+            attributes |= {"type": _type(kind or "text"), "metavar": placeholder}
+            attributes |= {"multiple": bool(repeated), "required": bool(required)}
+        else:
+            attributes["is_flag"] = True
+        if default is not None:
+            attributes |= {"default": default, "show_default": True}
+        return cls(flag, name or flag.removeprefix("--").replace("-", "_"), sets, attributes)
+
+    def having(self, **attributes: Any) -> Declared:
+        """The same, with further arguments of :func:`click.option`."""
+        return replace(self, attributes={**self.attributes, **attributes})
 
     def __call__(self, command: AnyCommand) -> AnyCommand:
         """Add the option."""
         return click.option(self.flag, self.name, **self.attributes)(command)
 
 
-def option(
-    usage: str, text: str, kind: Any = str, *, name: str = "", sets: str | None = None, **more: Any
-) -> Declared:
-    """An option with a value.
-
-    Args:
-        usage: as in a manual: the flag, a placeholder, if any, and ``...`` if it may be repeated,
-            such as ``--tag TAG...``.
-        text: for ``--help``.  A default among ``more`` is shown behind it.
-        kind: type of the value.
-        name: key among the options of a command, by default that of the flag.
-        sets: field of a configuration that it sets.
-        more: other arguments of :func:`click.option`.
-    """
-    flag, _, placeholder = usage.partition(" ")
-    if more.get("default") is not None:
-        more.setdefault("show_default", True)
-    if placeholder.endswith("..."):
-        more["multiple"] = True
-    metavar = placeholder.removesuffix("...") or None
-    attributes = {"metavar": metavar, "type": kind, "help": text, **more}
-    return Declared(name or _key(flag), sets, attributes, flag)
+def _type(kind: str) -> Any:
+    """The type of values for Click."""
+    if " | " in kind:
+        return click.Choice(kind.split(" | "))
+    if (match := _NUMBER.fullmatch(kind)) is None:
+        return KINDS[kind]
+    bounds = {name: _number(match[name]) for name in ("min", "max") if match[name]}
+    if match["of"] == "int":
+        return click.IntRange(**bounds) if bounds else int
+    return Number(**bounds, min_open=match["above"] == "<", max_open=match["below"] == "<")
 
 
-def flag(usage: str, text: str, *, name: str = "", **more: Any) -> Declared:
-    """An option without a value; arguments as of :func:`option`."""
-    return Declared(name or _key(usage), None, {"is_flag": True, "help": text, **more}, usage)
-
-
-def _key(flag: str) -> str:
-    return flag.removeprefix("--").replace("-", "_")
+def _number(text: str) -> Any:
+    return int(text) if text.isdecimal() else float(text)
 
 
 class Options:
     """Options, or groups of options, in their order; a decorator that adds them to a command."""
 
-    def __init__(self, *members: Callable[[AnyCommand], AnyCommand]) -> None:
+    def __init__(self, *members: Declared | Options) -> None:
         self._members = members
 
     def __iter__(self) -> Iterator[Declared]:
         """All options, those of groups among them."""
         for member in self._members:
-            if isinstance(member, Options):
-                yield from member
-            elif isinstance(member, Declared):
-                yield member
+            yield from member if isinstance(member, Options) else (member,)
 
     def __call__(self, command: AnyCommand) -> AnyCommand:
         """Add the options."""
-        for member in reversed(self._members):
-            command = member(command)
+        for declared in reversed(list(self)):
+            command = declared(command)
         return command
 
     def hidden(self) -> Options:
         """The same, without a line in ``--help``."""
-        return Options(*(declared.hidden() for declared in self))
+        return Options(*(declared.having(hidden=True) for declared in self))
 
     def set_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that these options set, section by section; absent if not given."""
@@ -105,3 +144,18 @@ class Options:
                 place = place.setdefault(section, {})
             place[field] = value
         return values
+
+
+def options(text: str, **more: Mapping[str, Any]) -> Options:
+    """The options that a text declares, as described above.
+
+    Args:
+        text: one or more options.
+        more: further arguments of :func:`click.option`, by the name of the option.
+    """
+    declared = []
+    for block in re.split(r"\n(?=--)", inspect.cleandoc(text)):
+        line, *help_lines = block.split("\n")
+        option = Declared.read(line, " ".join(help_line.strip() for help_line in help_lines))
+        declared.append(option.having(**more.get(option.name, {})))
+    return Options(*declared)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from dragoman.cli.options import STREAM, check_no_input, is_directory
+from dragoman.cli.option_types import STREAM
+from dragoman.cli.options import check_no_input, is_directory
 from dragoman.core.errors import ConfigError, DataError, DragomanError
 
 _REMEDY = "replace it with --force, or name another --output"

@@ -30,38 +30,24 @@ def _node_counts(value: str) -> tuple[int, int]:
     )
 
 
-_launch_options = declare.Options(
-    declare.option(
-        "--processes N|auto",
-        "Number of processes on this machine, each with its own GPU or share of the cores; "
-        "auto is one per GPU.",
-        _process_count,
-        default="1",
-    ),
-    declare.option(
-        "--nodes M|MIN:MAX",
-        "Number of machines to train on; run the same command on each.  With MIN:MAX, "
-        "training goes on without machines that are lost, and with those that come.",
-        _node_counts,
-        default="1",
-    ),
-    declare.option(
-        "--rendezvous HOST:PORT",
-        "Where the machines meet: the address of one of them, which must stay, and a free "
-        "port on it.",
-    ),
-    declare.option(
-        "--restarts N",
-        "How often to start again, from the last checkpoint, when processes of this machine "
-        "were killed or lost the others.  [default: 0; with --nodes MIN:MAX 10]",
-        click.IntRange(min=0),
-    ),
-    declare.option(
-        "--lost-after SECONDS",
-        "With --nodes, how long a machine may be silent before the others give it up.",
-        click.FloatRange(min=4, max=3600),
-        default=20.0,
-    ),
+_launch_options = declare.options(
+    """
+    --processes N|auto = 1
+        Number of processes on this machine, each with its own GPU or share of the cores; auto is
+        one per GPU.
+    --nodes M|MIN:MAX = 1
+        Number of machines to train on; run the same command on each.  With MIN:MAX, training goes
+        on without machines that are lost, and with those that come.
+    --rendezvous HOST:PORT
+        Where the machines meet: the address of one of them, which must stay, and a free port on it.
+    --restarts N: 0 <= int
+        How often to start again, from the last checkpoint, when processes of this machine were
+        killed or lost the others.  [default: 0; with --nodes MIN:MAX 10]
+    --lost-after SECONDS: 4 <= number <= 3600 = 20.0
+        With --nodes, how long a machine may be silent before the others give it up.
+    """,
+    processes={"type": _process_count},
+    nodes={"type": _node_counts},
 )
 
 

@@ -90,7 +90,10 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(dragoman.__version__, prog_name="dragoman")
-@declare.flag("--debug", "Show the traceback of an error.")
+@declare.options("""
+    --debug
+        Show the traceback of an error.
+""")
 @click.pass_context
 def commands(context: click.Context, debug: bool) -> None:
     """Train, evaluate and use your own translation models.

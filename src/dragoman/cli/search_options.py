@@ -5,137 +5,68 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dragoman.cli import declare
-from dragoman.cli.options import Number
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
     from dragoman.search import SearchConfig
 
-search_options = declare.Options(
-    declare.option(
-        "--beam", "Beam size; 1 is greedy search.", click.IntRange(min=1), sets="search.beam"
-    ),
-    declare.option(
-        "--early-end",
-        "When to end beam search: exact waits until no better hypothesis is possible; quick "
-        "is faster and may miss the best.",
-        click.Choice(["exact", "quick"]),
-        sets="search.early_end",
-    ),
-    declare.option(
-        "--length-penalty ALPHA",
-        "Length penalty: 0 favours short translations, 1 long ones.",
-        Number(min=0),
-        sets="search.length_penalty",
-    ),
-    declare.option(
-        "--coverage-penalty BETA",
-        "Coverage penalty: above 0, translations that leave out parts of the source score lower.",
-        Number(min=0),
-        sets="search.coverage_penalty",
-    ),
-    declare.option(
-        "--unknown",
-        "What becomes of unknown pieces in translations that may have some: mark leaves ⁇; "
-        "copy replaces each by the word of the source with most attention.",
-        click.Choice(["mark", "copy"]),
-        sets="search.unknown",
-    ),
-    declare.option(
-        "--degenerate",
-        "What becomes of translations that repeat themselves or are far too long: avoid "
-        "searches again; keep only warns.",
-        click.Choice(["avoid", "keep"]),
-        sets="search.degenerate",
-    ),
-)
+search_options = declare.options("""
+    --beam: 1 <= int -> search.beam
+        Beam size; 1 is greedy search.
+    --early-end: exact | quick -> search.early_end
+        When to end beam search: exact waits until no better hypothesis is possible; quick is faster
+        and may miss the best.
+    --length-penalty ALPHA: 0 <= number -> search.length_penalty
+        Length penalty: 0 favours short translations, 1 long ones.
+    --coverage-penalty BETA: 0 <= number -> search.coverage_penalty
+        Coverage penalty: above 0, translations that leave out parts of the source score lower.
+    --unknown: mark | copy -> search.unknown
+        What becomes of unknown pieces in translations that may have some: mark leaves ⁇; copy
+        replaces each by the word of the source with most attention.
+    --degenerate: avoid | keep -> search.degenerate
+        What becomes of translations that repeat themselves or are far too long: avoid searches
+        again; keep only warns.
+""")
 """Options of both translating and calibrating: a calibration holds only for the same settings."""
-output_options = declare.Options(
-    declare.option(
-        "--grammar",
-        "What a parser may write: any sequence of symbols, or only trees over the words.",
-        click.Choice(["any", "trees"]),
-        sets="search.grammar",
-    ),
-    declare.option(
-        "--nbest N",
-        "Print the N best translations as tab-separated lines: line number, score, text.",
-        click.IntRange(min=1),
-        sets="search.nbest",
-    ),
-)
+output_options = declare.options("""
+    --grammar: any | trees -> search.grammar
+        What a parser may write: any sequence of symbols, or only trees over the words.
+    --nbest N: 1 <= int -> search.nbest
+        Print the N best translations as tab-separated lines: line number, score, text.
+""")
 """Options for the possible outputs, and their number."""
-sampling_options = declare.Options(
-    declare.flag("--sample", "Sample translations instead of searching."),
-    declare.option(
-        "--temperature",
-        "With --sample: below 1 favours likely pieces.",
-        Number(min=0, min_open=True),
-        sets="search.sampling.temperature",
-    ),
-    declare.option(
-        "--top-k K",
-        "With --sample: sample from the K likeliest pieces.",
-        click.IntRange(min=1),
-        sets="search.sampling.top_k",
-    ),
-    declare.option(
-        "--top-p P",
-        "With --sample: sample from the likeliest pieces with total probability P.",
-        Number(0, 1, min_open=True),
-        sets="search.sampling.top_p",
-    ),
-    declare.option(
-        "--min-p P",
-        "With --sample: never sample pieces of less than P times the likeliest's probability.",
-        Number(0, 1),
-        sets="search.sampling.min_p",
-    ),
-    declare.option(
-        "--epsilon P",
-        "With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with "
-        "--mbr 0.02]",
-        Number(0, 1, max_open=True),
-        sets="search.sampling.epsilon",
-    ),
-    declare.option(
-        "--seed",
-        "With --sample: seed of the samples.",
-        click.IntRange(min=0),
-        sets="search.sampling.seed",
-    ),
-    declare.option(
-        "--mbr N",
-        "Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the "
-        "options of --sample say how they are drawn.",
-        click.IntRange(2, 1000),
-        sets="search.mbr.samples",
-    ),
-    declare.option(
-        "--utility",
-        "With --mbr: measure of similarity.  [default: chrf]",
-        click.Choice(["chrf", "bleu"]),
-        sets="search.mbr.utility",
-    ),
-    declare.option(
-        "--candidates",
-        "With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default: "
-        "samples]",
-        click.Choice(["samples", "beam", "both"]),
-        sets="search.mbr.candidates",
-    ),
-)
+sampling_options = declare.options("""
+    --sample
+        Sample translations instead of searching.
+    --temperature: 0 < number -> search.sampling.temperature
+        With --sample: below 1 favours likely pieces.
+    --top-k K: 1 <= int -> search.sampling.top_k
+        With --sample: sample from the K likeliest pieces.
+    --top-p P: 0 < number <= 1 -> search.sampling.top_p
+        With --sample: sample from the likeliest pieces with total probability P.
+    --min-p P: 0 <= number <= 1 -> search.sampling.min_p
+        With --sample: never sample pieces of less than P times the likeliest's probability.
+    --epsilon P: 0 <= number < 1 -> search.sampling.epsilon
+        With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with --mbr
+        0.02]
+    --seed: 0 <= int -> search.sampling.seed
+        With --sample: seed of the samples.
+    --mbr N: 2 <= int <= 1000 -> search.mbr.samples
+        Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the
+        options of --sample say how they are drawn.
+    --utility: chrf | bleu -> search.mbr.utility
+        With --mbr: measure of similarity.  [default: chrf]
+    --candidates: samples | beam | both -> search.mbr.candidates
+        With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default:
+        samples]
+""")
 """Options for drawing outputs, and for choosing among them."""
-buffer_option = declare.option(
-    "--buffer-lines N",
-    "Number of lines to read before translating; 1 answers each line at once.",
-    click.IntRange(min=1),
-    sets="search.buffer_lines",
-)
+buffer_option = declare.options("""
+    --buffer-lines N: 1 <= int -> search.buffer_lines
+        Number of lines to read before translating; 1 answers each line at once.
+""")
 _all_options = declare.Options(search_options, output_options, buffer_option, sampling_options)
 
 

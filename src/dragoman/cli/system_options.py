@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import (
-    FILE,
-    MODEL,
-    PATH,
-    Number,
-    check_description,
-    check_no_input,
-    device_option,
-)
+from dragoman.cli.options import check_description, check_no_input, device_option
 from dragoman.cli.search_options import check_mbr, draws, given_search, saved_search, unread
 from dragoman.core.errors import ConfigError
 from dragoman.saved.installed_models import found_model
@@ -27,178 +19,84 @@ if TYPE_CHECKING:
     from dragoman.translation.dispatch import Dispatcher
     from dragoman.translation.translator import Translator
 
-_write_system = declare.option(
-    "--write-system FILE",
-    "Also write these models and options to FILE, to be read with --system.",
-    FILE,
-)
+_write_system = declare.options("""
+    --write-system FILE: FILE
+        Also write these models and options to FILE, to be read with --system.
+""")
 described_without_workers = declare.Options(
-    declare.option(
-        "--system FILE",
-        "Read models and options from FILE, a YAML description; options given here override it.",
-        PATH,
-        name="system_file",
-    ),
-    declare.option(
-        "--weight W...",
-        "Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]",
-        Number(min=0, min_open=True),
-        name="weights",
-        sets="weights",
-    ),
-    declare.option(
-        "--ensemble",
-        "Mean of the probabilities of several MODELs, or of their log-probabilities.  "
-        "[default: linear]",
-        click.Choice(["linear", "log-linear"]),
-        sets="ensemble",
-    ),
-    declare.option(
-        "--lm PATH",
-        "Language model whose weighted log-probabilities are added to those of MODEL.",
-        PATH,
-        name="language_model",
-        sets="language_model.path",
-    ),
-    declare.option(
-        "--lm-weight W",
-        "Weight of the language model.  [default: 0.2]",
-        Number(min=0),
-        sets="language_model.weight",
-    ),
-    declare.option(
-        "--adapter [DOMAIN=]FILE...",
-        "Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines "
-        "that begin with the tag <DOMAIN>, and may be repeated.",
-        name="adapters",
-    ),
-    declare.option(
-        "--to LANGUAGE",
-        "Target language, such as de, for a model that was trained on several.",
-        name="target_language",
-        sets="target_language",
-    ),
-    declare.option(
-        "--from LANGUAGE",
-        "Source language; refuse MODEL if it was not trained to translate from it.  With auto "
-        "the language of each line decides: see --route and --via.",
-        name="source_language",
-        sets="source_language",
-    ),
-    declare.option(
-        "--route LANGUAGE=MODEL...",
-        "With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Other lines, and "
-        "those whose language is uncertain, go to the first MODEL.  With --then, the MODEL of a "
-        "route translates into the language of --via, as the first one does.",
-        name="routes",
-    ),
-    declare.option(
-        "--identify MODEL",
-        "With --from auto: classifier that identifies languages.  [default: py3langid]",
-        MODEL,
-        name="identifier",
-        sets="identifier.classifier",
-    ),
-    declare.option(
-        "--via LANGUAGE",
-        "Translate into this third language first, then its hypotheses into the language of --to.",
-        sets="pivot.language",
-    ),
-    declare.option(
-        "--then MODEL...",
-        "With --via: model that translates from that language; several form an ensemble.  "
-        "[default: MODEL]",
-        MODEL,
-        name="onward",
-    ),
-    declare.option(
-        "--then-tag TAG...",
-        "With --then: tag known to that model; may be repeated.",
-        name="onward_tags",
-    ),
-    declare.option(
-        "--via-nbest N",
-        "With --via: number of hypotheses in that language to translate on.  [default: 4]",
-        click.IntRange(1, 1000),
-        sets="pivot.nbest",
-    ),
-    declare.option(
-        "--tag TAG...",
-        "Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
-        name="tags",
-        sets="tags",
-    ),
-    declare.option(
-        "--glossary-mode",
-        "With --glossary: constrain the search; annotate terms in the source, for a MODEL "
-        "trained on such text; or both.  [default: hard]",
-        click.Choice(["hard", "learned", "both"]),
-        sets="terms.mode",
-    ),
-    declare.option("--prefix TEXT", "Force every translation to begin with TEXT.", sets="prefix"),
-    declare.option(
-        "--glossary FILE",
-        "Translate terms as FILE says: term, tab, translation (several separated by |); or TBX.",
-        PATH,
-        sets="terms.glossary",
-    ),
-    declare.option(
-        "--keep FILE...",
-        "Copy the names in FILE, one per line, unchanged; may be repeated.",
-        PATH,
-        sets="terms.keep",
-    ),
-    declare.option(
-        "--keep-pattern REGEX...",
-        "Copy whatever matches REGEX unchanged; may be repeated.",
-        name="keep_patterns",
-        sets="terms.keep_patterns",
-    ),
-    declare.option(
-        "--protect KINDS",
-        "Copy strings of these kinds unchanged: placeholders, tags, urls, numbers; several "
-        "are separated by commas.",
-    ),
-    declare.option(
-        "--engine",
-        "Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.  "
-        "[default: pytorch]",
-        click.Choice(["pytorch", "ctranslate2"]),
-        sets="engine",
-    ),
-    declare.option(
-        "--precision",
-        "Number type of the weights: lower is faster and changes a few translations.  int8 "
-        "is for the CPU; auto is bfloat16 where the hardware has it.  [default: float32]",
-        click.Choice(["float32", "bfloat16", "int8", "auto"]),
-        sets="precision",
-    ),
-    declare.flag(
-        "--shortlist",
-        "Search only among the likeliest pieces of each line, by the shortlist that 'dragoman "
-        "shortlist' has built beside MODEL: faster with large vocabularies.",
-    ),
-    declare.option(
-        "--shortlist-file FILE",
-        "As --shortlist, with the shortlist in FILE, of a model with the same vocabularies.",
-        PATH,
-    ),
-    declare.option(
-        "--own-pieces SHARE",
-        "Keep outputs of a multilingual model in the target language: write only pieces at "
-        "least SHARE (such as 0.1) times as frequent in its training text as in any other's.",
-        click.FloatRange(0, 1),
-        sets="own_pieces",
-    ),
+    declare.options("""
+        --system FILE: PATH as system_file
+            Read models and options from FILE, a YAML description; options given here override it.
+        --weight W...: 0 < number as weights -> weights
+            Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]
+        --ensemble: linear | log-linear -> ensemble
+            Mean of the probabilities of several MODELs, or of their log-probabilities.  [default:
+            linear]
+        --lm PATH: PATH as language_model -> language_model.path
+            Language model whose weighted log-probabilities are added to those of MODEL.
+        --lm-weight W: 0 <= number -> language_model.weight
+            Weight of the language model.  [default: 0.2]
+        --adapter [DOMAIN=]FILE... as adapters
+            Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines that
+            begin with the tag <DOMAIN>, and may be repeated.
+        --to LANGUAGE as target_language -> target_language
+            Target language, such as de, for a model that was trained on several.
+        --from LANGUAGE as source_language -> source_language
+            Source language; refuse MODEL if it was not trained to translate from it.  With auto the
+            language of each line decides: see --route and --via.
+        --route LANGUAGE=MODEL... as routes
+            With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Other lines, and those
+            whose language is uncertain, go to the first MODEL.  With --then, the MODEL of a route
+            translates into the language of --via, as the first one does.
+        --identify MODEL: MODEL as identifier -> identifier.classifier
+            With --from auto: classifier that identifies languages.  [default: py3langid]
+        --via LANGUAGE -> pivot.language
+            Translate into this third language first, then its hypotheses into the language of --to.
+        --then MODEL...: MODEL as onward
+            With --via: model that translates from that language; several form an
+            ensemble.  [default: MODEL]
+        --then-tag TAG... as onward_tags
+            With --then: tag known to that model; may be repeated.
+        --via-nbest N: 1 <= int <= 1000 -> pivot.nbest
+            With --via: number of hypotheses in that language to translate on.  [default: 4]
+        --tag TAG... as tags -> tags
+            Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.
+        --glossary-mode: hard | learned | both -> terms.mode
+            With --glossary: constrain the search; annotate terms in the source, for a MODEL trained
+            on such text; or both.  [default: hard]
+        --prefix TEXT -> prefix
+            Force every translation to begin with TEXT.
+        --glossary FILE: PATH -> terms.glossary
+            Translate terms as FILE says: term, tab, translation (several separated by |); or TBX.
+        --keep FILE...: PATH -> terms.keep
+            Copy the names in FILE, one per line, unchanged; may be repeated.
+        --keep-pattern REGEX... as keep_patterns -> terms.keep_patterns
+            Copy whatever matches REGEX unchanged; may be repeated.
+        --protect KINDS
+            Copy strings of these kinds unchanged: placeholders, tags, urls, numbers; several are
+            separated by commas.
+        --engine: pytorch | ctranslate2 -> engine
+            Inference engine; ctranslate2 is an optional extra and converts MODEL on first
+            use.  [default: pytorch]
+        --precision: float32 | bfloat16 | int8 | auto -> precision
+            Number type of the weights: lower is faster and changes a few translations.  int8 is for
+            the CPU; auto is bfloat16 where the hardware has it.  [default: float32]
+        --shortlist
+            Search only among the likeliest pieces of each line, by the shortlist that 'dragoman
+            shortlist' has built beside MODEL: faster with large vocabularies.
+        --shortlist-file FILE: PATH
+            As --shortlist, with the shortlist in FILE, of a model with the same vocabularies.
+        --own-pieces SHARE: 0 <= number <= 1 -> own_pieces
+            Keep outputs of a multilingual model in the target language: write only pieces at least
+            SHARE (such as 0.1) times as frequent in its training text as in any other's.
+    """),
     device_option,
 )
 """The options that :func:`described` reads, except for ``--workers``."""
-_workers = declare.option(
-    "--workers N",
-    "Processes (ctranslate2: threads) to share the lines among.",
-    click.IntRange(1, 1024),
-    sets="workers",
-)
+_workers = declare.options("""
+    --workers N: 1 <= int <= 1024 -> workers
+        Processes (ctranslate2: threads) to share the lines among.
+""")
 described_options = declare.Options(described_without_workers, _workers)
 """The options that :func:`described` reads."""
 system_options = declare.Options(described_options, _write_system)

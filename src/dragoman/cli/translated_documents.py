@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli.document_places import DocumentPlaces, named_document
-from dragoman.cli.options import STREAM, check_description, check_no_input
+from dragoman.cli.option_types import STREAM
+from dragoman.cli.options import check_description, check_no_input
 from dragoman.cli.search_options import check_read
 from dragoman.cli.system_options import described
 from dragoman.cli.translated_lines import worded_faults

@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+import click
 import pytest
 import sacrebleu
 from command_line import CommandLine, one_error
 
-from dragoman.cli.commands.evaluation import TESTS, TOKENIZERS
+from dragoman.cli.commands.evaluation import evaluate
+from dragoman.cli.commands.tuning import tune
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.text.vocabularies.vocabulary import VocabularyConfig
@@ -30,9 +32,20 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return paths
 
 
+def choices_of(command: click.Command) -> dict[str | None, tuple[str, ...]]:
+    return {
+        option.name: tuple(option.type.choices)
+        for option in command.params
+        if isinstance(option.type, click.Choice)
+    }
+
+
 def test_choices_are_those_of_the_library() -> None:
-    assert get_args(EvaluationConfig.model_fields["bleu_tokenize"].annotation) == TOKENIZERS
-    assert get_args(SignificanceConfig.model_fields["test"].annotation) == TESTS
+    tokenizers = get_args(EvaluationConfig.model_fields["bleu_tokenize"].annotation)
+    tests = get_args(SignificanceConfig.model_fields["test"].annotation)
+    choices = {name: choices_of(evaluate)[name] for name in ("tokenize", "test")}
+    assert choices == {"tokenize": tokenizers, "test": tests}
+    assert choices_of(tune)["tokenize"] == tokenizers
 
 
 def test_scores_are_sacrebleus(files: dict[str, Path], dragoman: CommandLine) -> None:

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import (
-    MODEL,
-    PATH,
-    Number,
-    json_option,
-    pairs_options,
-    set_option,
-)
+from dragoman.cli.option_types import MODEL, PATH
+from dragoman.cli.options import json_option, pairs_options, set_option
 from dragoman.core.wording import in_shell
 
 if TYPE_CHECKING:
@@ -32,67 +26,35 @@ _RECIPES = {".yaml", ".yml"}
 @click.argument("model", metavar="MODEL", type=MODEL)
 @click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
-@declare.option(
-    "--dev ...",
-    "In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or "
-    "more; fewer serve as the dev set themselves]",
-    PATH,
-)
-@declare.option(
-    "--test ...", "In-domain test set, in the same form as FILES.  [default: none]", PATH
-)
-@declare.option(
-    "--general ...",
-    "General pairs to mix in and to monitor, in the same form as FILES.  [default: what the "
-    "model's run was trained on]",
-    PATH,
-)
-@declare.option(
-    "--replay SOURCE",
-    "Instead of --general: lines in the source language, which the model translates itself.",
-    PATH,
-)
-@declare.option(
-    "--general-dev ...",
-    "General dev set.  [default: split off --general or --replay; without these, the dev sets "
-    "of the model's run]",
-    PATH,
-)
-@declare.option(
-    "--may-lose CHRF",
-    "Maximum loss of chrF on the general dev set.  [default: 1; 10 with --replay and without "
-    "--general-dev]",
-    Number(min=0, max=100),
-)
-@declare.option(
-    "--ratio R",
-    "Weight of general text relative to the in-domain text; 0 excludes it from training.",
-    Number(min=0, max=1000),
-    default=1.0,
-)
-@declare.option(
-    "--method",
-    "What is trained: all weights; all, with elastic weight consolidation; or a low-rank adapter.",
-    click.Choice(["full", "ewc", "lora"]),
-    default="full",
-)
-@declare.option(
-    "--vocabulary",
-    "Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where "
-    "the text needs this.",
-    click.Choice(["auto", "keep", "extend"]),
-    default="auto",
-)
-@declare.flag(
-    "--any-language",
-    "Continue even if most of FILES seems to be in another language than the model's.",
-)
-@declare.option(
-    "--run DIRECTORY",
-    "Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]",
-    PATH,
-    name="run_directory",
-)
+@declare.options("""
+    --dev ...: PATH
+        In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or more;
+        fewer serve as the dev set themselves]
+    --test ...: PATH
+        In-domain test set, in the same form as FILES.  [default: none]
+    --general ...: PATH
+        General pairs to mix in and to monitor, in the same form as FILES.  [default: what the
+        model's run was trained on]
+    --replay SOURCE: PATH
+        Instead of --general: lines in the source language, which the model translates itself.
+    --general-dev ...: PATH
+        General dev set.  [default: split off --general or --replay; without these, the dev sets of
+        the model's run]
+    --may-lose CHRF: 0 <= number <= 100
+        Maximum loss of chrF on the general dev set.  [default: 1; 10 with --replay and without
+        --general-dev]
+    --ratio R: 0 <= number <= 1000 = 1.0
+        Weight of general text relative to the in-domain text; 0 excludes it from training.
+    --method: full | ewc | lora = full
+        What is trained: all weights; all, with elastic weight consolidation; or a low-rank adapter.
+    --vocabulary: auto | keep | extend = auto
+        Keep the vocabulary, or extend it by pieces of the new text; auto extends it only where the
+        text needs this.
+    --any-language
+        Continue even if most of FILES seems to be in another language than the model's.
+    --run DIRECTORY: PATH as run_directory
+        Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]
+""")
 @set_option
 @json_option
 def adapt(

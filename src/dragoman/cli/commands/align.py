@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from dragoman.cli import declare
+from dragoman.cli.option_types import PATH
 from dragoman.cli.options import (
-    PATH,
     check_no_input,
     device_option,
     json_option,
@@ -27,24 +27,17 @@ from dragoman.workflows.progress import counting
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
 @model_language_option
-@declare.option(
-    "--layer N",
-    "With MODEL: the layer whose attention is read.  [default: the last but one]",
-    click.IntRange(min=1),
-)
-@declare.option(
-    "--head N",
-    "With MODEL: the head of that layer, such as 1 after guided alignment.  [default: mean "
-    "over all]",
-    click.IntRange(min=1),
-)
-@declare.option(
-    "--against FILE",
-    "Compare the links with those in FILE, made by people, and print precision, recall and "
-    "alignment error rate instead; FILE is in the same format, where 1p2 or 1?2 is a possible link "
-    "and 1-2 a sure one.",
-    PATH,
-)
+@declare.options("""
+    --layer N: 1 <= int
+        With MODEL: the layer whose attention is read.  [default: the last but one]
+    --head N: 1 <= int
+        With MODEL: the head of that layer, such as 1 after guided alignment.  [default: mean over
+        all]
+    --against FILE: PATH
+        Compare the links with those in FILE, made by people, and print precision, recall and
+        alignment error rate instead; FILE is in the same format, where 1p2 or 1?2 is a possible
+        link and 1-2 a sure one.
+""")
 @output_option
 @json_option
 @device_option

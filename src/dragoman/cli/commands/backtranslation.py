@@ -9,89 +9,55 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import (
-    PATH,
-    RECIPE,
-    Number,
-    default_run,
-    json_option,
-    set_option,
-)
+from dragoman.cli.option_types import RECIPE
+from dragoman.cli.options import default_run, json_option, set_option
 from dragoman.core.wording import in_shell
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
     from dragoman.recipe import ExperimentConfig
 
-_METHODS = ("beam", "greedy", "sampling", "top-k", "noised-beam")
-
 
 @click.command()
 @click.argument("config", metavar="CONFIG|DIRECTORY", type=RECIPE)
-@declare.option("--monolingual FILE", "Lines of text in the target language.", PATH)
-@declare.option(
-    "--monolingual-source FILE",
-    "Text in the source language, for the reverse model from the second round on.  [default: "
-    "the sources of CONFIG's own pairs]",
-    PATH,
-)
-@declare.option(
-    "--run DIRECTORY",
-    "Directory for everything.  [default: runs/NAME-backtranslation for NAME.yaml]",
-    PATH,
-    name="run_directory",
-)
-@declare.option(
-    "--reverse RUN|RECIPE",
-    "Finished model of the opposite direction, or a recipe for it.  [default: CONFIG with its "
-    "sides exchanged]",
-    PATH,
-)
-@declare.option("--rounds N", "Rounds.  [default: 1]", click.IntRange(1, 100))
-@declare.option(
-    "--method",
-    "How text is translated back; top-k and sampling draw at random.  [default: beam]",
-    click.Choice(_METHODS),
-)
-@declare.option(
-    "--beam N", "Width of beam search.  [default: the reverse model's]", click.IntRange(2, 1000)
-)
-@declare.option(
-    "--top-k K", "Pieces from which --method top-k draws.  [default: 10]", click.IntRange(min=1)
-)
-@declare.flag("--tag", "Put the tag <BT> in front of synthetic sources.", default=None)
-@declare.option(
-    "--ratio R",
-    "Maximum synthetic pairs per real pair.  [default: 4]",
-    Number(min=0, min_open=True, max=1e6),
-)
-@declare.option(
-    "--choice",
-    "Which lines to take if the text has more than needed.  [default: random]",
-    click.Choice(["random", "first"]),
-)
-@declare.option(
-    "--drop-worst SHARE",
-    "Leave out this share of the synthetic pairs: those that score lowest.  [default: 0]",
-    Number(min=0, max=1, max_open=True),
-)
-@declare.option(
-    "--upsample W",
-    "Show each real pair W times as often as a synthetic one.  [default: 1]",
-    Number(min=1e-3, max=1e3),
-)
-@declare.option(
-    "--seed N",
-    "Random seed, for the choice of lines and for sampling.  [default: 1]",
-    click.IntRange(min=0),
-)
-@declare.option(
-    "--baseline RUN",
-    "Finished run of CONFIG without synthetic pairs, to print its scores beside.",
-    PATH,
-)
-@declare.option(
-    "--workers N", "Processes that translate.  [default: this one alone]", click.IntRange(1, 1024)
+@declare.options(
+    """
+    --monolingual FILE: PATH
+        Lines of text in the target language.
+    --monolingual-source FILE: PATH
+        Text in the source language, for the reverse model from the second round on.  [default: the
+        sources of CONFIG's own pairs]
+    --run DIRECTORY: PATH as run_directory
+        Directory for everything.  [default: runs/NAME-backtranslation for NAME.yaml]
+    --reverse RUN|RECIPE: PATH
+        Finished model of the opposite direction, or a recipe for it.  [default: CONFIG with its
+        sides exchanged]
+    --rounds N: 1 <= int <= 100
+        Rounds.  [default: 1]
+    --method: beam | greedy | sampling | top-k | noised-beam
+        How text is translated back; top-k and sampling draw at random.  [default: beam]
+    --beam N: 2 <= int <= 1000
+        Width of beam search.  [default: the reverse model's]
+    --top-k K: 1 <= int
+        Pieces from which --method top-k draws.  [default: 10]
+    --tag
+        Put the tag <BT> in front of synthetic sources.
+    --ratio R: 0 < number <= 1000000.0
+        Maximum synthetic pairs per real pair.  [default: 4]
+    --choice: random | first
+        Which lines to take if the text has more than needed.  [default: random]
+    --drop-worst SHARE: 0 <= number < 1
+        Leave out this share of the synthetic pairs: those that score lowest.  [default: 0]
+    --upsample W: 0.001 <= number <= 1000.0
+        Show each real pair W times as often as a synthetic one.  [default: 1]
+    --seed N: 0 <= int
+        Random seed, for the choice of lines and for sampling.  [default: 1]
+    --baseline RUN: PATH
+        Finished run of CONFIG without synthetic pairs, to print its scores beside.
+    --workers N: 1 <= int <= 1024
+        Processes that translate.  [default: this one alone]
+    """,
+    tag={"default": None},
 )
 @set_option
 @json_option

@@ -10,16 +10,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.bulk_options import BulkOptions, bulk_options, shard_lines_option
-from dragoman.cli.options import (
-    MODEL,
-    PATH,
-    Number,
-    config_argument,
-    default_run,
-    run_option,
-    set_option,
-    train_command,
-)
+from dragoman.cli.option_types import MODEL
+from dragoman.cli.options import config_argument, default_run, run_option, set_option, train_command
 from dragoman.cli.system_options import described, described_without_workers
 from dragoman.core.errors import ConfigError
 from dragoman.workflows.progress import is_quiet, tell, write_line
@@ -36,9 +28,10 @@ if TYPE_CHECKING:
 _SHARD_PAIRS = 50_000
 _SHARD_TRANSLATIONS = 2000
 
-_directory_option = declare.option(
-    "--output DIRECTORY", "Directory to create.", PATH, required=True
-)
+_directory_option = declare.options("""
+    --output DIRECTORY: PATH required
+        Directory to create.
+""")
 
 
 @click.group()
@@ -98,10 +91,10 @@ def bulk_prepare(
 @config_argument
 @_directory_option
 @set_option
-@declare.flag(
-    "--across-parts",
-    "Also drop a pair that occurred in an earlier part, not only one repeated in its own.",
-)
+@declare.options("""
+    --across-parts
+        Also drop a pair that occurred in an earlier part, not only one repeated in its own.
+""")
 @shard_lines_option(_SHARD_PAIRS)
 @bulk_options
 def bulk_clean(
@@ -144,11 +137,10 @@ def bulk_clean(
 @config_argument
 @_directory_option
 @set_option
-@declare.option(
-    "--vocabulary MODEL",
-    "Count the pieces of its vocabulary instead of words between white space.",
-    MODEL,
-)
+@declare.options("""
+    --vocabulary MODEL: MODEL
+        Count the pieces of its vocabulary instead of words between white space.
+""")
 @shard_lines_option(_SHARD_PAIRS)
 @bulk_options
 def bulk_count(
@@ -195,23 +187,21 @@ def bulk_count(
 
 @bulk.command("translate")
 @click.argument("models", metavar="MODEL...", type=MODEL, nargs=-1)
-@declare.option(
-    "--text FILE...", "Lines to translate; may be repeated.", PATH, name="files", required=True
-)
+@declare.options("""
+    --text FILE...: PATH as files required
+        Lines to translate; may be repeated.
+""")
 @_directory_option
-@declare.option(
-    "--known",
-    "Side of the pairs that the lines become: target for back-translation.",
-    click.Choice(["source", "target"]),
-    default="source",
-)
-@declare.option("--beam", "Beam size.  [default: the model's]", click.IntRange(min=1))
-@declare.option(
-    "--gpus G",
-    "GPUs per worker; with 0.5, two workers share one.  [default: none, the CPU is used]",
-    Number(min=0, max=64),
-    default=0.0,
-    show_default=False,
+@declare.options(
+    """
+    --known: source | target = source
+        Side of the pairs that the lines become: target for back-translation.
+    --beam: 1 <= int
+        Beam size.  [default: the model's]
+    --gpus G: 0 <= number <= 64
+        GPUs per worker; with 0.5, two workers share one.  [default: none, the CPU is used]
+    """,
+    gpus={"default": 0.0, "show_default": False},
 )
 @shard_lines_option(_SHARD_TRANSLATIONS)
 @bulk_options

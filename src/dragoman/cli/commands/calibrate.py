@@ -9,15 +9,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.commands.tuning import models_and_text
-from dragoman.cli.options import (
-    FILE,
-    PATH,
-    Number,
-    check_apart,
-    check_no_input,
-    dev_set_option,
-    json_option,
-)
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_apart, check_no_input, dev_set_option, json_option
 from dragoman.cli.search_options import search_options
 from dragoman.cli.system_options import described, described_options
 from dragoman.core.errors import ConfigError
@@ -35,28 +28,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", metavar="[MODEL]... [SOURCE REFERENCE]", type=PATH, nargs=-1)
-@declare.option(
-    "--above CHRF",
-    "A translation is right if its chrF is above this.  [default: 60]",
-    Number(0, 100, max_open=True),
-)
-@declare.flag("--exact", "A translation is right if it equals the reference.")
-@declare.flag(
-    "--check", "Write nothing: measure the calibration that there is, such as on a test set."
-)
-@declare.option("--picture FILE.svg", "Draw the reliability diagram.", FILE)
+@declare.options("""
+    --above CHRF: 0 <= number < 100
+        A translation is right if its chrF is above this.  [default: 60]
+    --exact
+        A translation is right if it equals the reference.
+    --check
+        Write nothing: measure the calibration that there is, such as on a test set.
+    --picture FILE.svg: FILE
+        Draw the reliability diagram.
+""")
 @dev_set_option
-@declare.option(
-    "--output FILE",
-    "Write the calibration to FILE, for 'translate --calibration FILE'.  [default: "
-    "confidence.json beside the weights of MODEL]",
-    FILE,
-)
-@declare.option(
-    "--calibration FILE",
-    "With --check: the calibration to measure.  [default: that of MODEL]",
-    PATH,
-)
+@declare.options("""
+    --output FILE: FILE
+        Write the calibration to FILE, for 'translate --calibration FILE'.  [default:
+        confidence.json beside the weights of MODEL]
+    --calibration FILE: PATH
+        With --check: the calibration to measure.  [default: that of MODEL]
+""")
 @search_options
 @json_option
 @described_options

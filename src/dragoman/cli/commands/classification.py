@@ -11,13 +11,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
-from dragoman.cli.options import (
-    MODEL,
-    device_option,
-    input_option,
-    json_option,
-    output_option,
-)
+from dragoman.cli.option_types import MODEL
+from dragoman.cli.options import device_option, input_option, json_option, output_option
 from dragoman.cli.translated_lines import write_lines
 from dragoman.core.errors import DataError
 from dragoman.workflows.results import to_json
@@ -30,22 +25,24 @@ log = logging.getLogger(__name__)
 
 @click.command()
 @click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
-@declare.option(
-    "--py3langid",
-    "Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.",
-    name="languages",
-    metavar="LANGUAGE,...",
+@declare.options(
+    """
+    --py3langid: text as languages
+        Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.
+    """,
+    languages={"metavar": "LANGUAGE,..."},
 )
 @input_option
 @output_option
-@declare.option(
-    "--nbest N",
-    "Print the N likeliest labels of each line.  [default: 1]",
-    click.IntRange(min=1),
-    default=1,
-    show_default=False,
+@declare.options(
+    """
+    --nbest N: 1 <= int
+        Print the N likeliest labels of each line.  [default: 1]
+    --labels
+        Print labels alone, without their probabilities.
+    """,
+    nbest={"default": 1, "show_default": False},
 )
-@declare.flag("--labels", "Print labels alone, without their probabilities.")
 @json_option
 @device_option
 def classify(

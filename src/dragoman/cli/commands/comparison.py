@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import PATH, RECIPE, Number, json_option, set_option
+from dragoman.cli.option_types import RECIPE
+from dragoman.cli.options import json_option, set_option
 from dragoman.core.wording import in_shell
 from dragoman.workflows.results import print_json
 
@@ -19,29 +20,21 @@ if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
 
 @click.command()
 @click.argument("recipes", metavar="RECIPE...", type=RECIPE, nargs=-1, required=True)
-@declare.option("--flops", "Training FLOPs per recipe.", Number(min=0, min_open=True))
-@declare.option(
-    "--minutes",
-    "Minutes of training per recipe, converted to steps by a trial on this machine.",
-    Number(min=0, min_open=True),
-)
-@declare.option(
-    "--output DIRECTORY",
-    "Directory for runs, table and picture.",
-    PATH,
-    default=Path("runs/comparison"),
-)
-@declare.option(
-    "--ensemble NAME+NAME...",
-    "Add an ensemble of these recipes as a row; may be repeated.",
-    name="ensembles",
-)
-@declare.option(
-    "--test-set NAME",
-    "Test set to compare on, or dev.  [default: the first test set of the first recipe, or "
-    "else dev]",
-)
-@declare.flag("--plan", "Create the runs without training them.", name="only_plan")
+@declare.options("""
+    --flops: 0 < number
+        Training FLOPs per recipe.
+    --minutes: 0 < number
+        Minutes of training per recipe, converted to steps by a trial on this machine.
+    --output DIRECTORY: PATH = runs/comparison
+        Directory for runs, table and picture.
+    --ensemble NAME+NAME... as ensembles
+        Add an ensemble of these recipes as a row; may be repeated.
+    --test-set NAME
+        Test set to compare on, or dev.  [default: the first test set of the first recipe, or else
+        dev]
+    --plan as only_plan
+        Create the runs without training them.
+""")
 @set_option
 @json_option
 def compare(

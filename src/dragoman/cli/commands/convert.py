@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import PATH, FormatName, json_option
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import json_option
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.new_outputs import new_outputs
 
@@ -23,16 +24,20 @@ _TOLD_PAIRS = 1000  # between two updates of the bar
 
 @click.command()
 @click.argument("paths", metavar="INPUT... OUTPUT...", type=PATH, nargs=-1, required=True)
-@declare.option("--source", "Column, key or language of the source in INPUT.")
-@declare.option("--target", "Column, key or language of the target in INPUT.")
-@declare.option("--format", "Format of INPUT, if the suffix does not determine it.", FormatName())
-@declare.option(
-    "--output-format", "Format of OUTPUT, if the suffix does not determine it.", FormatName()
-)
-@declare.option(
-    "--names SOURCE TARGET",
-    "Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]",
-    nargs=2,
+@declare.options(
+    """
+    --source: text
+        Column, key or language of the source in INPUT.
+    --target: text
+        Column, key or language of the target in INPUT.
+    --format: FORMAT
+        Format of INPUT, if the suffix does not determine it.
+    --output-format: FORMAT
+        Format of OUTPUT, if the suffix does not determine it.
+    --names: text
+        Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]
+    """,
+    names={"metavar": "SOURCE TARGET", "nargs": 2},
 )
 @json_option
 def convert(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import PATH, json_option
+from dragoman.cli.options import json_option
 from dragoman.workflows.results import print_json
 
 
@@ -53,12 +53,10 @@ def list_(as_json: bool) -> None:
 
 @corpora.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@declare.option(
-    "--from DIRECTORY",
-    "Take a local copy instead of the web: files or archives, in DIRECTORY or DIRECTORY/NAME.",
-    PATH,
-    name="source",
-)
+@declare.options("""
+    --from DIRECTORY: PATH as source
+        Take a local copy instead of the web: files or archives, in DIRECTORY or DIRECTORY/NAME.
+""")
 def get(names: tuple[str, ...], source: Path | None) -> None:
     """Download corpora by NAME, verify them, and lay them out as the recipes expect.
 

@@ -12,12 +12,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.commands.keys import open_store
-from dragoman.cli.options import (
-    PATH,
-    FormatName,
-    database_option,
-    json_option,
-)
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import database_option, json_option
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.new_outputs import new_outputs
 from dragoman.workflows.progress import tell
@@ -45,23 +41,24 @@ def corrections() -> None:
     """
 
 
-_language_options = declare.Options(
-    declare.option("--from LANGUAGE", "Only those from this language.", name="source_language"),
-    declare.option("--to LANGUAGE", "Only those into this language.", name="target_language"),
-)
+_language_options = declare.options("""
+    --from LANGUAGE as source_language
+        Only those from this language.
+    --to LANGUAGE as target_language
+        Only those into this language.
+""")
 
 
 @corrections.command("list")
-@declare.option(
-    "--state",
-    "Only corrections in this state.",
-    click.Choice(["pending", "accepted", "rejected", "all"]),
-    default="pending",
-)
+@declare.options("""
+    --state: pending | accepted | rejected | all = pending
+        Only corrections in this state.
+""")
 @_language_options
-@declare.option(
-    "--limit N", "Maximum number to list, the oldest first.", click.IntRange(min=1), default=50
-)
+@declare.options("""
+    --limit N: 1 <= int = 50
+        Maximum number to list, the oldest first.
+""")
 @database_option
 @json_option
 def list_(
@@ -135,9 +132,12 @@ def show(numbers: tuple[int, ...], database: str | None, as_json: bool) -> None:
         click.echo("memory: -" if answer is None else f"memory: {answer}")
 
 
+_numbers_argument = click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1))
 _review_options = declare.Options(
-    click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1)),
-    declare.flag("--all", "All pending corrections.", name="every"),
+    declare.options("""
+        --all as every
+            All pending corrections.
+    """),
     _language_options,
     database_option,
     json_option,
@@ -145,6 +145,7 @@ _review_options = declare.Options(
 
 
 @corrections.command()
+@_numbers_argument
 @_review_options
 def accept(**options: Any) -> None:
     """Accept corrections: the memory answers with them from now on, and export writes them.
@@ -160,6 +161,7 @@ def accept(**options: Any) -> None:
 
 
 @corrections.command()
+@_numbers_argument
 @_review_options
 def reject(**options: Any) -> None:
     """Reject corrections, including accepted ones.
@@ -174,7 +176,10 @@ def reject(**options: Any) -> None:
 @corrections.command()
 @click.argument("directory", type=PATH)
 @_language_options
-@declare.option("--format", "Format of the files.", FormatName(), name="file_format", default="tsv")
+@declare.options("""
+    --format: FORMAT = tsv as file_format
+        Format of the files.
+""")
 @database_option
 @json_option
 def export(

@@ -10,56 +10,30 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.commands.training import tensorboard_option
-from dragoman.cli.options import (
-    PATH,
-    RECIPE,
-    Number,
-    default_run,
-    device_option,
-    json_option,
-    run_option,
-    set_option,
-)
+from dragoman.cli.option_types import RECIPE
+from dragoman.cli.options import default_run, device_option, json_option, run_option, set_option
 from dragoman.cli.system_options import lay_over
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
 
-_search_options = declare.Options(
-    declare.option(
-        "--beam",
-        "Beam size of the teacher.  [default: the teacher's]",
-        click.IntRange(min=1),
-        sets="search.beam",
-    ),
-    declare.option(
-        "--nbest N",
-        "Train on the one of the N best translations that is closest to the reference, instead of "
-        "the best.",
-        click.IntRange(min=2),
-        sets="search.nbest",
-    ),
-)
+_search_options = declare.options("""
+    --beam: 1 <= int -> search.beam
+        Beam size of the teacher.  [default: the teacher's]
+    --nbest N: 2 <= int -> search.nbest
+        Train on the one of the N best translations that is closest to the reference, instead of the
+        best.
+""")
 _engine_options = declare.Options(
-    declare.option(
-        "--engine",
-        "Inference engine of the teacher.  [default: pytorch]",
-        click.Choice(["pytorch", "ctranslate2"]),
-        sets="engine",
-    ),
-    declare.option(
-        "--precision",
-        "Number type of the teacher's weights.  [default: float32]",
-        click.Choice(["float32", "bfloat16", "int8", "auto"]),
-        sets="precision",
-    ),
-    declare.option(
-        "--workers N",
-        "Processes (ctranslate2: threads) in which the teacher translates.",
-        click.IntRange(1, 1024),
-        sets="workers",
-    ),
+    declare.options("""
+        --engine: pytorch | ctranslate2 -> engine
+            Inference engine of the teacher.  [default: pytorch]
+        --precision: float32 | bfloat16 | int8 | auto -> precision
+            Number type of the teacher's weights.  [default: float32]
+        --workers N: 1 <= int <= 1024 -> workers
+            Processes (ctranslate2: threads) in which the teacher translates.
+    """),
     device_option,
 )
 _teacher_options = declare.Options(_search_options, _engine_options)
@@ -67,33 +41,22 @@ _teacher_options = declare.Options(_search_options, _engine_options)
 
 @click.command()
 @click.argument("student", metavar="STUDENT", type=RECIPE)
-@declare.option(
-    "--teacher MODEL...",
-    "Model or run that translates; may be repeated for an ensemble.",
-    PATH,
-    name="teachers",
-)
-@declare.option(
-    "--system FILE",
-    "Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman "
-    "translate --write-system'.",
-    PATH,
-    name="system_file",
-)
+@declare.options("""
+    --teacher MODEL...: PATH as teachers
+        Model or run that translates; may be repeated for an ensemble.
+    --system FILE: PATH as system_file
+        Instead of --teacher: read the teacher from FILE, a description as written by 'dragoman
+        translate --write-system'.
+""")
 @run_option
 @set_option
 @_search_options
-@declare.option(
-    "--closest",
-    "With --nbest: the measure of closeness.  [default: bleu]",
-    click.Choice(["bleu", "chrf"]),
-)
-@declare.option(
-    "--keep-references WEIGHT",
-    "Also train on the real pairs, WEIGHT times as often as on the translations.",
-    Number(min=1e-6, max=1e6),
-    name="references",
-)
+@declare.options("""
+    --closest: bleu | chrf
+        With --nbest: the measure of closeness.  [default: bleu]
+    --keep-references WEIGHT: 1e-06 <= number <= 1000000.0 as references
+        Also train on the real pairs, WEIGHT times as often as on the translations.
+""")
 @_engine_options
 @tensorboard_option
 @json_option

@@ -10,31 +10,20 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.commands.embed_train import train
 from dragoman.cli.commands.translation import input_lines, keep_texts
-from dragoman.cli.options import (
-    PATH,
-    Number,
-    check_no_input,
-    input_option,
-    is_given,
-    json_option,
-    output_option,
-)
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_no_input, input_option, is_given, json_option, output_option
 from dragoman.cli.translated_lines import write_lines
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
 
-_words_option = declare.option(
-    "--words N",
-    "Read only the N most frequent words of each file.  [default: all]",
-    click.IntRange(min=1),
-    name="maximum",
-)
-_neighbours_option = declare.option(
-    "--neighbours K",
-    "Number of neighbours by which CSLS recognises hubs.",
-    click.IntRange(min=1),
-    default=10,
-)
+_words_option = declare.options("""
+    --words N: 1 <= int as maximum
+        Read only the N most frequent words of each file.  [default: all]
+""")
+_neighbours_option = declare.options("""
+    --neighbours K: 1 <= int = 10
+        Number of neighbours by which CSLS recognises hubs.
+""")
 
 
 @click.group()
@@ -56,47 +45,32 @@ embed.add_command(train)
 @embed.command("map")
 @click.argument("source", metavar="SOURCE", type=PATH)
 @click.argument("target", metavar="TARGET", type=PATH)
-@declare.option(
-    "--output DIRECTORY",
-    "Directory for the mapped vectors; both files keep their names there.",
-    PATH,
-    required=True,
-)
-@declare.option(
-    "--seed",
-    "The first dictionary: words that both languages write alike, numbers, or words whose "
-    "similarities are distributed alike.  [default: identical]",
-    click.Choice(["identical", "numerals", "nothing"]),
-)
-@declare.option(
-    "--seed-dictionary FILE",
-    "The first dictionary: a word and its translation per line, tab-separated, or the index "
-    "of a dictd dictionary.",
-    PATH,
-    name="dictionary",
-)
-@declare.flag("--no-self-learning", "Use the first dictionary as it is, only once.")
+@declare.options("""
+    --output DIRECTORY: PATH required
+        Directory for the mapped vectors; both files keep their names there.
+    --seed: identical | numerals | nothing
+        The first dictionary: words that both languages write alike, numbers, or words whose
+        similarities are distributed alike.  [default: identical]
+    --seed-dictionary FILE: PATH as dictionary
+        The first dictionary: a word and its translation per line, tab-separated, or the index of a
+        dictd dictionary.
+    --no-self-learning
+        Use the first dictionary as it is, only once.
+""")
 @_words_option
-@declare.option(
-    "--induced-words N",
-    "Induce the dictionary from the N most frequent words; time grows with the square of N.",
-    click.IntRange(min=10),
-    default=20_000,
-)
-@declare.option(
-    "--patience N",
-    "Iterations without improvement before more candidates are considered.",
-    click.IntRange(min=1),
-    default=50,
-)
-@declare.option(
-    "--kept SHARE",
-    "Share of the candidates that are considered at first.",
-    Number(0, 1, min_open=True),
-    default=0.1,
-)
+@declare.options("""
+    --induced-words N: 10 <= int = 20000
+        Induce the dictionary from the N most frequent words; time grows with the square of N.
+    --patience N: 1 <= int = 50
+        Iterations without improvement before more candidates are considered.
+    --kept SHARE: 0 < number <= 1 = 0.1
+        Share of the candidates that are considered at first.
+""")
 @_neighbours_option
-@declare.option("--random-seed", "Random seed.", click.IntRange(min=0), default=1)
+@declare.options("""
+    --random-seed: 0 <= int = 1
+        Random seed.
+""")
 @json_option
 def map_(
     *,
@@ -147,16 +121,13 @@ def map_(
 @embed.command()
 @click.argument("source", metavar="SOURCE", type=PATH)
 @click.argument("target", metavar="TARGET", type=PATH)
-@declare.option(
-    "--dictionary FILE",
-    "A word and its translation per line, tab-separated or as MUSE's; or the index of a dictd "
-    "dictionary such as /usr/share/dictd/freedict-deu-eng.index.",
-    PATH,
-    required=True,
-)
-@declare.option(
-    "--asked N", "Ask for the N most frequent words only.", click.IntRange(min=1), default=1500
-)
+@declare.options("""
+    --dictionary FILE: PATH required
+        A word and its translation per line, tab-separated or as MUSE's; or the index of a dictd
+        dictionary such as /usr/share/dictd/freedict-deu-eng.index.
+    --asked N: 1 <= int = 1500
+        Ask for the N most frequent words only.
+""")
 @_words_option
 @_neighbours_option
 @json_option

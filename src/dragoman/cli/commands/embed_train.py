@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import FILE, PATH, Number, check_no_input, json_option
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_no_input, json_option
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
 
@@ -18,63 +19,36 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("texts", metavar="TEXT...", type=PATH, nargs=-1, required=True)
-@declare.option(
-    "--output FILE",
-    "File to write, in word2vec's text format; .gz, .xz or .zst compresses it.",
-    FILE,
-    required=True,
-)
-@declare.option(
-    "--vocabulary MODEL",
-    "Learn vectors of the pieces of this model's or run's vocabulary instead of words.",
-    PATH,
-)
-@declare.option(
-    "--side", "Which vocabulary of MODEL, if it has two.", click.Choice(["source", "target"])
-)
-@declare.option(
-    "--held-out FILE...", "Leave out lines that also occur in this file; may be repeated.", PATH
-)
-@declare.flag("--split-at-spaces", "The text is already split into words.")
-@declare.flag("--lowercase", "Lowercase the text first.")
-@declare.option(
-    "--kind",
-    "With or without character n-grams.",
-    click.Choice(["fasttext", "word2vec"]),
-    default="fasttext",
-)
-@declare.option(
-    "--dimension N",
-    "Dimension of the vectors: d_model of the model that they are to initialise.",
-    click.IntRange(2, 10_000),
-    default=300,
-)
-@declare.option("--epochs N", "Passes over the text.", click.IntRange(1, 10_000), default=5)
-@declare.option(
-    "--window N",
-    "Maximum distance between words that predict each other.",
-    click.IntRange(1, 1000),
-    default=5,
-)
-@declare.option(
-    "--minimum-count N",
-    "Words that occur less often get no vector.",
-    click.IntRange(min=1),
-    default=5,
-)
-@declare.option(
-    "--sample SHARE",
-    "Skip some occurrences of words that are more frequent than this; 0 skips none.",
-    Number(0, 1),
-    default=1e-4,
-)
-@declare.option("--seed", "Seed.", click.IntRange(0, 2**32 - 1), default=1)
-@declare.option(
-    "--workers N",
-    "Threads; with more than one, the result differs from run to run.",
-    click.IntRange(1, 1024),
-    default=1,
-)
+@declare.options("""
+    --output FILE: FILE required
+        File to write, in word2vec's text format; .gz, .xz or .zst compresses it.
+    --vocabulary MODEL: PATH
+        Learn vectors of the pieces of this model's or run's vocabulary instead of words.
+    --side: source | target
+        Which vocabulary of MODEL, if it has two.
+    --held-out FILE...: PATH
+        Leave out lines that also occur in this file; may be repeated.
+    --split-at-spaces
+        The text is already split into words.
+    --lowercase
+        Lowercase the text first.
+    --kind: fasttext | word2vec = fasttext
+        With or without character n-grams.
+    --dimension N: 2 <= int <= 10000 = 300
+        Dimension of the vectors: d_model of the model that they are to initialise.
+    --epochs N: 1 <= int <= 10000 = 5
+        Passes over the text.
+    --window N: 1 <= int <= 1000 = 5
+        Maximum distance between words that predict each other.
+    --minimum-count N: 1 <= int = 5
+        Words that occur less often get no vector.
+    --sample SHARE: 0 <= number <= 1 = 0.0001
+        Skip some occurrences of words that are more frequent than this; 0 skips none.
+    --seed: 0 <= int <= 4294967295 = 1
+        Seed.
+    --workers N: 1 <= int <= 1024 = 1
+        Threads; with more than one, the result differs from run to run.
+""")
 @json_option
 def train(
     *,

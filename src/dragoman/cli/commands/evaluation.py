@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import FILE, PATH, MetricName, is_given, json_option, rising_numbers
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import is_given, json_option, rising_numbers
 from dragoman.workflows.results import print_json
 
 if TYPE_CHECKING:
@@ -22,101 +23,56 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # As in the configurations, which --help must not import. A test checks that they are equal.
-TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
-TESTS = ("bootstrap", "randomization")
 
 
 @click.command()
 @click.argument("hypotheses", type=PATH)
 @click.argument("references", metavar="REFERENCE...", type=PATH, nargs=-1, required=True)
-@declare.option(
-    "--metric ...",
-    "Metric to compute; may be repeated.",
-    MetricName(),
-    name="metrics",
-    default=("bleu", "chrf"),
-)
-@declare.option(
-    "--tokenize",
-    "Tokeniser of BLEU; none for text that is already tokenised.",
-    click.Choice(TOKENIZERS),
-    default="13a",
-)
-@declare.flag("--lowercase", "Ignore case.")
-@declare.option(
-    "--language LANGUAGE",
-    "Also report the percentage of HYPOTHESES in another language than this, such as fr.",
-)
-@declare.option(
-    "--among",
-    "With --language: languages to choose from, such as de,en,fr.  [default: all that the "
-    "identifier knows]",
-    metavar="LANGUAGE,...",
-)
-@declare.option(
-    "--source FILE",
-    "Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.",
-    PATH,
-    name="source_text",
-)
-@declare.option(
-    "--glossary FILE",
-    "Also report the percentage of this glossary's terms in --source that HYPOTHESES use.",
-    PATH,
-)
-@declare.option(
-    "--from LANGUAGE",
-    "Source language, such as en, of --glossary; needed for TBX.",
-    name="glossary_from",
-)
-@declare.option(
-    "--to LANGUAGE",
-    "Target language, such as de, of --glossary; needed for TBX.",
-    name="glossary_to",
-)
-@declare.option(
-    "--confidence N",
-    "Add 95% confidence intervals from N bootstrap resamples, such as 1000.",
-    click.IntRange(min=0),
-    default=0,
-    show_default=False,
-)
-@declare.option(
-    "--baseline FILE",
-    "Translations by another system; test whether the difference to them is significant.",
-    PATH,
-)
-@declare.option(
-    "--test", "Significance test for --baseline.", click.Choice(TESTS), default="bootstrap"
-)
-@declare.option(
-    "--by-length SOURCE",
-    "Source text of HYPOTHESES; adds a table of the first metric by source length.",
-    PATH,
-    name="sources",
-)
-@declare.option(
-    "--beside FILE...",
-    "With --by-length: another system's translations to add to the table; may be repeated.",
-    PATH,
-)
-@declare.option(
-    "--bounds",
-    "With --by-length: upper bound of each row but the last.  [default: five rows of similar size]",
-    default="",
-    callback=rising_numbers,
-    metavar="N,N,...",
-    show_default=False,
-)
-@declare.option(
-    "--pieces MODEL",
-    "With --by-length: count pieces of this model or run instead of words.",
-    PATH,
-    name="vocabulary",
-)
-@declare.option("--picture FILE.svg", "With --by-length: draw the table.", FILE)
-@declare.flag(
-    "--evalb", "HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead."
+@declare.options(
+    """
+    --metric ...: METRIC as metrics
+        Metric to compute; may be repeated.
+    --tokenize: 13a | intl | char | zh | none | ja-mecab | ko-mecab = 13a
+        Tokeniser of BLEU; none for text that is already tokenised.
+    --lowercase
+        Ignore case.
+    --language LANGUAGE
+        Also report the percentage of HYPOTHESES in another language than this, such as fr.
+    --among: text
+        With --language: languages to choose from, such as de,en,fr.  [default: all that the
+        identifier knows]
+    --source FILE: PATH as source_text
+        Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.
+    --glossary FILE: PATH
+        Also report the percentage of this glossary's terms in --source that HYPOTHESES use.
+    --from LANGUAGE as glossary_from
+        Source language, such as en, of --glossary; needed for TBX.
+    --to LANGUAGE as glossary_to
+        Target language, such as de, of --glossary; needed for TBX.
+    --confidence N: 0 <= int
+        Add 95% confidence intervals from N bootstrap resamples, such as 1000.
+    --baseline FILE: PATH
+        Translations by another system; test whether the difference to them is significant.
+    --test: bootstrap | randomization = bootstrap
+        Significance test for --baseline.
+    --by-length SOURCE: PATH as sources
+        Source text of HYPOTHESES; adds a table of the first metric by source length.
+    --beside FILE...: PATH
+        With --by-length: another system's translations to add to the table; may be repeated.
+    --bounds: text
+        With --by-length: upper bound of each row but the last.  [default: five rows of similar
+        size]
+    --pieces MODEL: PATH as vocabulary
+        With --by-length: count pieces of this model or run instead of words.
+    --picture FILE.svg: FILE
+        With --by-length: draw the table.
+    --evalb
+        HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead.
+    """,
+    metrics={"show_default": True, "default": ("bleu", "chrf")},
+    among={"metavar": "LANGUAGE,..."},
+    confidence={"default": 0, "show_default": False},
+    bounds={"default": "", "callback": rising_numbers, "metavar": "N,N,...", "show_default": False},
 )
 @json_option
 def evaluate(

@@ -9,23 +9,23 @@ from typing import Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import MODEL, PATH, json_option
-
-_TARGETS = ("ctranslate2", "onnx", "huggingface", "marian")
+from dragoman.cli.option_types import MODEL
+from dragoman.cli.options import json_option
 
 
 @click.command()
 @click.argument("model", type=MODEL)
-@declare.option(
-    "--to", "Program or format to export to.", click.Choice(_TARGETS), name="target", required=True
-)
-@declare.option("--output DIRECTORY", "Where to write it.", PATH, required=True)
-@declare.option("--adapter FILE|RUN", "Low-rank adapter to merge into the weights.", PATH)
-@declare.option(
-    "--quantisation TYPE",
-    "Type of the weights for ctranslate2: int8, int8_float16, int16, float16, bfloat16 ...  "
-    "[default: float32]",
-)
+@declare.options("""
+    --to: ctranslate2 | onnx | huggingface | marian as target required
+        Program or format to export to.
+    --output DIRECTORY: PATH required
+        Where to write it.
+    --adapter FILE|RUN: PATH
+        Low-rank adapter to merge into the weights.
+    --quantisation TYPE
+        Type of the weights for ctranslate2: int8, int8_float16, int16, float16, bfloat16
+        ...  [default: float32]
+""")
 @json_option
 def export(model: Path, target: str, output: Path, *, as_json: bool, **options: Any) -> None:
     """Write MODEL for another program, and compare what that program makes of it.

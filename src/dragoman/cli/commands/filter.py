@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import (
-    FILE,
-    PATH,
-    FormatName,
-    Number,
-    check_no_input,
-    device_option,
-    json_option,
-)
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_no_input, device_option, json_option
 from dragoman.core.errors import ConfigError
 from dragoman.workflows.progress import counting, tell
 from dragoman.workflows.results import print_json
@@ -31,74 +24,41 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARACTERS = 60
 
-filter_options = declare.Options(
-    declare.option(
-        "--reverse MODEL...",
-        "Model of the opposite direction; several form an ensemble.  [default: "
-        "MODEL, if it has learned both directions]",
-        PATH,
-    ),
-    declare.option(
-        "--keep SHARE",
-        "Keep this share of all pairs, such as 0.7: those with the highest scores.",
-        Number(min=0, min_open=True, max=1),
-    ),
-    declare.option(
-        "--above SCORE",
-        "Keep the pairs with a higher score than this, between 0 and 1.",
-        Number(min=0, max=1, max_open=True),
-    ),
-    declare.option(
-        "--output FILE...",
-        "Write the kept pairs to FILE, in the format of its suffix; for two "
-        "plain files, give it twice, source first.",
-        FILE,
-    ),
-    declare.option(
-        "--scores DIRECTORY",
-        "Directory of all pairs with their scores, which another call with the "
-        "same models reuses.  [default: FILE.scores]",
-        PATH,
-    ),
-    declare.option("--source", "Column, key or language of the source."),
-    declare.option("--target", "Column, key or language of the target."),
-    declare.option(
-        "--format",
-        "Format of the pairs, if the suffix does not determine it.",
-        FormatName(),
-        name="file_format",
-    ),
-    declare.option(
-        "--from LANGUAGE",
-        "Language of the source, where models have learned several directions.",
-        name="source_language",
-    ),
-    declare.option(
-        "--to LANGUAGE",
-        "Language of the target, where models have learned several directions.",
-        name="target_language",
-    ),
-    declare.flag("--identify", "Drop pairs with a side that is clearly in another language."),
-    declare.flag(
-        "--no-lengths",
-        "Score by the models alone, however unusual the length of a side is.",
-    ),
-    declare.option(
-        "--domain-lm MODEL",
-        "Language model of the wanted domain, for the target side.",
-        PATH,
-    ),
-    declare.option(
-        "--general-lm MODEL",
-        "Language model of general text, to compare with --domain-lm.",
-        PATH,
-    ),
-    declare.option(
-        "--workers N",
-        "Processes that score, each on one core.  [default: this one, on all cores]",
-        click.IntRange(1, 1024),
-    ),
-)
+filter_options = declare.options("""
+    --reverse MODEL...: PATH
+        Model of the opposite direction; several form an ensemble.  [default: MODEL, if it has
+        learned both directions]
+    --keep SHARE: 0 < number <= 1
+        Keep this share of all pairs, such as 0.7: those with the highest scores.
+    --above SCORE: 0 <= number < 1
+        Keep the pairs with a higher score than this, between 0 and 1.
+    --output FILE...: FILE
+        Write the kept pairs to FILE, in the format of its suffix; for two plain files, give it
+        twice, source first.
+    --scores DIRECTORY: PATH
+        Directory of all pairs with their scores, which another call with the same models
+        reuses.  [default: FILE.scores]
+    --source: text
+        Column, key or language of the source.
+    --target: text
+        Column, key or language of the target.
+    --format: FORMAT as file_format
+        Format of the pairs, if the suffix does not determine it.
+    --from LANGUAGE as source_language
+        Language of the source, where models have learned several directions.
+    --to LANGUAGE as target_language
+        Language of the target, where models have learned several directions.
+    --identify
+        Drop pairs with a side that is clearly in another language.
+    --no-lengths
+        Score by the models alone, however unusual the length of a side is.
+    --domain-lm MODEL: PATH
+        Language model of the wanted domain, for the target side.
+    --general-lm MODEL: PATH
+        Language model of general text, to compare with --domain-lm.
+    --workers N: 1 <= int <= 1024
+        Processes that score, each on one core.  [default: this one, on all cores]
+""")
 """The options that :func:`filter_pairs` reads."""
 
 

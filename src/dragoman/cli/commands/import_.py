@@ -8,22 +8,22 @@ from pathlib import Path
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import PATH, json_option
-
-_TOOLKITS = ("huggingface-marian", "fairseq", "joeynmt", "opennmt", "sockeye", "argos")
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import json_option
 
 
 @click.command("import")
 @click.argument("path", metavar="DIRECTORY_OR_FILE", type=PATH)
-@declare.option(
-    "--from",
-    "Toolkit that the model is from; recognised by its files if not given.",
-    click.Choice(_TOOLKITS),
-    name="toolkit",
-)
-@declare.option("--from-language TAG", "Source language, if the files do not say it.")
-@declare.option("--to-language TAG", "Target language, if the files do not say it.")
-@declare.option("--output MODEL", "Model to create.", PATH, required=True)
+@declare.options("""
+    --from: huggingface-marian | fairseq | joeynmt | opennmt | sockeye | argos as toolkit
+        Toolkit that the model is from; recognised by its files if not given.
+    --from-language TAG
+        Source language, if the files do not say it.
+    --to-language TAG
+        Target language, if the files do not say it.
+    --output MODEL: PATH required
+        Model to create.
+""")
 @json_option
 def import_foreign(
     path: Path,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import FILE, PATH, Number, json_option, pairs_options
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import json_option, pairs_options
 
 if TYPE_CHECKING:
     from dragoman.workflows.init.start import Started
@@ -23,20 +24,17 @@ _REASONS = {"held out": "repeats dev or test"}
 @click.command()
 @click.argument("files", metavar="FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
-@declare.option(
-    "--dev ...",
-    "Dev set, in the same form as FILES; give it twice for two plain files.  [default: split "
-    "off from FILES]",
-    PATH,
-)
-@declare.option("--test ...", "Test set, in the same form.  [default: split off from FILES]", PATH)
-@declare.option(
-    "--minutes",
-    "Time budget for training and scoring on this machine.",
-    Number(min=1, max=1_000_000),
-    default=10,
-)
-@declare.option("--output", "Configuration file to write.", FILE, default=Path("my.yaml"))
+@declare.options("""
+    --dev ...: PATH
+        Dev set, in the same form as FILES; give it twice for two plain files.  [default: split off
+        from FILES]
+    --test ...: PATH
+        Test set, in the same form.  [default: split off from FILES]
+    --minutes: 1 <= number <= 1000000 = 10
+        Time budget for training and scoring on this machine.
+    --output: FILE = my.yaml
+        Configuration file to write.
+""")
 @json_option
 def init(
     files: tuple[Path, ...],

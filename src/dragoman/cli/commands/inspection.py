@@ -86,18 +86,12 @@ def doctor(
 @click.command()
 @config_argument
 @set_option
-@declare.option(
-    "--source-length",
-    "Pieces in a typical source sentence.",
-    click.IntRange(1, 100_000),
-    default=25,
-)
-@declare.option(
-    "--target-length",
-    "Pieces in a typical target sentence.",
-    click.IntRange(1, 100_000),
-    default=25,
-)
+@declare.options("""
+    --source-length: 1 <= int <= 100000 = 25
+        Pieces in a typical source sentence.
+    --target-length: 1 <= int <= 100000 = 25
+        Pieces in a typical target sentence.
+""")
 @json_option
 def cost(
     config: Path,

@@ -8,18 +8,26 @@ from typing import Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import MODEL, PATH, is_given, json_option
+from dragoman.cli.option_types import MODEL, PATH
+from dragoman.cli.options import is_given, json_option
 from dragoman.core.text_tables import terminal_table
 
 
 @click.command()
 @click.argument("place", metavar="[FILE|DIRECTORY|URL]", required=False)
-@declare.option("--name", "Name of the model.  [default: that of the file or directory]")
-@declare.option(
-    "--sha256 DIGEST", "SHA-256 that the archive must have.", default="", show_default=False
+@declare.options(
+    """
+    --name: text
+        Name of the model.  [default: that of the file or directory]
+    --sha256 DIGEST
+        SHA-256 that the archive must have.
+    --force
+        Replace a model of the same name.
+    --list as lists
+        List the installed models instead.
+    """,
+    sha256={"default": "", "show_default": False},
 )
-@declare.flag("--force", "Replace a model of the same name.")
-@declare.flag("--list", "List the installed models instead.", name="lists")
 @json_option
 def install(place: str | None, *, lists: bool, as_json: bool, **options: Any) -> None:
     """Install a model from an archive, a directory or a web address.

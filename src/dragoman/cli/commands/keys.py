@@ -37,15 +37,14 @@ def keys() -> None:
 
 @keys.command()
 @click.argument("name")
-@declare.option(
-    "--requests-per-minute N",
-    "Maximum requests per minute.  [default: that of the server]",
-    click.IntRange(1, _LARGEST),
-)
-@declare.option(
-    "--characters-per-month N",
-    "Maximum characters per calendar month.  [default: that of the server]",
-    click.IntRange(1, 2**63 - 1),
+@declare.options(
+    """
+    --requests-per-minute N
+        Maximum requests per minute.  [default: that of the server]
+    --characters-per-month N: 1 <= int <= 9223372036854775807
+        Maximum characters per calendar month.  [default: that of the server]
+    """,
+    requests_per_minute={"type": click.IntRange(1, _LARGEST)},
 )
 @database_option
 @json_option

@@ -11,7 +11,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.commands.translation import keep_texts, lines_of, shown_progress
-from dragoman.cli.options import FILE, MODEL, OUTPUT, PATH, device_option, json_option
+from dragoman.cli.option_types import MODEL, PATH
+from dragoman.cli.options import device_option, json_option
 from dragoman.cli.translated_lines import write_lines
 from dragoman.core.errors import DataError
 from dragoman.workflows.results import to_json
@@ -29,25 +30,19 @@ _MOST_DRAWN = 1000  # trees: all of them are in memory until they are drawn
 @click.command()
 @click.argument("model", type=MODEL)
 @click.argument("file", type=PATH, required=False)
-@declare.flag("--tokenize", "Split ordinary English text into words first.")
-@declare.option("--beam", "Beam size; 1 is greedy search.", click.IntRange(min=1))
-@declare.option(
-    "--nbest N",
-    "Print the N best trees as tab-separated lines: line number, score, tree.",
-    click.IntRange(min=1),
-)
-@declare.option(
-    "--svg PATH",
-    "Also draw the best trees: all in one picture if PATH ends in .svg, or else one picture "
-    "per line in the new directory PATH.",
-    FILE,
-    name="picture",
-)
-@declare.option(
-    "--output FILE",
-    "Write to FILE, which appears once everything is parsed, instead of standard output.",
-    OUTPUT,
-)
+@declare.options("""
+    --tokenize
+        Split ordinary English text into words first.
+    --beam: 1 <= int
+        Beam size; 1 is greedy search.
+    --nbest N: 1 <= int
+        Print the N best trees as tab-separated lines: line number, score, tree.
+    --svg PATH: FILE as picture
+        Also draw the best trees: all in one picture if PATH ends in .svg, or else one picture per
+        line in the new directory PATH.
+    --output FILE: OUTPUT
+        Write to FILE, which appears once everything is parsed, instead of standard output.
+""")
 @json_option
 @device_option
 def parse(

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import (
-    OUTPUT,
-    Number,
-    check_no_input,
-    config_argument,
-    json_option,
-    set_option,
-)
+from dragoman.cli.options import check_no_input, config_argument, json_option, set_option
 from dragoman.cli.translated_lines import write_lines
 from dragoman.core.errors import ConfigError
 from dragoman.workflows.progress import counting, tell
@@ -29,23 +22,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @config_argument
-@declare.option("--output FILE", "Write the segments to FILE instead of standard output.", OUTPUT)
+@declare.options("""
+    --output FILE: OUTPUT
+        Write the segments to FILE instead of standard output.
+""")
 @set_option
-@declare.option(
-    "--maximum-words N", "Maximum words of a segment.", click.IntRange(1, 10), default=4
-)
-@declare.option(
-    "--minimum-count N",
-    "Minimum occurrences of a segment with its translation.",
-    click.IntRange(min=1),
-    default=2,
-)
-@declare.option(
-    "--minimum-share SHARE",
-    "Leave out translations that have a smaller share of the occurrences of their segment.",
-    Number(min=0, max=1),
-    default=0.1,
-)
+@declare.options("""
+    --maximum-words N: 1 <= int <= 10 = 4
+        Maximum words of a segment.
+    --minimum-count N: 1 <= int = 2
+        Minimum occurrences of a segment with its translation.
+    --minimum-share SHARE: 0 <= number <= 1 = 0.1
+        Leave out translations that have a smaller share of the occurrences of their segment.
+""")
 @json_option
 def segments(
     config: Path,

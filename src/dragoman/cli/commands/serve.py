@@ -12,7 +12,8 @@ import click
 from click.core import ParameterSource
 
 from dragoman.cli import declare
-from dragoman.cli.options import MODEL, PATH, database_option, json_option
+from dragoman.cli.option_types import MODEL
+from dragoman.cli.options import database_option, json_option
 from dragoman.core.errors import MissingExtraError, StorageError
 from dragoman.core.files import atomic_write
 from dragoman.workflows.progress import is_quiet, tell
@@ -39,42 +40,33 @@ _PACKAGES = {
 
 @click.command()
 @click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
-@declare.option(
-    "--config FILE",
-    "Read everything from FILE, a YAML configuration; MODELs and options override it.",
-    PATH,
-)
-@declare.option("--host", "Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]")
-@declare.option(
-    "--port",
-    "Port to listen on; 0 for any that is free.  [default: 5000]",
-    click.IntRange(0, 65535),
-)
-@declare.option(
-    "--workers N",
-    "Translate in N processes of one thread each; for small models, one per core is best.",
-    click.IntRange(1, 64),
-)
+@declare.options("""
+    --config FILE: PATH
+        Read everything from FILE, a YAML configuration; MODELs and options override it.
+    --host: text
+        Address to listen on; 0.0.0.0 for all.  [default: 127.0.0.1]
+    --port: 0 <= int <= 65535
+        Port to listen on; 0 for any that is free.  [default: 5000]
+    --workers N: 1 <= int <= 64
+        Translate in N processes of one thread each; for small models, one per core is best.
+""")
 @database_option
-@declare.flag("--require-key", "Refuse requests without a key.")
-@declare.option(
-    "--set KEY=VALUE...",
-    "Override a value of the configuration, such as limits.characters=5000; may be repeated.",
-    name="settings",
+@declare.options(
+    """
+    --require-key
+        Refuse requests without a key.
+    --set KEY=VALUE... as settings
+        Override a value of the configuration, such as limits.characters=5000; may be repeated.
+    --log-format: plain | json
+        Log each request as a line to read, or as a JSON object.  [default: plain]
+    --address-file FILE: PATH
+        Write the address to FILE once the server answers, for a health check.  [default:
+        $DRAGOMAN_ADDRESS_FILE]
+    --check
+        Open all models and the database, and end.
+    """,
+    address_file={"envvar": "DRAGOMAN_ADDRESS_FILE"},
 )
-@declare.option(
-    "--log-format",
-    "Log each request as a line to read, or as a JSON object.  [default: plain]",
-    click.Choice(["plain", "json"]),
-)
-@declare.option(
-    "--address-file FILE",
-    "Write the address to FILE once the server answers, for a health check.  [default: "
-    "$DRAGOMAN_ADDRESS_FILE]",
-    PATH,
-    envvar="DRAGOMAN_ADDRESS_FILE",
-)
-@declare.flag("--check", "Open all models and the database, and end.")
 @json_option
 def serve(
     models: tuple[Path, ...],

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import FILE, PATH, check_no_input, json_option, pairs_options
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_no_input, json_option, pairs_options
 from dragoman.core.wording import in_shell
 from dragoman.workflows.progress import counting
 from dragoman.workflows.results import print_json
@@ -21,26 +22,17 @@ if TYPE_CHECKING:
 @click.argument("model", type=PATH)
 @click.argument("files", metavar="[FILES]...", type=PATH, nargs=-1)
 @pairs_options
-@declare.option(
-    "--likeliest K", "Target pieces for each source piece.", click.IntRange(1, 100_000), default=50
-)
-@declare.option(
-    "--frequent F",
-    "Number of most frequent target pieces, allowed in every line.",
-    click.IntRange(0, 1_000_000),
-    default=1000,
-)
-@declare.option(
-    "--pairs N",
-    "Read N pairs only: of a run at even distances, of FILES the first.  [default: all]",
-    click.IntRange(min=1),
-)
-@declare.option(
-    "--output FILE",
-    "Write the shortlist to FILE, for 'translate --shortlist-file FILE'.  [default: "
-    "shortlist.safetensors beside the weights of MODEL]",
-    FILE,
-)
+@declare.options("""
+    --likeliest K: 1 <= int <= 100000 = 50
+        Target pieces for each source piece.
+    --frequent F: 0 <= int <= 1000000 = 1000
+        Number of most frequent target pieces, allowed in every line.
+    --pairs N: 1 <= int
+        Read N pairs only: of a run at even distances, of FILES the first.  [default: all]
+    --output FILE: FILE
+        Write the shortlist to FILE, for 'translate --shortlist-file FILE'.  [default:
+        shortlist.safetensors beside the weights of MODEL]
+""")
 @json_option
 def shortlist(
     model: Path,

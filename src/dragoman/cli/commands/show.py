@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.options import MODEL, PATH, device_option, json_option
+from dragoman.cli.option_types import MODEL, PATH
+from dragoman.cli.options import device_option, json_option
 from dragoman.core.errors import DataError
 from dragoman.workflows.results import print_json
 
@@ -36,26 +37,22 @@ def show(context: click.Context) -> None:
 @show.command()
 @click.argument("model", type=MODEL)
 @click.argument("text", required=False)
-@declare.option("--target TEXT", "Translation to show attention for.  [default: the model's own]")
-@declare.option("--layer N", "Layer to show.  [default: the mean over all]", click.IntRange(min=1))
-@declare.option(
-    "--head N", "Head of --layer to show.  [default: the mean over all]", click.IntRange(min=1)
-)
-@declare.option(
-    "--of",
-    "Attention to show: from target to source (source); or self-attention in the encoder or "
-    "decoder.",
-    click.Choice(["source", "encoder", "decoder"]),
-    default="source",
-)
-@declare.option(
-    "--view",
-    "Draw the mean over the chosen heads; each head by itself; or lines between pieces, a "
-    "colour for each head.",
-    click.Choice(["mean", "heads", "lines"]),
-    default="mean",
-)
-@declare.option("--output FILE", "Draw it to FILE.svg, FILE.png or FILE.html.", PATH)
+@declare.options("""
+    --target TEXT
+        Translation to show attention for.  [default: the model's own]
+    --layer N: 1 <= int
+        Layer to show.  [default: the mean over all]
+    --head N: 1 <= int
+        Head of --layer to show.  [default: the mean over all]
+    --of: source | encoder | decoder = source
+        Attention to show: from target to source (source); or self-attention in the encoder or
+        decoder.
+    --view: mean | heads | lines = mean
+        Draw the mean over the chosen heads; each head by itself; or lines between pieces, a colour
+        for each head.
+    --output FILE: PATH
+        Draw it to FILE.svg, FILE.png or FILE.html.
+""")
 @json_option
 @device_option
 def attention(
@@ -115,14 +112,12 @@ def attention(
 
 @show.command(name="training")
 @click.argument("runs", metavar="RUN...", type=PATH, nargs=-1, required=True)
-@declare.option(
-    "--by",
-    "Horizontal axis of the curves.",
-    click.Choice(["step", "tokens", "minutes"]),
-    name="axis",
-    default="step",
-)
-@declare.option("--output FILE", "Draw the curves to FILE.svg or FILE.png.", PATH)
+@declare.options("""
+    --by: step | tokens | minutes = step as axis
+        Horizontal axis of the curves.
+    --output FILE: PATH
+        Draw the curves to FILE.svg or FILE.png.
+""")
 @json_option
 def training_curves(runs: tuple[Path, ...], axis: Axis, output: Path | None, as_json: bool) -> None:
     """Show how RUNs learned, several side by side: a table, and curves in one picture.

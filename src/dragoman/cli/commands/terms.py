@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
+from dragoman.cli.option_types import PATH
 from dragoman.cli.options import (
-    FILE,
-    OUTPUT,
-    PATH,
-    Number,
     check_apart,
     check_no_input,
     device_option,
@@ -36,42 +33,25 @@ if TYPE_CHECKING:
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
 @model_language_option
-@declare.option("--output FILE", "Write the glossary to FILE instead of standard output.", OUTPUT)
-@declare.option(
-    "--details FILE",
-    "Also write a table with counts, shares, other translations and inconsistent terms.",
-    FILE,
-)
-@declare.option(
-    "--except GLOSSARY...",
-    "Leave out the terms of this glossary; may be repeated.",
-    PATH,
-    name="without",
-)
-@declare.option(
-    "--stop-words FILE",
-    "Words, one a line, that no term begins or ends with.  [default: those of the source language]",
-    PATH,
-)
-@declare.option(
-    "--minimum-count N",
-    "Minimum occurrences of a term, and of its translation.",
-    click.IntRange(min=2),
-    default=5,
-)
-@declare.option("--maximum-words N", "Maximum words of a term.", click.IntRange(1, 10), default=4)
-@declare.option(
-    "--minimum-share SHARE",
-    "Leave out terms whose main translation has a smaller share of their occurrences.",
-    Number(min=0, max=1),
-    default=0.5,
-)
-@declare.option(
-    "--inconsistent SHARE",
-    "Minimum share of a second translation that makes a term inconsistent.",
-    Number(min=0, max=1),
-    default=0.2,
-)
+@declare.options("""
+    --output FILE: OUTPUT
+        Write the glossary to FILE instead of standard output.
+    --details FILE: FILE
+        Also write a table with counts, shares, other translations and inconsistent terms.
+    --except GLOSSARY...: PATH as without
+        Leave out the terms of this glossary; may be repeated.
+    --stop-words FILE: PATH
+        Words, one a line, that no term begins or ends with.  [default: those of the source
+        language]
+    --minimum-count N: 2 <= int = 5
+        Minimum occurrences of a term, and of its translation.
+    --maximum-words N: 1 <= int <= 10 = 4
+        Maximum words of a term.
+    --minimum-share SHARE: 0 <= number <= 1 = 0.5
+        Leave out terms whose main translation has a smaller share of their occurrences.
+    --inconsistent SHARE: 0 <= number <= 1 = 0.2
+        Minimum share of a second translation that makes a term inconsistent.
+""")
 @device_option
 @json_option
 def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options: Any) -> None:

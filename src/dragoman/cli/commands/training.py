@@ -8,9 +8,8 @@ import click
 
 from dragoman.cli import declare
 from dragoman.cli.in_processes import in_processes
+from dragoman.cli.option_types import MODEL, PATH
 from dragoman.cli.options import (
-    MODEL,
-    PATH,
     config_argument,
     default_run,
     json_option,
@@ -20,9 +19,10 @@ from dragoman.cli.options import (
 )
 from dragoman.workflows.results import print_json
 
-tensorboard_option = declare.flag(
-    "--tensorboard", "Also write TensorBoard events to the run directory."
-)
+tensorboard_option = declare.options("""
+    --tensorboard
+        Also write TensorBoard events to the run directory.
+""")
 
 
 @click.command()
@@ -94,12 +94,11 @@ def train(
 
 @click.command()
 @click.argument("run", type=PATH)
-@declare.option(
-    "--set KEY=VALUE...",
-    "Change a limit, an interval, or a search or scoring setting, such as "
-    "training.max_steps=4000; may be repeated.",
-    name="settings",
-)
+@declare.options("""
+    --set KEY=VALUE... as settings
+        Change a limit, an interval, or a search or scoring setting, such as
+        training.max_steps=4000; may be repeated.
+""")
 @tensorboard_option
 @json_option
 @in_processes
@@ -125,13 +124,12 @@ def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: boo
 
 @click.command()
 @click.argument("paths", metavar="RUN_OR_CHECKPOINTS...", type=PATH, nargs=-1, required=True)
-@declare.option(
-    "--last N",
-    "Number of newest checkpoints of a run to average.",
-    click.IntRange(min=1),
-    default=5,
-)
-@declare.option("--output", "Model directory to create.", PATH, required=True)
+@declare.options("""
+    --last N: 1 <= int = 5
+        Number of newest checkpoints of a run to average.
+    --output: PATH required
+        Model directory to create.
+""")
 @json_option
 def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> None:
     """Create a model whose weights are the mean of several checkpoints.
@@ -154,10 +152,12 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=MODEL)
-@declare.option(
-    "--adapter FILE", "Adapter of MODEL, or the run that it was trained in.", PATH, required=True
-)
-@declare.option("--output", "Model directory to create.", PATH, required=True)
+@declare.options("""
+    --adapter FILE: PATH required
+        Adapter of MODEL, or the run that it was trained in.
+    --output: PATH required
+        Model directory to create.
+""")
 @json_option
 def merge(model: Path, adapter: Path, output: Path, as_json: bool) -> None:
     """Create a model of its own from MODEL and its adapter.
@@ -176,9 +176,10 @@ def merge(model: Path, adapter: Path, output: Path, as_json: bool) -> None:
 
 
 @click.command()
-@declare.option(
-    "--directory", "Directory for the text, the run and the report.", PATH, default=Path("demo")
-)
+@declare.options("""
+    --directory: PATH = demo
+        Directory for the text, the run and the report.
+""")
 def demo(directory: Path) -> None:
     """Train a small model in two minutes on text that comes with Dragoman.
 

@@ -15,18 +15,8 @@ import click
 from dragoman.cli import declare
 from dragoman.cli.alignment_output import AlignmentOutput
 from dragoman.cli.commands.filter import filter_, filter_options, filter_pairs
-from dragoman.cli.options import (
-    FILE,
-    MODEL,
-    PATH,
-    PATH_AS_TYPED,
-    STREAM,
-    Number,
-    device_option,
-    input_option,
-    is_directory,
-    json_option,
-)
+from dragoman.cli.option_types import MODEL, PATH, PATH_AS_TYPED, STREAM
+from dragoman.cli.options import device_option, input_option, is_directory, json_option
 from dragoman.cli.search_options import (
     buffer_option,
     check_sampling,
@@ -63,49 +53,38 @@ STANDARD_INPUT = "standard input"
 @click.command()
 @click.argument("paths", metavar="[MODEL]... [FILE]...", type=MODEL, nargs=-1)
 @input_option
-@declare.option(
-    "--output FILE",
-    "Write to FILE, which appears once everything is done, or - for standard output.  For "
-    "documents: a file, a directory (a new one must end in /), or -.  [default: standard "
-    "output; for documents, a file beside each]",
-    PATH_AS_TYPED,
-    name="place",
+@declare.options(
+    """
+    --output FILE as place
+        Write to FILE, which appears once everything is done, or - for standard output.  For
+        documents: a file, a directory (a new one must end in /), or -.  [default: standard output;
+        for documents, a file beside each]
+    --format SUFFIX as document_format
+        For documents: format of FILE, such as md, whatever its suffix; needed for standard input.
+    --force
+        For documents: replace existing translations.
+    """,
+    place={"type": PATH_AS_TYPED},
 )
-@declare.option(
-    "--format SUFFIX",
-    "For documents: format of FILE, such as md, whatever its suffix; needed for standard input.",
-    name="document_format",
-)
-@declare.flag("--force", "For documents: replace existing translations.")
 @search_options
 @output_options
-@declare.flag("--scores", "Print the score and a tab before each translation.")
-@declare.flag(
-    "--token-scores",
-    "With --json: also the log-probability of each piece and of the end symbol.",
-)
-@declare.flag(
-    "--confidence",
-    "Print the probability that a translation is right, and a tab, before it (after its "
-    "score); calibrate MODEL first with 'dragoman calibrate'.",
-)
-@declare.option(
-    "--calibration FILE",
-    "With --confidence, --flag-below or --json: read the calibration from FILE, which "
-    "'dragoman calibrate --output FILE' wrote.",
-    PATH,
-)
-@declare.option(
-    "--flag-below P",
-    "Warn of each line whose translation has a lower confidence than P, such as 0.5.",
-    Number(0, 1),
-)
-@declare.option(
-    "--alignment FILE",
-    "Also write the word alignment of each line and its translation, by attention, in Pharaoh "
-    "format, 0-0 1-2; words are separated by spaces.",
-    FILE,
-)
+@declare.options("""
+    --scores
+        Print the score and a tab before each translation.
+    --token-scores
+        With --json: also the log-probability of each piece and of the end symbol.
+    --confidence
+        Print the probability that a translation is right, and a tab, before it (after its score);
+        calibrate MODEL first with 'dragoman calibrate'.
+    --calibration FILE: PATH
+        With --confidence, --flag-below or --json: read the calibration from FILE, which 'dragoman
+        calibrate --output FILE' wrote.
+    --flag-below P: 0 <= number <= 1
+        Warn of each line whose translation has a lower confidence than P, such as 0.5.
+    --alignment FILE: FILE
+        Also write the word alignment of each line and its translation, by attention, in Pharaoh
+        format, 0-0 1-2; words are separated by spaces.
+""")
 @sampling_options
 @buffer_option
 @json_option
@@ -212,8 +191,15 @@ def translate(
 
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
-@declare.option("--adapter FILE", "Adapter of MODEL, or the run that it was trained in.", PATH)
-@declare.flag("--filter", "Old spelling of 'dragoman filter'.", name="filters", hidden=True)
+@declare.options(
+    """
+    --adapter FILE: PATH
+        Adapter of MODEL, or the run that it was trained in.
+    --filter as filters
+        Old spelling of 'dragoman filter'.
+    """,
+    filters={"hidden": True},
+)
 @filter_options.hidden()
 @json_option
 @device_option

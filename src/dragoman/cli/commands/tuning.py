@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import declare
-from dragoman.cli.commands.evaluation import TOKENIZERS
-from dragoman.cli.options import (
-    FILE,
-    PATH,
-    MetricName,
-    check_description,
-    check_no_input,
-    dev_set_option,
-    json_option,
-)
+from dragoman.cli.option_types import PATH
+from dragoman.cli.options import check_description, check_no_input, dev_set_option, json_option
 from dragoman.cli.system_options import described, described_options
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import make_directory
@@ -35,30 +27,21 @@ CONFIDENCE_SAMPLES = 1000
 
 @click.command()
 @click.argument("paths", metavar="[MODEL]... [SOURCE REFERENCE]", type=PATH, nargs=-1)
-@declare.option(
-    "--try KEY=VALUE,VALUE...",
-    "Values of a setting, such as search.length_penalty=0.6,1.0 or language_model.weight=0.1,"
-    "0.2; if repeated, every combination is tried.  [default: weights of the language model or, "
-    "without one, length penalties]",
-    name="tries",
-)
-@declare.option(
-    "--metric",
-    "Metric that decides which settings are best.",
-    MetricName(),
-    default="bleu",
-)
-@declare.option(
-    "--tokenize",
-    "Tokeniser of BLEU.  [default: that of the run, or else 13a]",
-    click.Choice(TOKENIZERS),
-)
+@declare.options("""
+    --try KEY=VALUE,VALUE... as tries
+        Values of a setting, such as search.length_penalty=0.6,1.0 or language_model.weight=0.1,0.2;
+        if repeated, every combination is tried.  [default: weights of the language model or,
+        without one, length penalties]
+    --metric: METRIC = bleu
+        Metric that decides which settings are best.
+    --tokenize: 13a | intl | char | zh | none | ja-mecab | ko-mecab
+        Tokeniser of BLEU.  [default: that of the run, or else 13a]
+""")
 @dev_set_option
-@declare.option(
-    "--output FILE",
-    "Write the system with the best settings to FILE, to be read with 'translate --system'.",
-    FILE,
-)
+@declare.options("""
+    --output FILE: FILE
+        Write the system with the best settings to FILE, to be read with 'translate --system'.
+""")
 @json_option
 @described_options
 def tune(
